@@ -1,0 +1,14 @@
+#!/bin/sh
+# parttable.sh FAMILY PART...: prints the C file that tables the parts of a family (codec, backend), in the order given
+family=$1
+shift
+case $family in
+codec) type=codec_ops header=codec/codec.h ;;
+backend) type=zmap_ops header=store/zmap.h ;;
+*) echo "parttable.sh: no family '$family'" >&2; exit 2 ;;
+esac
+printf '#include "%s"\n\n' "$header"
+for p in "$@"; do printf 'extern const struct %s %s_%s;\n' "$type" "$family" "$p"; done
+printf '\nconst struct %s *const %s_table[] = {\n' "$type" "$family"
+for p in "$@"; do printf '\t&%s_%s,\n' "$family" "$p"; done
+printf '\t0,\n};\n'

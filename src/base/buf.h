@@ -1,0 +1,34 @@
+/* Bytes with an owner: data[0..len) of cap. An empty buf is {0}. The owner frees it with buf_free.
+ * A span is bytes that somebody else owns. */
+#pragma once
+
+#include "base/clean.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf {
+	uint8_t *data;
+	size_t len, cap;
+};
+
+struct span {
+	const uint8_t *data;
+	size_t len;
+};
+
+/* At least cap bytes of room; contents up to len are kept. 0 or -ENOMEM. */
+int buf_reserve(struct buf *, size_t cap);
+/* Appends; grows by doubling. 0 or -ENOMEM. */
+int buf_add(struct buf *, const void *data, size_t len);
+int buf_addf(struct buf *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A NUL behind the bytes, not counted in len. */
+int buf_terminate(struct buf *);
+void buf_free(struct buf *);
+
+static inline struct span
+buf_span(const struct buf *b)
+{
+	return (struct span){b->data, b->len};
+}

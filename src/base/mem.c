@@ -1,0 +1,115 @@
+#include "base/mem.h"
+
+#include "base/clean.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+/* Below LARGE, malloc recycles well by itself. Above, sizes are rounded to quarters of a power of two,
+ * so that chunks of one array (and chunks of nearly one size) use each other's pages. */
+enum { LARGE = 128 << 10, HUGE_FROM = 1 << 20, KEPT = 64 };
+
+struct kept {
+	void *p;
+	size_t size;
+};
+
+static struct {
+	pthread_mutex_t lock; /* guards all below */
+	struct kept kept[KEPT];
+	size_t count, bytes;
+} mem = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static size_t
+round_size(size_t n)
+{
+	size_t step = (size_t)1 << (63 - __builtin_clzll(n));
+	step = step / 4 < 4096 ? 4096 : step / 4;
+	return (n + step - 1) / step * step;
+}
+
+static void *
+take_kept(size_t size)
+{
+	void *p = NULL;
+	LOCKED(&mem.lock) {
+		for (size_t i = mem.count; i-- > 0 && !p;) {
+			if (mem.kept[i].size != size)
+				continue;
+			p = mem.kept[i].p;
+			mem.bytes -= size;
+			mem.kept[i] = mem.kept[--mem.count];
+		}
+	}
+	return p;
+}
+
+void *
+mem_get(size_t *size)
+{
+	if (*size > SIZE_MAX / 2)
+		return NULL;
+	if (*size < LARGE) {
+		*size = *size < 64 ? 64 : *size;
+		return malloc(*size);
+	}
+	*size = round_size(*size);
+	void *p = take_kept(*size);
+	if (p)
+		return p;
+	p = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	if (*size >= HUGE_FROM)
+		madvise(p, *size, MADV_HUGEPAGE);
+	return p;
+}
+
+void
+mem_put(void *p, size_t size)
+{
+	if (!p)
+		return;
+	if (size < LARGE) {
+		free(p);
+		return;
+	}
+	bool kept = false;
+	LOCKED(&mem.lock) {
+		kept = mem.count < KEPT;
+		if (kept) {
+			mem.kept[mem.count++] = (struct kept){p, size};
+			mem.bytes += size;
+		}
+	}
+	if (!kept)
+		munmap(p, size);
+}
+
+size_t
+mem_idle(void)
+{
+	size_t n = 0;
+	LOCKED(&mem.lock)
+		n = mem.bytes;
+	return n;
+}
+
+void
+mem_trim(size_t keep)
+{
+	for (;;) {
+		struct kept out = {0};
+		LOCKED(&mem.lock) {
+			if (mem.count && mem.bytes > keep) {
+				out = mem.kept[0]; /* the one that lay longest, roughly */
+				mem.kept[0] = mem.kept[--mem.count];
+				mem.bytes -= out.size;
+			}
+		}
+		if (!out.p)
+			return;
+		munmap(out.p, out.size);
+	}
+}

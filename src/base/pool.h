@@ -1,0 +1,28 @@
+/* Worker threads and their queue. A task runs once, on some worker, without any lock held; it cannot
+ * fail and may push further tasks. Urgent tasks go before the others; within each kind, first come first
+ * served. A worker that is about to wait for something slow says so with pool_blocking, and another takes
+ * its place, so that a dead server never stops work that needs only the processor.
+ * Any thread may push. The owner of a task's memory is the task. */
+#pragma once
+
+#include <stdbool.h>
+
+struct pool;
+
+struct task {
+	struct task *next; /* the pool's while queued */
+	void (*run)(struct task *);
+};
+
+/* workers: how many run at once (the processors to use); blocked_max: how many more may wait. */
+int pool_new(unsigned workers, unsigned blocked_max, struct pool **ret);
+/* Runs what is queued, then ends the workers. NULL is allowed. */
+struct pool *pool_free(struct pool *);
+
+/* Before and after the slow part of a task, on the worker's thread. Elsewhere they do nothing. */
+void pool_blocking(void);
+void pool_unblocking(void);
+
+void pool_push(struct pool *, struct task *, bool urgent);
+/* Tasks that wait for a worker. */
+unsigned pool_queued(struct pool *);

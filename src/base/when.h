@@ -1,0 +1,44 @@
+/* Time and the end of patience. Times are nanoseconds of the monotonic clock; 0 as a deadline: none. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+static const int64_t SECOND = 1000000000;
+
+static inline int64_t
+when_now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Wall-clock nanoseconds since 1970, to compare with what stores say. */
+static inline int64_t
+when_wall(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static inline bool
+when_over(int64_t deadline)
+{
+	return deadline && when_now() >= deadline;
+}
+
+/* Set by whoever no longer wants the answer (an interrupted request). Whoever waits looks at it
+ * at least every 100 ms. Owned by the asker; outlives the call that got it. */
+struct cancel {
+	atomic_bool wanted_no_more;
+};
+
+static inline bool
+cancelled(struct cancel *c)
+{
+	return c && atomic_load_explicit(&c->wanted_no_more, memory_order_relaxed);
+}

@@ -1,0 +1,103 @@
+/* Codecs and chains of them.
+ *
+ * A chain turns stored bytes into a decoded chunk: the elements of one chunk in C order, packed, in the byte
+ * order of its dtype. It is opened once for an array and immutable after; any number of threads use it at once.
+ * Order of a chain is the order of encoding; decoding runs it backwards.
+ *
+ * Forms. What lies between two codecs is described by a struct form: elements of a dtype in a shape
+ * (`dtype` set), or plain bytes (`dtype` NULL). A codec is told the form that encoding gives to it and states
+ * the form that encoding makes of it. form.bytes is exact (`exact`) or a bound that no valid chunk exceeds, so that
+ * every decode has a hard limit known beforehand: a decoder never writes more than out->cap bytes, and
+ * a decoded size that is not what the form says is an error (-EIO, "decoded chunk has … bytes instead of …").
+ *
+ * Three kinds: array → array (CODEC_ARRAY), array → bytes (CODEC_PACK), bytes → bytes (CODEC_BYTES). In Zarr V2 any of
+ * them may stand anywhere ("compressor" or "filters"); a CODEC_BYTES codec told an array form treats it as bytes.
+ *
+ * Input bytes are hostile: a codec checks every length and never reads or writes outside its spans. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "model/dtype.h"
+
+enum { RANK_MAX = 32 };
+
+struct form {
+	const struct dtype *dtype; /* NULL: bytes. Borrowed from the array */
+	unsigned rank;
+	const uint64_t *shape;     /* elements, C order; borrowed */
+	uint64_t count;            /* elements: product of shape, or 0 for bytes */
+	size_t bytes;
+	bool exact;
+	/* The array's own order for vlen and object packers etc. is always C here: Zarr V2's order F is a transpose codec. */
+};
+
+enum codec_kind { CODEC_ARRAY, CODEC_PACK, CODEC_BYTES };
+
+/* Where a partial decode takes its bytes from: an object in a store, or encoded bytes in memory. */
+struct codec_src {
+	uint64_t size;      /* of the encoded chunk */
+	const uint8_t *mem; /* all of it, or NULL: then read */
+	/* Exactly len bytes or an error. */
+	int (*read)(struct codec_src *, uint64_t off, size_t len, void *out);
+};
+
+struct codec_ops {
+	const char *const *ids; /* V2 and V3 names, NULL last */
+	enum codec_kind kind;
+	/* config: the codec's dict (V2: the whole object; V3: "configuration"), may be NULL. in: what encoding gives to this
+	 * codec; ret_out: what it makes of it, zeroed by the caller except that it starts as a copy of *in for CODEC_ARRAY. Numbers may be
+	 * written as text ("level": "5"); unknown keys are ignored. -ENOTSUP: known but not decodable here, text says why. */
+	int (*open)(const struct json *config, const struct form *in, struct form *ret_out, void **ret);
+	void (*close)(void *);
+	/* form: what the result must be (as `in` of open, or a smaller or vlen one). out->cap >= form->bytes; sets out->len.
+	 * Where form->exact, out->len must come out as form->bytes (the wrapper checks it too). */
+	int (*decode)(const void *, const struct form *, struct span in, struct buf *out);
+	/* Bytes [off, off + len) of what decode would give. NULL: cannot. */
+	int (*decode_range)(const void *, const struct form *, struct codec_src *, size_t off, size_t len, void *out);
+	/* How many bytes decode_range decodes at the least, from the head of one encoded chunk: the natural size of a piece. */
+	int (*grain)(const void *, const struct form *, struct codec_src *, size_t *ret);
+	/* out grows as needed (buf_reserve). NULL: read-only. */
+	int (*encode)(const void *, const struct form *, struct span in, struct buf *out);
+	/* Variable-length packers: bytes of the longest element. Others NULL. */
+	int (*width)(const void *, const struct form *, struct span in, size_t *ret);
+};
+
+extern const struct codec_ops *const codec_table[]; /* generated; NULL last */
+
+/* One codec as metadata name it. */
+struct codec_spec {
+	char *id;
+	struct json *config; /* owned; may be NULL */
+};
+
+struct codec_chain;
+
+/* array: form of the decoded chunk. -ENOTSUP: a codec that is not here (the text names it, and the library if
+ * only that is missing) or that cannot be decoded; -EINVAL: bad configuration. */
+int codec_chain_open(const struct codec_spec *, size_t n, const struct form *array, struct codec_chain **ret);
+struct codec_chain *codec_chain_free(struct codec_chain *);
+CLEAN_DEFINE(struct codec_chain, codec_chain_free)
+
+/* Decodes a whole chunk. out->cap >= form->bytes; the last codec writes straight into it. form NULL: the one of open. */
+int codec_chain_decode(const struct codec_chain *, const struct form *, struct span in, struct buf *out);
+int codec_chain_encode(const struct codec_chain *, const struct form *, struct span in, struct buf *out);
+/* Bytes no valid encoded chunk exceeds. */
+size_t codec_chain_encoded_max(const struct codec_chain *);
+/* Bytes that a decode needs besides input and output. */
+size_t codec_chain_scratch(const struct codec_chain *);
+/* Can decode_range work without decoding all? (no codec, or one that can) */
+bool codec_chain_ranged(const struct codec_chain *);
+/* The chunk is stored as it is. */
+bool codec_chain_empty(const struct codec_chain *);
+int codec_chain_decode_range(const struct codec_chain *, struct codec_src *, size_t off, size_t len, void *out);
+int codec_chain_grain(const struct codec_chain *, struct codec_src *, size_t *ret);
+/* Longest element of a chunk of a variable-length dtype. */
+int codec_chain_width(const struct codec_chain *, struct span in, size_t *ret);
+/* "shuffle,zlib" in order of encoding; caller frees. */
+char *codec_chain_text(const struct codec_spec *, size_t n);
+
+/* For codecs: thread-local scratch number `which` (0 … 3), at least size bytes, valid until the same thread asks again. NULL: no memory. */
+void *codec_scratch(unsigned which, size_t size);
+/* Frees this thread's scratch: called by threads that end and by those that hold too much. */
+void codec_scratch_free(void);

@@ -1,0 +1,65 @@
+/* The numbers of one variable, read as one run of elements in C order, through the chunk cache.
+ *
+ * struct data is what all arrays of a mount share: memory budget, cache, worker threads. struct array is one
+ * variable in one layout (shape, type, chunks, codecs): immutable, counted, safe from every thread; it
+ * knows nothing of metadata documents and asks its owner through struct array_hooks when it must be
+ * sure that they still hold. struct stream is one reader's place in it: one for an open file, by which
+ * prefetching knows what comes next. */
+#pragma once
+
+#include "data/reply.h"
+#include "model/model.h"
+
+struct data_options {
+	size_t memory;        /* bytes: the cap on all caches; 0: a quarter of RAM or of the cgroup, at most 4 GiB */
+	unsigned workers;     /* threads that decode; 0: one a processor */
+	int64_t ttl;          /* ns after which a cached chunk is compared with the store again; INT64_MAX: never */
+	int64_t timeout;      /* ns for one operation */
+	bool missing_403;     /* a refused chunk is an absent one */
+};
+
+struct data;
+int data_new(const struct data_options *, struct data **ret);
+struct data *data_free(struct data *);
+/* Lines "zarrfs_NAME VALUE\n" in Prometheus' text form: chunk loads, decodes, hits, bytes, budget. */
+int data_stats(struct data *, struct buf *ret);
+/* Cached chunks are compared with the store before they are used again. */
+void data_expire(struct data *);
+size_t data_memory(struct data *); /* the cap in force */
+
+struct array_hooks {
+	void *arg;
+	/* Do the metadata that this array was opened with still hold, looked at now? 0; -EIO with the reason (array gone, rewritten, store gone). */
+	int (*check)(void *arg);
+	/* When they were last known to hold, when_wall() clock. */
+	int64_t (*seen)(void *arg);
+	/* A chunk was found to have changed at `mtime` (ns): stale pages must go. Called on a worker, no lock held. */
+	void (*changed)(void *arg, int64_t mtime);
+};
+
+struct array;
+/* key: the array's key prefix without '/' at its end ("" for a root array). meta is copied. width: bytes an element of a
+ * variable-length type is padded to, 0 otherwise. -ENOTSUP and so on as codec_chain_open says. */
+int array_open(struct data *, struct zmap *, const char *key, const struct array_meta *meta, uint32_t width, struct array **ret);
+void array_set_hooks(struct array *, const struct array_hooks *);
+struct array *array_unref(struct array *);
+struct array *array_ref(struct array *);
+uint64_t array_bytes(const struct array *);      /* count × element size */
+const struct dtype *array_dtype(const struct array *);
+/* The width that a variable-length array needs: its longest element, all chunks looked at, if their stored size is at most max_stored
+ * bytes each; ZMAP_ABSENT if one is larger. */
+int array_measure(struct data *, struct zmap *, const char *key, const struct array_meta *, size_t max_stored, uint32_t *ret);
+
+struct stream;
+int stream_new(struct array *, struct stream **ret); /* takes a reference */
+struct stream *stream_free(struct stream *);
+
+/* One read: bytes [off, off + len) of the elements, in the stored byte order. Adds to ret; past the end is the caller's bug.
+ * Bytes are the store's at some moment since `since` at the latest. deadline: when_now() clock. */
+struct array_want {
+	uint64_t off;
+	size_t len;
+	int64_t deadline;
+	struct cancel *cancel;
+};
+int stream_read(struct stream *, const struct array_want *, struct reply *ret);

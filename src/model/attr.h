@@ -1,0 +1,45 @@
+/* Typed attributes, as netCDF has them. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* netCDF's external types, with netCDF's numbers. */
+enum nc_type {
+	NC_TYPE_NONE = 0,
+	NC_TYPE_BYTE = 1,
+	NC_TYPE_CHAR = 2,
+	NC_TYPE_SHORT = 3,
+	NC_TYPE_INT = 4,
+	NC_TYPE_FLOAT = 5,
+	NC_TYPE_DOUBLE = 6,
+	NC_TYPE_UBYTE = 7,
+	NC_TYPE_USHORT = 8,
+	NC_TYPE_UINT = 9,
+	NC_TYPE_INT64 = 10,
+	NC_TYPE_UINT64 = 11,
+	NC_TYPE_STRING = 12,
+};
+
+struct attr {
+	char *name;
+	enum nc_type type;
+	bool recorded;  /* the store said the type (NCZarr); else inferred */
+	bool json;      /* text of a JSON object or nested list */
+	size_t count;   /* elements; CHAR: bytes */
+	void *data;     /* count elements in native order; CHAR: bytes and a NUL behind; STRING: char *[count] */
+};
+
+struct attrs {
+	struct attr *attr;
+	size_t count;
+	char **problem; /* one line for each attribute that could not be kept, for the log */
+	size_t nproblems;
+};
+
+void attrs_free(struct attrs *);
+const struct attr *attrs_find(const struct attrs *, const char *name);
+size_t nc_type_size(enum nc_type);       /* 0 for STRING */
+/* The value as a user reads it: text as it is, numbers in CDL notation (1.5f, 3b, 7ULL …) joined by ", ". Caller frees. */
+char *attr_text(const struct attr *);

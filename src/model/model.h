@@ -1,0 +1,118 @@
+/* The groups and arrays of a store, as netCDF sees them: one model for every Zarr and NCZarr dialect.
+ *
+ * Nodes are immutable once made, counted one by one and loaded lazily, level by level. A refresh replaces nodes that changed;
+ * whoever still holds the old one goes on seeing the old one. What is odd in one node marks that node
+ * (node->error), never the store. All calls are safe from every thread. */
+#pragma once
+
+#include "base/err.h"
+#include "codec/codec.h"
+#include "model/attr.h"
+#include "model/dtype.h"
+#include "store/zmap.h"
+
+enum node_kind {
+	NODE_GROUP,
+	NODE_ARRAY,
+	NODE_PLAIN,  /* a directory or prefix that belongs to no Zarr hierarchy */
+	NODE_OBJECT, /* a key that belongs to none: a read-only file with its own bytes */
+};
+
+/* One dimension of an array. */
+struct dim {
+	char *name;     /* simple name; NULL: anonymous */
+	char *fqn;      /* "/g1/x" where NCZarr says so, else NULL: local to the array's group */
+	uint64_t size;  /* of this array in it */
+	bool unlimited;
+};
+
+struct array_meta {
+	struct dtype dtype;
+	unsigned rank;
+	uint64_t *shape, *chunk;   /* elements; chunk >= 1 everywhere */
+	struct dim *dim;           /* rank of them */
+	char separator;            /* between chunk indices: '.' or '/' */
+	char key_form;             /* '2': "0.0"; later V3's 'c' */
+	struct codec_spec *codec;  /* in order of encoding, order F included as a transpose */
+	size_t ncodecs;
+	uint8_t *fill;             /* dtype.size bytes in the dtype's byte order; vlen: see fill_text */
+	bool null_fill;            /* fill_value null or absent: zeros */
+	char *fill_text;           /* of vlen types, "" if none */
+	uint32_t strlen_hint;      /* _nczarr_maxstrlen, 0: not said */
+	unsigned zarr_format;      /* 2 or 3 */
+	char order;                /* 'C' or 'F', as stored; for user.zarrfs.* only */
+	uint64_t layout;           /* fingerprint of everything that decides what the chunks mean (type, chunks, codecs, keys) but not shape */
+};
+
+struct node {
+	atomic_uint refs;
+	enum node_kind kind;
+	char *path;            /* "" for the root, else "g1/t2m": the key prefix without a '/' at either end */
+	const char *name;      /* last part of path */
+	int64_t mtime;         /* newest metadata object's, ns; 0: unknown */
+	char version[ZMAP_VERSION]; /* of the node's own metadata objects together */
+	uint64_t size;         /* NODE_OBJECT: bytes */
+	struct array_meta *array; /* NODE_ARRAY whose shape and type are known, else NULL */
+	char *attrs_text;      /* raw JSON of the attributes, or NULL: attr_load makes them */
+	size_t attrs_len;
+	bool nczarr;           /* attributes carry recorded types */
+	char *error;           /* why it cannot be read, one line; NULL: it can, as far as metadata say */
+	int error_code;        /* -errno of that */
+	struct attr_context *attr_context; /* what attr_load needs besides (types of NCZarr generations); may be NULL */
+};
+
+struct node *node_ref(struct node *);
+struct node *node_unref(struct node *); /* NULL allowed; returns NULL */
+CLEAN_DEFINE(struct node, node_unref)
+
+/* product(shape), or UINT64_MAX where it overflows. */
+uint64_t array_count(const struct array_meta *);
+
+/* Typed attributes in their order; hidden ones (_ARRAY_DIMENSIONS, _nczarr_*, _NCProperties …) left out. Caller frees with attrs_free. */
+int node_attrs(const struct node *, struct attrs *ret);
+
+enum consolidated { CONSOLIDATED_PREFER, CONSOLIDATED_TRUST, CONSOLIDATED_IGNORE };
+
+struct model_options {
+	int64_t ttl;                /* ns; INT64_MAX: immutable */
+	enum consolidated consolidated;
+	unsigned mode;              /* enum url_mode of the URL */
+	bool missing_403;           /* -o missing=403 */
+	int64_t timeout;            /* ns for one operation */
+	size_t meta_max;            /* largest metadata object, bytes */
+};
+
+struct model;
+int model_open(struct zmap *, const struct model_options *, struct model **ret); /* zmap stays the caller's */
+struct model *model_close(struct model *);
+
+/* The node at path ("" root, "a/b"). 0 and a reference; ZMAP_ABSENT; -errno. Looks at the store again after the TTL. */
+int model_lookup(struct model *, const char *path, struct node **ret);
+/* The same, but the node's own metadata is surely not older than the TTL, consolidated or not: for opening a variable. */
+int model_check(struct model *, const char *path, struct node **ret);
+/* As model_check, but looks now, whatever the TTL (one cheap request if nothing changed). */
+int model_look_again(struct model *, const char *path, struct node **ret);
+/* When the node's own metadata were last seen, when_wall() clock; 0: never. */
+int64_t model_seen(struct model *, const char *path);
+
+/* Children of a group or plain directory in a stable order. known: the kind is certain (else readdir says DT_UNKNOWN and kind is a guess). */
+struct model_child {
+	const char *name;
+	enum node_kind kind;
+	bool known;
+};
+typedef int model_child_fn(const struct model_child *, void *arg);
+int model_children(struct model *, const char *path, model_child_fn *fn, void *arg);
+/* Makes sure that what `ls -l` of a group needs is loaded, requests in parallel. */
+int model_preload(struct model *, const char *path);
+/* Metadata of this group come from consolidated metadata. */
+bool model_consolidated(struct model *, const char *path);
+
+/* Forgets when things were last seen, so that all is looked at again on access. Adds a line for each node that changed to `ret` (may be NULL). */
+int model_refresh(struct model *, struct buf *ret);
+/* Told of each node that was replaced or vanished (new NULL), with no lock held. Set once before use. */
+typedef void model_changed_fn(void *arg, struct node *old, struct node *new);
+void model_on_change(struct model *, model_changed_fn *, void *arg);
+/* Drops nodes nobody holds, for the memory budget; returns bytes freed, roughly. */
+size_t model_trim(struct model *);
+size_t model_bytes(struct model *);

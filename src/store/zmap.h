@@ -1,0 +1,118 @@
+/* A store: a map from keys to bytes.
+ *
+ * A key is a relative path with '/' between its parts ("t2m/.zarray", "t2m/c/0/1"), never empty, no empty
+ * part, no "." or "..", no NUL; the wrapper here refuses others. What exists: a key that was put and not deleted.
+ * There are no directories: a prefix "exists" as long as a key lies below it (an empty directory of a dir store lists as a prefix).
+ *
+ * Outcomes: 0 (or a count), a named positive outcome, or -errno with err_text. Absence is an outcome:
+ * ZMAP_ABSENT. A refusal (403, EACCES) is -EACCES, an unreachable store -EIO, a passed deadline -ETIMEDOUT,
+ * cancellation -EINTR, an object larger than `max` -EFBIG.
+ *
+ * All calls are safe from every thread. Backends fill struct zmap_ops; everybody else calls the functions
+ * below, which check arguments, fill in missing hooks, count, and trace. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/url.h"
+#include "base/when.h"
+
+#include <stdatomic.h>
+
+enum zmap_outcome {
+	ZMAP_ABSENT = 1,  /* 404 */
+	ZMAP_SAME = 2,    /* 304: if_none_match matched */
+	ZMAP_CHANGED = 3, /* 412, 409: if_match or the put's if_version did not match */
+};
+
+enum zmap_cap {
+	ZMAP_WRITE = 1,
+	ZMAP_RANGE = 2,       /* a part costs less than the whole */
+	ZMAP_LIST = 4,
+	ZMAP_REMOTE = 8,      /* each request costs a round trip: ask for many at once, ask once a TTL */
+	ZMAP_CONDITIONAL = 16,
+};
+
+enum { ZMAP_VERSION = 64 };
+
+struct zmap_stat {
+	uint64_t size;               /* of the whole object */
+	int64_t mtime;               /* ns since 1970; 0: unknown */
+	char version[ZMAP_VERSION];  /* changes when the object does; "" if unknown or too long, never cut */
+};
+
+/* One request. */
+struct zmap_get {
+	const char *key;
+	uint64_t off;          /* from the start; from_end: the last len bytes, off unused */
+	size_t len;            /* 0: to the end */
+	bool from_end;
+	const char *if_match, *if_none_match; /* versions, or NULL */
+	struct buf *into;      /* bytes are appended behind into->len; untouched unless 0 is returned */
+	size_t max;            /* at most this many bytes, else -EFBIG; never allocated beyond */
+	int64_t deadline;      /* when_now() clock; 0: none */
+	struct cancel *cancel; /* or NULL */
+};
+
+struct zmap;
+typedef void zmap_done_fn(void *arg, int result, const struct zmap_stat *);
+/* One entry of a listing: a name without '/', and whether keys lie below it (prefix) or it is a key itself
+ * (both may be reported for one name, as two calls). stat may be NULL. Non-zero ends the listing. */
+typedef int zmap_list_fn(void *arg, const char *name, bool prefix, const struct zmap_stat *);
+
+/* What a backend may be told besides its URL. */
+struct zmap_options {
+	bool writable;
+	bool follow;      /* symlinks that lead out of a dir store */
+	int64_t timeout;  /* ns for one operation where the caller gives no deadline */
+};
+
+struct zmap_ops {
+	const char *name;
+	int (*open)(const struct url *, const struct zmap_options *, struct zmap **ret);
+	void (*close)(struct zmap *);
+	int (*stat)(struct zmap *, const char *key, struct zmap_stat *ret);
+	int (*get)(struct zmap *, const struct zmap_get *, struct zmap_stat *ret);
+	/* done is called once, on any thread, maybe before submit returns. NULL: zmap_submit runs get itself. */
+	void (*submit)(struct zmap *, const struct zmap_get *, zmap_done_fn *, void *arg);
+	/* One level below prefix ("" or "a/b/" with its '/'), paged inside. ZMAP_ABSENT: nothing there. */
+	int (*list)(struct zmap *, const char *prefix, zmap_list_fn *, void *arg);
+	int (*put)(struct zmap *, const char *key, struct span, const char *if_version); /* NULL: any; "": must not exist */
+	int (*del)(struct zmap *, const char *key);
+	int (*sync)(struct zmap *);
+	/* Is the store still where it was opened? 0, or -EIO with the reason (moved, emptied, bucket lost). NULL: cannot tell. */
+	int (*alive)(struct zmap *);
+};
+
+enum zmap_kind { ZMAP_GET, ZMAP_STAT, ZMAP_LISTING, ZMAP_PUT, ZMAP_DEL, ZMAP_KINDS };
+
+struct zmap_counts {
+	atomic_ullong calls[ZMAP_KINDS], failed[ZMAP_KINDS], absent[ZMAP_KINDS], bytes_in, bytes_out;
+};
+
+/* The head of every backend's own struct. ops and caps are set by the backend's open. */
+struct zmap {
+	const struct zmap_ops *ops;
+	unsigned caps; /* enum zmap_cap */
+	struct zmap_counts counts;
+};
+
+/* From the generated table of backends. */
+extern const struct zmap_ops *const backend_table[];
+
+int zmap_open(const struct url *, const struct zmap_options *, struct zmap **ret);
+/* Closes and frees; returns NULL. NULL is allowed. */
+struct zmap *zmap_close(struct zmap *);
+CLEAN_DEFINE(struct zmap, zmap_close)
+
+int zmap_stat(struct zmap *, const char *key, struct zmap_stat *ret);
+/* ret may be NULL. -EFBIG never allocates. A short object for a range is what there is, 0 bytes at its end. */
+int zmap_get(struct zmap *, const struct zmap_get *, struct zmap_stat *ret);
+void zmap_submit(struct zmap *, const struct zmap_get *, zmap_done_fn *, void *arg);
+int zmap_list(struct zmap *, const char *prefix, zmap_list_fn *, void *arg);
+int zmap_put(struct zmap *, const char *key, struct span, const char *if_version);
+int zmap_del(struct zmap *, const char *key);
+int zmap_sync(struct zmap *);
+int zmap_alive(struct zmap *);
+
+/* 0, or -EINVAL with the reason. */
+int zmap_check_key(const char *key);
