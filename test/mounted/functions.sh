@@ -1,0 +1,154 @@
+# functions.sh: what every mounted test uses. A test begins with
+#
+#	. "$(dirname "$0")/functions.sh"
+#
+# and then has: $tmp, a directory of its own that is removed at the end; $data, the folder test/data; $python, a Python
+# with numpy and zarr; the functions below. ZARRFS names the program (default: build/fuse/zarrfs).
+# At the end every mount is taken down and every daemon must have ended well, or the test fails.
+# Exit status: 0 all held, 77 cannot run here, else failed.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+data=$(cd "$here/../data" && pwd)
+ZARRFS=${ZARRFS:-$here/../../build/fuse/zarrfs}
+python=${PYTHON:-/usr/bin/python3}
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/zarrfs-test.XXXXXX")
+failures=0
+declare -A mounts=() # mount point -> process id of its daemon, "" once it was waited for
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$here
+
+# skip REASON: this test cannot run here
+skip()
+{
+	echo "skip: $*"
+	exit 77
+}
+
+# fail MESSAGE: says so and goes on; the test fails at its end
+fail()
+{
+	echo "FAILED: $*" >&2
+	failures=$((failures + 1))
+}
+
+# same WHAT GOT WANT
+same()
+{
+	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
+}
+
+# needs PROGRAM...
+needs()
+{
+	local program
+	for program; do
+		command -v "$program" >/dev/null || skip "no $program"
+	done
+}
+
+# eventually SECONDS COMMAND...: tries until it succeeds; fails silently after that time
+eventually()
+{
+	local end=$((SECONDS + $1 + 1))
+	shift
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.05
+	done
+}
+
+mounted_or_ended()
+{
+	mountpoint -q "$mnt" || ! kill -0 "$daemon" 2>/dev/null
+}
+
+# mount_store STORE [OPTIONS]: mounts on a new directory; sets $mnt, $daemon (process id) and $log (its messages).
+# Returns 1 if the program refused.
+mount_store()
+{
+	[ -c /dev/fuse ] || skip "cannot mount: no /dev/fuse"
+	mnt=$tmp/mnt${#mounts[@]}
+	log=$mnt.log
+	mkdir "$mnt"
+	"$ZARRFS" -f ${2:+-o "$2"} "$1" "$mnt" 2>"$log" &
+	daemon=$!
+	mounts[$mnt]=$daemon
+	eventually 60 mounted_or_ended
+	mountpoint -q "$mnt" && return
+	if grep -qi 'fuse device\|operation not permitted' "$log"; then
+		cat "$log"
+		skip "cannot mount here"
+	fi
+	return 1
+}
+
+# must_mount STORE [OPTIONS]: or the test ends here
+must_mount()
+{
+	mount_store "$@" && return
+	fail "cannot mount '$1': $(cat "$log")"
+	exit 1
+}
+
+unmount()
+{
+	umount "$1" 2>/dev/null || fusermount3 -u "$1" 2>/dev/null || fusermount3 -uz "$1" 2>/dev/null
+}
+
+# ended PID: no such process, or only what is left of it
+ended()
+{
+	! kill -0 "$1" 2>/dev/null || [ "$(ps -o stat= -p "$1" | cut -c1)" = Z ]
+}
+
+# umount_store [MNT]: takes a mount down; its daemon must end soon, and well
+umount_store()
+{
+	local at=${1:-$mnt} pid status=0
+	pid=${mounts[$at]}
+	[ -n "$pid" ] || return 0
+	mounts[$at]=
+	mountpoint -q "$at" && unmount "$at"
+	if ! eventually 20 ended "$pid"; then
+		fail "the daemon of $at still runs 20 s after unmounting"
+		kill -9 "$pid"
+	fi
+	wait "$pid" || status=$?
+	[ $status = 0 ] || fail "the daemon of $at ended with status $status: $(tail -n 60 "$at.log")"
+}
+
+# kill_daemon [MNT]: kill -9, and the mount point is left as it is
+kill_daemon()
+{
+	local at=${1:-$mnt}
+	kill -9 "${mounts[$at]}"
+	wait "${mounts[$at]}" 2>/dev/null
+	mounts[$at]=
+}
+
+# stat_value NAME [MNT]: the number that .zarrfs/stats shows for zarrfs_NAME
+stat_value()
+{
+	sed -n "s/^zarrfs_$1 //p" "${2:-$mnt}/.zarrfs/stats"
+}
+
+# sanitized: built with a sanitizer, so that memory and times say nothing
+sanitized()
+{
+	[ -n "${ZARRFS_SANITIZE:-}" ] && [ "$ZARRFS_SANITIZE" != none ]
+}
+
+finish()
+{
+	local status=$? at
+	trap - EXIT
+	for at in "${!mounts[@]}"; do
+		umount_store "$at"
+		mountpoint -q "$at" && unmount "$at"
+	done
+	rm -rf --one-file-system "$tmp"
+	[ $status != 0 ] && exit $status
+	exit $((failures != 0))
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
