@@ -35,6 +35,8 @@ struct array_hooks {
 	int64_t (*seen)(void *arg);
 	/* A chunk was found to have changed at `mtime` (ns): stale pages must go. Called on a worker, no lock held. */
 	void (*changed)(void *arg, int64_t mtime);
+	/* The array is gone: arg is not used again. May be NULL. */
+	void (*release)(void *arg);
 };
 
 struct array;

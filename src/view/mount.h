@@ -78,6 +78,10 @@ int mount_refresh(struct mount *, struct buf *ret);
 /* Told, from a thread of its own with no lock held, which path's pages (attributes only: !data) are stale. */
 typedef void mount_stale_fn(void *arg, const char *path, bool data);
 void mount_on_stale(struct mount *, mount_stale_fn *, void *arg);
+/* Told, once each, what a user would otherwise look for in vain: names that are left out, clashes, attributes that do not fit.
+ * For the log. Any thread, no lock held. */
+typedef void mount_note_fn(void *arg, const char *line);
+void mount_on_note(struct mount *, mount_note_fn *, void *arg);
 /* More lines for .zarrfs/stats, from whoever speaks to the kernel. */
 typedef int mount_stats_fn(void *arg, struct buf *ret);
 void mount_on_stats(struct mount *, mount_stats_fn *, void *arg);
