@@ -1,1 +1,287 @@
 #include "base/pool.h"
+
+#include "base/clean.h"
+#include "base/err.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+struct queue {
+	struct task *first, **last;
+};
+
+struct worker {
+	struct pool *pool;
+	pthread_t thread;
+	bool started;   /* thread is valid */
+	bool blocked;   /* gave its place away; touched by the worker alone */
+};
+
+struct pool {
+	unsigned places;      /* tasks that run at once */
+	unsigned blocked_max;
+
+	pthread_mutex_t lock; /* guards all below */
+	pthread_cond_t work;  /* a task may be taken, or the end has come */
+	pthread_cond_t place; /* a worker that comes back from waiting may go on */
+	struct queue urgent, normal;
+	unsigned queued;
+	unsigned running;     /* workers in a task that hold a place */
+	unsigned blocked;     /* workers in a task that gave theirs away */
+	unsigned returning;   /* of these, the ones that want it back: they go before new tasks */
+	unsigned idle;        /* workers that sleep */
+	unsigned nworkers;    /* ever made; a failed start is not tried again */
+	bool ending;
+	void (*on_end)(void);
+	struct worker worker[];
+};
+
+static _Thread_local struct worker *self;
+
+static void
+queue_add(struct queue *q, struct task *t)
+{
+	t->next = NULL;
+	*q->last = t;
+	q->last = &t->next;
+}
+
+static struct task *
+queue_take(struct queue *q)
+{
+	struct task *t = q->first;
+	if (!t)
+		return NULL;
+	q->first = t->next;
+	if (!q->first)
+		q->last = &q->first;
+	return t;
+}
+
+/* The lock is held. */
+static bool
+may_start(const struct pool *p)
+{
+	return p->queued && p->running < p->places && !p->returning;
+}
+
+/* The lock is held. Whoever must go on now that a place is free: at most one sleeps for each place. */
+static void
+pass_on(struct pool *p)
+{
+	if (p->returning && p->running < p->places)
+		pthread_cond_signal(&p->place);
+	else if (may_start(p) && p->idle)
+		pthread_cond_signal(&p->work);
+}
+
+static void *work(void *arg);
+
+/* Signals go to the threads that expect them. */
+static int
+start(struct worker *w)
+{
+	sigset_t all, old;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int e = pthread_create(&w->thread, NULL, work, w);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	w->started = e == 0;
+	return e ? err_sys(e, "cannot start a worker thread") : 0;
+}
+
+/* The lock is held. A worker to start, if there is work that nobody is there for. */
+static struct worker *
+missing(struct pool *p)
+{
+	if (!may_start(p) || p->idle || p->nworkers >= p->places + p->blocked_max)
+		return NULL;
+	return &p->worker[p->nworkers++];
+}
+
+/* Sleeps until there is a task. NULL: the pool ends. */
+static struct task *
+take(struct pool *p)
+{
+	struct task *t = NULL;
+	struct worker *more = NULL;
+	LOCKED(&p->lock) {
+		while (!may_start(p)) {
+			if (p->ending && !p->queued)
+				return NULL;
+			p->idle++;
+			pthread_cond_wait(&p->work, &p->lock);
+			p->idle--;
+		}
+		t = queue_take(&p->urgent);
+		if (!t)
+			t = queue_take(&p->normal);
+		p->queued--;
+		p->running++;
+		pass_on(p); /* two pushes may have woken only this one */
+		more = missing(p);
+	}
+	if (more)
+		start(more);
+	return t;
+}
+
+static void
+finish(struct pool *p)
+{
+	LOCKED(&p->lock) {
+		p->running--;
+		pass_on(p);
+		if (p->ending && !p->queued)
+			pthread_cond_broadcast(&p->work);
+	}
+}
+
+static void *
+work(void *arg)
+{
+	struct worker *w = self = arg;
+	struct pool *p = w->pool;
+	pthread_setname_np(pthread_self(), "zarrfs-work");
+	for (struct task *t; (t = take(p));) {
+		t->run(t);
+		pool_unblocking(); /* a task that forgot */
+		finish(p);
+	}
+	void (*on_end)(void) = NULL;
+	LOCKED(&p->lock)
+		on_end = p->on_end;
+	if (on_end)
+		on_end();
+	return NULL;
+}
+
+void
+pool_push(struct pool *p, struct task *t, bool urgent)
+{
+	struct worker *w = NULL;
+	LOCKED(&p->lock) {
+		queue_add(urgent ? &p->urgent : &p->normal, t);
+		p->queued++;
+		pass_on(p);
+		w = missing(p);
+	}
+	if (w)
+		start(w); /* if it fails, the others do its work */
+}
+
+void
+pool_blocking(void)
+{
+	struct worker *w = self, *more = NULL;
+	if (!w || w->blocked)
+		return;
+	struct pool *p = w->pool;
+	LOCKED(&p->lock) {
+		if (p->blocked < p->blocked_max) {
+			w->blocked = true;
+			p->blocked++;
+			p->running--;
+			pass_on(p);
+			more = missing(p);
+		}
+	}
+	if (more)
+		start(more);
+}
+
+void
+pool_unblocking(void)
+{
+	struct worker *w = self;
+	if (!w || !w->blocked)
+		return;
+	struct pool *p = w->pool;
+	LOCKED(&p->lock) {
+		p->returning++;
+		while (p->running >= p->places)
+			pthread_cond_wait(&p->place, &p->lock);
+		p->returning--;
+		p->blocked--;
+		p->running++;
+		pass_on(p);
+	}
+	w->blocked = false;
+}
+
+unsigned
+pool_queued(struct pool *p)
+{
+	unsigned n = 0;
+	LOCKED(&p->lock)
+		n = p->queued;
+	return n;
+}
+
+void
+pool_on_end(struct pool *p, void (*fn)(void))
+{
+	LOCKED(&p->lock)
+		p->on_end = fn;
+}
+
+int
+pool_new(unsigned workers, unsigned blocked_max, struct pool **ret)
+{
+	assert(workers);
+	size_t n = (size_t)workers + blocked_max;
+	struct pool *p = calloc(1, sizeof *p + n * sizeof p->worker[0]);
+	if (!p)
+		return err_set(-ENOMEM, "no memory for %zu workers", n);
+	p->places = workers;
+	p->blocked_max = blocked_max;
+	p->urgent.last = &p->urgent.first;
+	p->normal.last = &p->normal.first;
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->work, NULL);
+	pthread_cond_init(&p->place, NULL);
+	for (size_t i = 0; i < n; i++)
+		p->worker[i].pool = p;
+	/* One now, so that a pool that came to be always works; the others when there is work. */
+	p->nworkers = 1;
+	int r = start(&p->worker[0]);
+	if (r < 0)
+		pool_free(p);
+	else
+		*ret = p;
+	return r;
+}
+
+/* A worker is made only by an earlier one or before the end, so its thread is known when its turn comes. */
+static struct worker *
+nth_worker(struct pool *p, unsigned i)
+{
+	struct worker *w = NULL;
+	LOCKED(&p->lock) {
+		if (i < p->nworkers)
+			w = &p->worker[i];
+	}
+	return w;
+}
+
+struct pool *
+pool_free(struct pool *p)
+{
+	if (!p)
+		return NULL;
+	LOCKED(&p->lock) {
+		p->ending = true;
+		pthread_cond_broadcast(&p->work);
+	}
+	struct worker *w;
+	for (unsigned i = 0; (w = nth_worker(p, i)); i++)
+		if (w->started)
+			pthread_join(w->thread, NULL);
+	pthread_cond_destroy(&p->place);
+	pthread_cond_destroy(&p->work);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+	return NULL;
+}

@@ -1,1 +1,347 @@
 #include "store/zmap.h"
+
+#include "base/err.h"
+#include "base/log.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const verb[ZMAP_KINDS] = {
+	[ZMAP_GET] = "read",
+	[ZMAP_STAT] = "stat",
+	[ZMAP_LISTING] = "list",
+	[ZMAP_PUT] = "write",
+	[ZMAP_DEL] = "delete",
+};
+
+/* A call under way. */
+struct call {
+	struct zmap *z;
+	enum zmap_kind kind;
+	const char *key;
+	int64_t started; /* 0: nobody looks */
+};
+
+static struct call
+call_begin(struct zmap *z, enum zmap_kind kind, const char *key)
+{
+	assert(key);
+	atomic_fetch_add_explicit(&z->counts.calls[kind], 1, memory_order_relaxed);
+	bool traced = log_get_level() >= LOG_LEVEL_DEBUG;
+	return (struct call){z, kind, key, traced ? when_now() : 0};
+}
+
+static const char *
+outcome(int r)
+{
+	switch (r) {
+	case 0: return "ok";
+	case ZMAP_ABSENT: return "absent";
+	case ZMAP_SAME: return "same";
+	case ZMAP_CHANGED: return "changed";
+	default: return r < 0 ? err_text() : "ended";
+	}
+}
+
+/* Counts, traces, and says which object a failure is about; wrappers leave that to the store behind them. */
+static int
+call_end(const struct call *c, int r, size_t bytes)
+{
+	struct zmap_counts *n = &c->z->counts;
+	if (r == ZMAP_ABSENT)
+		atomic_fetch_add_explicit(&n->absent[c->kind], 1, memory_order_relaxed);
+	if (r < 0) {
+		atomic_fetch_add_explicit(&n->failed[c->kind], 1, memory_order_relaxed);
+		if (!c->z->ops->wraps)
+			err_add(r, "cannot %s '%s'", verb[c->kind], c->key);
+	}
+	if (c->started)
+		log_debug("%s: %s '%s': %s, %zu bytes, %" PRId64 " us", c->z->ops->name, verb[c->kind],
+			c->key, outcome(r), bytes, (when_now() - c->started) / 1000);
+	return r;
+}
+
+int
+zmap_check_key(const char *key)
+{
+	for (const char *p = key, *end;; p = end + 1) {
+		end = strchrnul(p, '/');
+		size_t n = (size_t)(end - p);
+		if (!n)
+			return err_set(-EINVAL, "'%s' is no key: empty part", key);
+		if (p[0] == '.' && (n == 1 || (n == 2 && p[1] == '.')))
+			return err_set(-EINVAL, "'%s' is no key: part '%.*s'", key, (int)n, p);
+		if (!*end)
+			return 0;
+	}
+}
+
+int
+zmap_patience(int64_t deadline, struct cancel *cancel)
+{
+	if (cancelled(cancel))
+		return err_set(-EINTR, "nobody waits for it any more");
+	if (when_over(deadline))
+		return err_set(-ETIMEDOUT, "no answer in time");
+	return 0;
+}
+
+int
+zmap_range(const struct zmap_get *g, uint64_t size, uint64_t *ret_off, size_t *ret_len)
+{
+	uint64_t off = g->off < size ? g->off : size;
+	if (g->from_end)
+		off = g->len && g->len < size ? size - g->len : 0;
+	uint64_t len = size - off;
+	if (g->len && g->len < len)
+		len = g->len;
+	if (len > g->max)
+		return err_set(-EFBIG, "%" PRIu64 " bytes, where at most %zu can be right", len, g->max);
+	*ret_off = off;
+	*ret_len = (size_t)len;
+	return 0;
+}
+
+int
+zmap_condition(const struct zmap_get *g, const char *version)
+{
+	if (g->if_match && strcmp(g->if_match, version))
+		return ZMAP_CHANGED;
+	if (g->if_none_match && *version && !strcmp(g->if_none_match, version))
+		return ZMAP_SAME;
+	return 0;
+}
+
+static const struct zmap_ops *
+find(const char *name, size_t len, bool wraps)
+{
+	for (const struct zmap_ops *const *o = backend_table; *o; o++)
+		if ((*o)->wraps == wraps && strlen((*o)->name) == len && !memcmp((*o)->name, name, len))
+			return *o;
+	return NULL;
+}
+
+int
+zmap_open(const struct url *url, const struct zmap_options *options, struct zmap **ret)
+{
+	struct url inner = *url; /* borrows all of it */
+	const char *name = url->backend;
+	size_t len = strlen(name);
+	bool wraps = url->wrappers && *url->wrappers;
+	if (wraps) {
+		char *end = strchrnul(url->wrappers, '+');
+		name = url->wrappers;
+		len = (size_t)(end - name);
+		inner.wrappers = *end ? end + 1 : end;
+	}
+	const struct zmap_ops *ops = find(name, len, wraps);
+	if (!ops)
+		return err_set(-ENOTSUP, "no %s '%.*s' in this build", wraps ? "wrapper" : "kind of store",
+			(int)len, name);
+	struct zmap *z;
+	int r = ops->open(&inner, options, &z);
+	if (r < 0)
+		return wraps ? r : err_add(r, "cannot open store '%s'", url->shown ? url->shown : "");
+	assert(z->ops == ops);
+	z->timeout = options->timeout;
+	*ret = z;
+	return 0;
+}
+
+struct zmap *
+zmap_close(struct zmap *z)
+{
+	if (z)
+		z->ops->close(z);
+	return NULL;
+}
+
+int
+zmap_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
+{
+	struct call c = call_begin(z, ZMAP_STAT, key);
+	struct zmap_stat s = {0};
+	int r = zmap_check_key(key);
+	if (r == 0)
+		r = z->ops->stat ? z->ops->stat(z, key, &s) : err_set(-ENOSYS, "this store cannot say");
+	if (r == 0)
+		*ret = s;
+	return call_end(&c, r, 0);
+}
+
+/* The request as the backend sees it. 0, or why it cannot even be asked. */
+static int
+prepare(struct zmap *z, const struct zmap_get *asked, struct zmap_get *ret)
+{
+	*ret = *asked;
+	if (!ret->deadline && z->timeout)
+		ret->deadline = when_now() + z->timeout;
+	int r = zmap_check_key(asked->key);
+	if (r == 0)
+		r = zmap_patience(ret->deadline, ret->cancel);
+	if (r == 0 && !z->ops->get)
+		r = err_set(-ENOSYS, "this store cannot read");
+	return r;
+}
+
+/* before: into->len as it was. Whatever a backend did, nothing is added unless all is well. */
+static int
+get_end(const struct call *c, int r, const struct zmap_get *g, size_t before)
+{
+	size_t got = g->into->len - before;
+	if (r == 0 && got > g->max)
+		r = err_set(-EFBIG, "%zu bytes, where at most %zu can be right", got, g->max);
+	if (r != 0)
+		g->into->len = before;
+	else
+		atomic_fetch_add_explicit(&c->z->counts.bytes_in, got, memory_order_relaxed);
+	return call_end(c, r, r == 0 ? got : 0);
+}
+
+int
+zmap_get(struct zmap *z, const struct zmap_get *asked, struct zmap_stat *ret)
+{
+	struct call c = call_begin(z, ZMAP_GET, asked->key);
+	struct zmap_get g;
+	struct zmap_stat s = {0};
+	size_t before = asked->into->len;
+	int r = prepare(z, asked, &g);
+	if (r == 0)
+		r = z->ops->get(z, &g, &s);
+	r = get_end(&c, r, &g, before);
+	if (r >= 0 && r != ZMAP_ABSENT && ret)
+		*ret = s;
+	return r;
+}
+
+struct submitted {
+	struct call call;
+	struct zmap_get get;
+	size_t before;
+	zmap_done_fn *done;
+	void *arg;
+};
+
+static void
+submitted_done(void *arg, int r, const struct zmap_stat *s)
+{
+	struct submitted *u = arg;
+	r = get_end(&u->call, r, &u->get, u->before);
+	u->done(u->arg, r, s);
+	free(u);
+}
+
+void
+zmap_submit(struct zmap *z, const struct zmap_get *asked, zmap_done_fn *done, void *arg)
+{
+	struct zmap_stat s = {0};
+	if (!z->ops->submit) {
+		int r = zmap_get(z, asked, &s);
+		done(arg, r, &s);
+		return;
+	}
+	struct submitted *u = malloc(sizeof *u);
+	if (!u) {
+		done(arg, err_set(-ENOMEM, "no memory for a request"), &s);
+		return;
+	}
+	u->call = call_begin(z, ZMAP_GET, asked->key);
+	u->before = asked->into->len;
+	u->done = done;
+	u->arg = arg;
+	int r = prepare(z, asked, &u->get);
+	if (r < 0)
+		submitted_done(u, r, &s);
+	else
+		z->ops->submit(z, &u->get, submitted_done, u);
+}
+
+struct listing {
+	zmap_list_fn *fn;
+	void *arg;
+	size_t names;
+};
+
+/* Names that could not be part of a key are of no use to anybody: "a//b" in a bucket. */
+static int
+list_entry(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
+{
+	struct listing *l = arg;
+	if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
+		return 0;
+	l->names++;
+	return l->fn(l->arg, name, prefix, s);
+}
+
+static int
+check_prefix(const char *prefix)
+{
+	size_t n = strlen(prefix);
+	if (n == 0)
+		return 0;
+	if (prefix[n - 1] != '/')
+		return err_set(-EINVAL, "'%s' is no prefix: no '/' at its end", prefix);
+	char *key = strndup(prefix, n - 1);
+	int r = key ? zmap_check_key(key) : err_set(-ENOMEM, "no memory for a key");
+	free(key);
+	return r;
+}
+
+int
+zmap_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
+{
+	struct call c = call_begin(z, ZMAP_LISTING, prefix);
+	struct listing l = {fn, arg, 0};
+	int r = check_prefix(prefix);
+	if (r == 0)
+		r = z->ops->list ? z->ops->list(z, prefix, list_entry, &l) : err_set(-ENOSYS, "this store cannot list");
+	return call_end(&c, r, l.names);
+}
+
+static int
+check_write(struct zmap *z, const char *key)
+{
+	int r = zmap_check_key(key);
+	if (r == 0 && !(z->caps & ZMAP_WRITE))
+		r = err_set(-EROFS, "the store is open read-only");
+	return r;
+}
+
+int
+zmap_put(struct zmap *z, const char *key, struct span bytes, const char *if_version)
+{
+	struct call c = call_begin(z, ZMAP_PUT, key);
+	int r = check_write(z, key);
+	if (r == 0 && if_version && !(z->caps & ZMAP_CONDITIONAL))
+		r = err_set(-ENOSYS, "this store cannot write on a condition");
+	if (r == 0)
+		r = z->ops->put ? z->ops->put(z, key, bytes, if_version) : err_set(-EROFS, "this store cannot write");
+	if (r == 0)
+		atomic_fetch_add_explicit(&z->counts.bytes_out, bytes.len, memory_order_relaxed);
+	return call_end(&c, r, bytes.len);
+}
+
+int
+zmap_del(struct zmap *z, const char *key)
+{
+	struct call c = call_begin(z, ZMAP_DEL, key);
+	int r = check_write(z, key);
+	if (r == 0)
+		r = z->ops->del ? z->ops->del(z, key) : err_set(-EROFS, "this store cannot delete");
+	return call_end(&c, r, 0);
+}
+
+int
+zmap_sync(struct zmap *z)
+{
+	return z->ops->sync ? z->ops->sync(z) : 0;
+}
+
+int
+zmap_alive(struct zmap *z)
+{
+	return z->ops->alive ? z->ops->alive(z) : 0;
+}

@@ -68,17 +68,18 @@ struct zmap_options {
 
 struct zmap_ops {
 	const char *name;
+	bool wraps; /* stands before another store: open gets the URL without its own word, and opens that with zmap_open */
 	int (*open)(const struct url *, const struct zmap_options *, struct zmap **ret);
 	void (*close)(struct zmap *);
 	int (*stat)(struct zmap *, const char *key, struct zmap_stat *ret);
 	int (*get)(struct zmap *, const struct zmap_get *, struct zmap_stat *ret);
 	/* done is called once, on any thread, maybe before submit returns. NULL: zmap_submit runs get itself. */
 	void (*submit)(struct zmap *, const struct zmap_get *, zmap_done_fn *, void *arg);
-	/* One level below prefix ("" or "a/b/" with its '/'), paged inside. ZMAP_ABSENT: nothing there. */
+	/* One level below prefix ("" or "a/b/" with its '/'), paged inside. ZMAP_ABSENT: nothing there. What fn returned, if not 0. */
 	int (*list)(struct zmap *, const char *prefix, zmap_list_fn *, void *arg);
 	int (*put)(struct zmap *, const char *key, struct span, const char *if_version); /* NULL: any; "": must not exist */
 	int (*del)(struct zmap *, const char *key);
-	int (*sync)(struct zmap *);
+	int (*sync)(struct zmap *); /* NULL: what put and del did is durable when they return */
 	/* Is the store still where it was opened? 0, or -EIO with the reason (moved, emptied, bucket lost). NULL: cannot tell. */
 	int (*alive)(struct zmap *);
 };
@@ -93,6 +94,7 @@ struct zmap_counts {
 struct zmap {
 	const struct zmap_ops *ops;
 	unsigned caps; /* enum zmap_cap */
+	int64_t timeout; /* ns for calls that carry no deadline (stat, list, put …); set by zmap_open */
 	struct zmap_counts counts;
 };
 
@@ -116,3 +118,10 @@ int zmap_alive(struct zmap *);
 
 /* 0, or -EINVAL with the reason. */
 int zmap_check_key(const char *key);
+
+/* For backends: which bytes of an object of `size` a request means. 0, or -EFBIG if they are more than its max. */
+int zmap_range(const struct zmap_get *, uint64_t size, uint64_t *ret_off, size_t *ret_len);
+/* 0, ZMAP_SAME or ZMAP_CHANGED, by the request's conditions. */
+int zmap_condition(const struct zmap_get *, const char *version);
+/* -EINTR or -ETIMEDOUT with a text when nobody waits any more, else 0. */
+int zmap_patience(int64_t deadline, struct cancel *);
