@@ -1,1 +1,400 @@
 #include "codec/codec.h"
+
+#include "base/check.h"
+#include "base/err.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum { CHAIN_MAX = 32 };
+
+struct link {
+	const struct codec_ops *ops;
+	void *obj;
+	struct form in, out; /* as encoding sees them */
+};
+
+struct codec_chain {
+	struct form array;
+	size_t n;
+	struct link link[];
+};
+
+/* Codecs whose file is only built where their library is. */
+static const struct {
+	const char *id, *library;
+} optional[] = {
+    {"szip", "libaec"},
+    {"zfpy", "libzfp"},
+    {"numcodecs.zfpy", "libzfp"},
+};
+
+static const char *
+link_name(const struct link *l)
+{
+	return l->ops->ids[0];
+}
+
+static const struct codec_ops *
+find_codec(const char *id)
+{
+	for (const struct codec_ops *const *o = codec_table; *o; o++)
+		for (const char *const *i = (*o)->ids; *i; i++)
+			if (!strcmp(*i, id))
+				return *o;
+	return NULL;
+}
+
+static int
+no_codec(const char *id)
+{
+	if (!strcmp(id, "pickle"))
+		return err_set(-ENOTSUP, "codec 'pickle' is never decoded: it can run code");
+	for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
+		if (!strcmp(optional[i].id, id))
+			return err_set(-ENOTSUP, "codec '%s' needs %s, which this build lacks", id,
+			    optional[i].library);
+	return err_set(-ENOTSUP, "unknown codec '%.100s'", id);
+}
+
+static int
+open_link(const struct codec_spec *s, const struct form *in, struct link *ret)
+{
+	const struct codec_ops *ops = find_codec(s->id);
+	if (!ops)
+		return no_codec(s->id);
+	struct form out = {0};
+	if (ops->kind == CODEC_ARRAY)
+		out = *in;
+	void *obj = NULL;
+	int r = ops->open(s->config, in, &out, &obj);
+	if (r < 0)
+		return err_add(r, "codec '%s'", s->id);
+	*ret = (struct link){.ops = ops, .obj = obj, .in = *in, .out = out};
+	return 0;
+}
+
+int
+codec_chain_open(const struct codec_spec *spec, size_t n, const struct form *array,
+    struct codec_chain **ret)
+{
+	if (n > CHAIN_MAX)
+		return err_set(-ENOTSUP, "%zu codecs in a row, at most %d are supported", n, CHAIN_MAX);
+	CLEAN(codec_chain_freep)
+	struct codec_chain *c = calloc(1, sizeof *c + n * sizeof *c->link);
+	if (!c)
+		return err_set(-ENOMEM, "out of memory");
+	c->array = *array;
+	for (; c->n < n; c->n++) {
+		const struct form *in = c->n ? &c->link[c->n - 1].out : array;
+		int r = open_link(&spec[c->n], in, &c->link[c->n]);
+		if (r < 0)
+			return r;
+	}
+	*ret = MOVE(c);
+	return 0;
+}
+
+struct codec_chain *
+codec_chain_free(struct codec_chain *c)
+{
+	if (!c)
+		return NULL;
+	while (c->n) {
+		struct link *l = &c->link[--c->n];
+		if (l->ops->close)
+			l->ops->close(l->obj);
+	}
+	free(c);
+	return NULL;
+}
+
+static int
+check_size(const struct form *f, size_t len, const char *what)
+{
+	if (f->exact && len != f->bytes)
+		return err_set(-EIO, "%s has %zu bytes instead of %zu", what, len, f->bytes);
+	if (len > f->bytes)
+		return err_set(
+		    -EIO, "%s has %zu bytes, but at most %zu are possible", what, len, f->bytes);
+	return 0;
+}
+
+/* What link gives on decoding has form `decoded`; what goes into it then has which form? As said at open,
+ * unless the chunk is of another form than that of open. */
+static struct form
+form_beyond(const struct link *l, const struct form *decoded)
+{
+	if (!l->ops->decode)
+		return *decoded;
+	struct form f = l->out;
+	if (decoded->bytes == l->in.bytes && decoded->exact == l->in.exact)
+		return f;
+	uint64_t bytes;
+	if (l->ops->kind == CODEC_ARRAY && f.dtype && f.shape == l->in.shape &&
+	    !mul_over(decoded->count, f.dtype->size, &bytes) && bytes <= f.bytes) {
+		f.rank = decoded->rank;
+		f.shape = decoded->shape;
+		f.count = decoded->count;
+		f.bytes = bytes;
+		f.exact = decoded->exact;
+		return f;
+	}
+	f.exact = false;
+	return f;
+}
+
+/* Decodes links n … from + 1 (those behind `from`): the result lies in scratch, or is `in` itself.
+ * form[i]: what link i must give. */
+static int
+decode_behind(const struct codec_chain *c, const struct form *form, size_t from, struct span in,
+    struct span *ret)
+{
+	unsigned turn = 0;
+	for (size_t i = c->n; i-- > from;) {
+		const struct link *l = &c->link[i];
+		if (!l->ops->decode)
+			continue;
+		struct buf b = {.data = codec_scratch(turn, form[i].bytes), .cap = form[i].bytes};
+		if (!b.data)
+			return err_set(-ENOMEM, "no memory to decode %zu bytes", form[i].bytes);
+		turn ^= 1;
+		int r = l->ops->decode(l->obj, &form[i], in, &b);
+		if (r >= 0)
+			r = check_size(&form[i], b.len, "decoded data");
+		if (r < 0)
+			return err_add(r, "codec '%s'", link_name(l));
+		in = buf_span(&b);
+	}
+	*ret = in;
+	return 0;
+}
+
+static void
+lay_forms(const struct codec_chain *c, const struct form *form, struct form *ret)
+{
+	ret[0] = *form;
+	for (size_t i = 1; i < c->n; i++)
+		ret[i] = form_beyond(&c->link[i - 1], &ret[i - 1]);
+}
+
+int
+codec_chain_decode(const struct codec_chain *c, const struct form *form, struct span in, struct buf *out)
+{
+	form = form ? form : &c->array;
+	assert(out->cap >= form->bytes);
+	struct form forms[CHAIN_MAX];
+	lay_forms(c, form, forms);
+	size_t last = 0; /* the first of the chain that decoding really runs; all before it change nothing */
+	while (last < c->n && !c->link[last].ops->decode)
+		last++;
+	int r = decode_behind(c, forms, last < c->n ? last + 1 : c->n, in, &in);
+	if (r < 0)
+		return r;
+	if (last < c->n) {
+		const struct link *l = &c->link[last];
+		out->len = 0;
+		r = l->ops->decode(l->obj, &forms[last], in, out);
+		return r < 0 ? err_add(r, "codec '%s'", link_name(l))
+			     : check_size(form, out->len, "decoded chunk");
+	}
+	r = check_size(form, in.len, "stored chunk");
+	if (r < 0)
+		return r;
+	memcpy(out->data, in.data, in.len);
+	out->len = in.len;
+	return 0;
+}
+
+int
+codec_chain_encode(const struct codec_chain *c, const struct form *form, struct span in, struct buf *out)
+{
+	struct form f = form ? *form : c->array;
+	int r = check_size(&f, in.len, "chunk to be encoded");
+	if (r < 0)
+		return r;
+	out->len = 0;
+	if (!c->n)
+		return buf_add(out, in.data, in.len);
+	CLEAN(buf_free) struct buf a = {0};
+	CLEAN(buf_free) struct buf b = {0};
+	for (size_t i = 0; i < c->n; i++) {
+		const struct link *l = &c->link[i];
+		if (!l->ops->encode)
+			return err_set(-EROFS, "codec '%s' can only be read", link_name(l));
+		struct buf *to = i + 1 == c->n ? out : i % 2 ? &b : &a;
+		to->len = 0;
+		r = l->ops->encode(l->obj, &f, in, to);
+		if (r < 0)
+			return err_add(r, "codec '%s'", link_name(l));
+		f = form_beyond(l, &f);
+		in = buf_span(to);
+	}
+	return 0;
+}
+
+size_t
+codec_chain_encoded_max(const struct codec_chain *c)
+{
+	return c->n ? c->link[c->n - 1].out.bytes : c->array.bytes;
+}
+
+/* Two buffers take turns, from the outermost codec inwards; the innermost writes into the caller's. */
+size_t
+codec_chain_scratch(const struct codec_chain *c)
+{
+	size_t need[2] = {0};
+	unsigned turn = 0;
+	for (size_t i = c->n; i-- > 1;) {
+		const struct link *l = &c->link[i];
+		if (!l->ops->decode)
+			continue;
+		need[turn] = max_u64(need[turn], l->in.bytes);
+		turn ^= 1;
+	}
+	uint64_t sum;
+	return add_over(need[0], need[1], &sum) ? SIZE_MAX : sum;
+}
+
+/* The one codec that decoding runs; n: none does. False: several do. */
+static bool
+only_link(const struct codec_chain *c, size_t *ret)
+{
+	size_t found = c->n;
+	for (size_t i = 0; i < c->n; i++) {
+		if (!c->link[i].ops->decode)
+			continue;
+		if (found < c->n)
+			return false;
+		found = i;
+	}
+	*ret = found;
+	return true;
+}
+
+bool
+codec_chain_ranged(const struct codec_chain *c)
+{
+	size_t i;
+	return only_link(c, &i) && (i == c->n || c->link[i].ops->decode_range);
+}
+
+bool
+codec_chain_empty(const struct codec_chain *c)
+{
+	size_t i;
+	return only_link(c, &i) && i == c->n;
+}
+
+static int
+stored_range(const struct codec_chain *c, struct codec_src *src, size_t off, size_t len, void *out)
+{
+	int r = check_size(&c->array, src->size, "stored chunk");
+	if (r < 0)
+		return r;
+	if (off > src->size || len > src->size - off)
+		return err_set(-EIO, "stored chunk has only %" PRIu64 " bytes", src->size);
+	if (!src->mem)
+		return src->read(src, off, len, out);
+	memcpy(out, src->mem + off, len);
+	return 0;
+}
+
+int
+codec_chain_decode_range(
+    const struct codec_chain *c, struct codec_src *src, size_t off, size_t len, void *out)
+{
+	size_t i;
+	if (!codec_chain_ranged(c) || !only_link(c, &i))
+		return err_set(-ENOSYS, "these codecs cannot decode a part");
+	if (off > c->array.bytes || len > c->array.bytes - off)
+		return err_set(-EINVAL, "bytes %zu to %zu of a chunk of %zu", off, off + len, c->array.bytes);
+	if (!len)
+		return 0;
+	if (i == c->n)
+		return stored_range(c, src, off, len, out);
+	const struct link *l = &c->link[i];
+	int r = l->ops->decode_range(l->obj, &c->array, src, off, len, out);
+	return r < 0 ? err_add(r, "codec '%s'", link_name(l)) : r;
+}
+
+int
+codec_chain_grain(const struct codec_chain *c, struct codec_src *src, size_t *ret)
+{
+	size_t i;
+	if (!only_link(c, &i))
+		return err_set(-ENOSYS, "these codecs cannot decode a part");
+	if (i == c->n) {
+		*ret = 1;
+		return 0;
+	}
+	const struct link *l = &c->link[i];
+	if (!l->ops->grain)
+		return err_set(-ENOSYS, "codec '%s' cannot decode a part", link_name(l));
+	int r = l->ops->grain(l->obj, &c->array, src, ret);
+	return r < 0 ? err_add(r, "codec '%s'", link_name(l)) : r;
+}
+
+int
+codec_chain_width(const struct codec_chain *c, struct span in, size_t *ret)
+{
+	struct form forms[CHAIN_MAX];
+	size_t i = 0;
+	while (i < c->n && !c->link[i].ops->width)
+		i++;
+	if (i == c->n)
+		return err_set(-ENOTSUP, "no codec says where elements of variable length end");
+	lay_forms(c, &c->array, forms);
+	int r = decode_behind(c, forms, i + 1, in, &in);
+	if (r < 0)
+		return r;
+	const struct link *l = &c->link[i];
+	r = l->ops->width(l->obj, &forms[i], in, ret);
+	return r < 0 ? err_add(r, "codec '%s'", link_name(l)) : r;
+}
+
+char *
+codec_chain_text(const struct codec_spec *spec, size_t n)
+{
+	CLEAN(buf_free) struct buf b = {0};
+	for (size_t i = 0; i < n; i++)
+		if (buf_addf(&b, "%s%s", i ? "," : "", spec[i].id) < 0)
+			return NULL;
+	if (buf_terminate(&b) < 0)
+		return NULL;
+	return (char *)MOVE(b.data);
+}
+
+size_t
+codec_worst(size_t n)
+{
+	/* a quarter: deflate with fixed codes makes 9 bits of 8; the rest is for headers and many small frames */
+	static const size_t slack = 64 << 10;
+	uint64_t sum;
+	return add_over(n, n / 4 + slack, &sum) ? SIZE_MAX : sum;
+}
+
+int
+codec_level(const struct json *config, const char *key, int def, int min, int max)
+{
+	const struct json *j = json_get(config, key);
+	int64_t v;
+	if (!j || json_int(j, &v) < 0)
+		return def;
+	return v < min ? min : v > max ? max : (int)v;
+}
+
+int
+codec_number(const struct json *config, const char *key, int64_t def, int64_t min, int64_t max, int64_t *ret)
+{
+	const struct json *j = json_get(config, key);
+	int64_t v = def;
+	if (j && json_type(j) != JSON_TYPE_NULL && json_int(j, &v) < 0)
+		return err_set(-EINVAL, "'%s' is not an integer but %s", key, json_type_name(j));
+	if (v < min || v > max)
+		return err_set(-EINVAL, "'%s' is %" PRId64 ", not between %" PRId64 " and %" PRId64, key, v, min, max);
+	*ret = v;
+	return 0;
+}

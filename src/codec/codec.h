@@ -51,7 +51,8 @@ struct codec_ops {
 	int (*open)(const struct json *config, const struct form *in, struct form *ret_out, void **ret);
 	void (*close)(void *);
 	/* form: what the result must be (as `in` of open, or a smaller or vlen one). out->cap >= form->bytes; sets out->len.
-	 * Where form->exact, out->len must come out as form->bytes (the wrapper checks it too). */
+	 * Where form->exact, out->len must come out as form->bytes (the wrapper checks it too).
+	 * NULL: decoding changes nothing (bitround); the chain skips it. */
 	int (*decode)(const void *, const struct form *, struct span in, struct buf *out);
 	/* Bytes [off, off + len) of what decode would give. NULL: cannot. */
 	int (*decode_range)(const void *, const struct form *, struct codec_src *, size_t off, size_t len, void *out);
@@ -97,7 +98,17 @@ int codec_chain_width(const struct codec_chain *, struct span in, size_t *ret);
 /* "shuffle,zlib" in order of encoding; caller frees. */
 char *codec_chain_text(const struct codec_spec *, size_t n);
 
-/* For codecs: thread-local scratch number `which` (0 … 3), at least size bytes, valid until the same thread asks again. NULL: no memory. */
+/* For codecs: thread-local scratch number `which`, at least size bytes, valid until the same thread asks again for
+ * the same one. The chain uses 0 and 1; a codec may use 2 and 3. Pages that nobody touches cost nothing. NULL: no memory. */
 void *codec_scratch(unsigned which, size_t size);
-/* Frees this thread's scratch: called by threads that end and by those that hold too much. */
+/* For codecs: the object that thread_local *slot points to, made when this thread first asks. NULL: no memory. */
+void *codec_local(void **slot, void *(*make)(void), void (*destroy)(void *));
+/* Frees this thread's scratch and objects; called by those that hold too much. Threads that end need not call it. */
 void codec_scratch_free(void);
+
+/* For codecs: sizes of encoded bytes. No sensible encoder makes more of n bytes than this. Saturates. */
+size_t codec_worst(size_t n);
+/* A number that only steers encoding: def when absent or odd, else brought into [min, max]. */
+int codec_level(const struct json *config, const char *key, int def, int min, int max);
+/* A number that decoding depends on: def when absent or null; -EINVAL when it is no integer or outside [min, max]. */
+int codec_number(const struct json *config, const char *key, int64_t def, int64_t min, int64_t max, int64_t *ret);
