@@ -8,7 +8,7 @@
 
 /* The value of p, which is NULL afterwards: the caller of this line no longer owns it. */
 #define MOVE(p)                                                                                    \
-	({                                                                                         \
+	__extension__({                                                                            \
 		__typeof__(p) moved_ = (p);                                                        \
 		(p) = NULL;                                                                        \
 		moved_;                                                                            \

@@ -26,9 +26,9 @@ struct codec_chain {
 static const struct {
 	const char *id, *library;
 } optional[] = {
-    {"szip", "libaec"},
-    {"zfpy", "libzfp"},
-    {"numcodecs.zfpy", "libzfp"},
+	{"szip", "libaec"},
+	{"zfpy", "libzfp"},
+	{"numcodecs.zfpy", "libzfp"},
 };
 
 static const char *
@@ -55,7 +55,7 @@ no_codec(const char *id)
 	for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
 		if (!strcmp(optional[i].id, id))
 			return err_set(-ENOTSUP, "codec '%s' needs %s, which this build lacks", id,
-			    optional[i].library);
+				optional[i].library);
 	return err_set(-ENOTSUP, "unknown codec '%.100s'", id);
 }
 
@@ -77,11 +77,12 @@ open_link(const struct codec_spec *s, const struct form *in, struct link *ret)
 }
 
 int
-codec_chain_open(const struct codec_spec *spec, size_t n, const struct form *array,
-    struct codec_chain **ret)
+codec_chain_open(
+	const struct codec_spec *spec, size_t n, const struct form *array, struct codec_chain **ret)
 {
 	if (n > CHAIN_MAX)
-		return err_set(-ENOTSUP, "%zu codecs in a row, at most %d are supported", n, CHAIN_MAX);
+		return err_set(
+			-ENOTSUP, "%zu codecs in a row, at most %d are supported", n, CHAIN_MAX);
 	CLEAN(codec_chain_freep)
 	struct codec_chain *c = calloc(1, sizeof *c + n * sizeof *c->link);
 	if (!c)
@@ -117,8 +118,8 @@ check_size(const struct form *f, size_t len, const char *what)
 	if (f->exact && len != f->bytes)
 		return err_set(-EIO, "%s has %zu bytes instead of %zu", what, len, f->bytes);
 	if (len > f->bytes)
-		return err_set(
-		    -EIO, "%s has %zu bytes, but at most %zu are possible", what, len, f->bytes);
+		return err_set(-EIO, "%s has %zu bytes, but at most %zu are possible", what, len,
+			f->bytes);
 	return 0;
 }
 
@@ -134,7 +135,7 @@ form_beyond(const struct link *l, const struct form *decoded)
 		return f;
 	uint64_t bytes;
 	if (l->ops->kind == CODEC_ARRAY && f.dtype && f.shape == l->in.shape &&
-	    !mul_over(decoded->count, f.dtype->size, &bytes) && bytes <= f.bytes) {
+		!mul_over(decoded->count, f.dtype->size, &bytes) && bytes <= f.bytes) {
 		f.rank = decoded->rank;
 		f.shape = decoded->shape;
 		f.count = decoded->count;
@@ -150,7 +151,7 @@ form_beyond(const struct link *l, const struct form *decoded)
  * form[i]: what link i must give. */
 static int
 decode_behind(const struct codec_chain *c, const struct form *form, size_t from, struct span in,
-    struct span *ret)
+	struct span *ret)
 {
 	unsigned turn = 0;
 	for (size_t i = c->n; i-- > from;) {
@@ -181,13 +182,15 @@ lay_forms(const struct codec_chain *c, const struct form *form, struct form *ret
 }
 
 int
-codec_chain_decode(const struct codec_chain *c, const struct form *form, struct span in, struct buf *out)
+codec_chain_decode(
+	const struct codec_chain *c, const struct form *form, struct span in, struct buf *out)
 {
 	form = form ? form : &c->array;
 	assert(out->cap >= form->bytes);
 	struct form forms[CHAIN_MAX];
 	lay_forms(c, form, forms);
-	size_t last = 0; /* the first of the chain that decoding really runs; all before it change nothing */
+	size_t last =
+		0; /* the first of the chain that decoding really runs; all before it change nothing */
 	while (last < c->n && !c->link[last].ops->decode)
 		last++;
 	int r = decode_behind(c, forms, last < c->n ? last + 1 : c->n, in, &in);
@@ -203,13 +206,15 @@ codec_chain_decode(const struct codec_chain *c, const struct form *form, struct 
 	r = check_size(form, in.len, "stored chunk");
 	if (r < 0)
 		return r;
-	memcpy(out->data, in.data, in.len);
+	if (in.len)
+		memcpy(out->data, in.data, in.len);
 	out->len = in.len;
 	return 0;
 }
 
 int
-codec_chain_encode(const struct codec_chain *c, const struct form *form, struct span in, struct buf *out)
+codec_chain_encode(
+	const struct codec_chain *c, const struct form *form, struct span in, struct buf *out)
 {
 	struct form f = form ? *form : c->array;
 	int r = check_size(&f, in.len, "chunk to be encoded");
@@ -304,13 +309,14 @@ stored_range(const struct codec_chain *c, struct codec_src *src, size_t off, siz
 
 int
 codec_chain_decode_range(
-    const struct codec_chain *c, struct codec_src *src, size_t off, size_t len, void *out)
+	const struct codec_chain *c, struct codec_src *src, size_t off, size_t len, void *out)
 {
 	size_t i;
 	if (!codec_chain_ranged(c) || !only_link(c, &i))
 		return err_set(-ENOSYS, "these codecs cannot decode a part");
 	if (off > c->array.bytes || len > c->array.bytes - off)
-		return err_set(-EINVAL, "bytes %zu to %zu of a chunk of %zu", off, off + len, c->array.bytes);
+		return err_set(-EINVAL, "bytes %zu to %zu of a chunk of %zu", off, off + len,
+			c->array.bytes);
 	if (!len)
 		return 0;
 	if (i == c->n)
@@ -379,7 +385,7 @@ codec_worst(size_t n)
 int
 codec_level(const struct json *config, const char *key, int def, int min, int max)
 {
-	const struct json *j = json_get(config, key);
+	const struct json *j = config ? json_get(config, key) : NULL;
 	int64_t v;
 	if (!j || json_int(j, &v) < 0)
 		return def;
@@ -387,14 +393,16 @@ codec_level(const struct json *config, const char *key, int def, int min, int ma
 }
 
 int
-codec_number(const struct json *config, const char *key, int64_t def, int64_t min, int64_t max, int64_t *ret)
+codec_number(const struct json *config, const char *key, int64_t def, int64_t min, int64_t max,
+	int64_t *ret)
 {
-	const struct json *j = json_get(config, key);
+	const struct json *j = config ? json_get(config, key) : NULL;
 	int64_t v = def;
 	if (j && json_type(j) != JSON_TYPE_NULL && json_int(j, &v) < 0)
 		return err_set(-EINVAL, "'%s' is not an integer but %s", key, json_type_name(j));
 	if (v < min || v > max)
-		return err_set(-EINVAL, "'%s' is %" PRId64 ", not between %" PRId64 " and %" PRId64, key, v, min, max);
+		return err_set(-EINVAL, "'%s' is %" PRId64 ", not between %" PRId64 " and %" PRId64,
+			key, v, min, max);
 	*ret = v;
 	return 0;
 }

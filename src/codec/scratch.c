@@ -53,8 +53,8 @@ codec_scratch(unsigned which, size_t size)
 		munmap(scratch[which].p, scratch[which].size);
 	scratch[which].p = NULL;
 	size = (size / SCRATCH_STEP + 1) * SCRATCH_STEP;
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-	    -1, 0);
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
 	scratch[which].p = p;
