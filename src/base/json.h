@@ -1,14 +1,16 @@
-/* JSON as Zarr writers really write it, on top of jansson.
+/* JSON as Zarr writers really write it, kept in jansson's values.
  *
- * jansson cannot keep what stores need: the text of numbers (007, 1.0, 1e-5 against 0.00001, integers above
- * 2^63), bare words (NaN, Infinity, -Infinity, 0x10, +5, .5), `\'`, lone surrogates. So json.c first
- * rewrites the text into strict JSON in which every bare word and number is a string with a mark before
- * it; everything above sees them as JSON_WORD values that still have their exact text. Of duplicate keys the last counts, as
- * in every other reader. Members keep their order.
+ * No strict parser can keep what stores need: the text of numbers (007, 1.0, 1e-5 against 0.00001, integers above
+ * 2^63), bare words (NaN, Infinity, -Infinity, 0x10, +5, .5), `\'`, lone surrogates, control characters. So the text is read
+ * here and only the containers are jansson's: a string in them has one byte before it that says whether it was between
+ * quotes (JSON_TYPE_TEXT) or is a number or bare word with its exact spelling (JSON_TYPE_WORD). Of duplicate keys the
+ * last counts, as in every other reader. Members keep their order. Text that is not UTF-8 keeps its bytes.
  *
  * Values are immutable after parsing and may be read by many threads; a struct json is a jansson value
  * seen through these calls, so nobody else includes jansson.h. */
 #pragma once
+
+#include "base/clean.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,11 +18,19 @@
 
 struct json; /* one value, borrowed from its document unless json_parse returned it */
 
-enum json_type { JSON_TYPE_NULL, JSON_TYPE_BOOL, JSON_TYPE_WORD, JSON_TYPE_TEXT, JSON_TYPE_LIST, JSON_TYPE_DICT };
+enum json_type {
+	JSON_TYPE_NULL,
+	JSON_TYPE_BOOL,
+	JSON_TYPE_WORD,
+	JSON_TYPE_TEXT,
+	JSON_TYPE_LIST,
+	JSON_TYPE_DICT
+};
 
 /* Bounds: depth 512. -EINVAL with line and column in the text. The document is owned by the caller. */
 int json_parse(const char *text, size_t len, struct json **ret);
-void json_freep(struct json **);
+struct json *json_free(struct json *); /* NULL is allowed; returns NULL */
+CLEAN_DEFINE(struct json, json_free)
 /* Another owner of the same value (reference counted, thread-safe). */
 struct json *json_ref(const struct json *);
 
@@ -35,15 +45,17 @@ bool json_is(const struct json *, const char *text); /* a TEXT equal to text */
 bool json_bool(const struct json *);
 
 /* Numbers from a WORD, or from a TEXT that holds one ("-9999.5", "NaN": writers do that).
- * 0; -EINVAL not a number; -ERANGE does not fit. A float with no fraction (3.0) is an integer. */
+ * 0; -EINVAL not a number, or (json_int, json_uint) one with a fraction; -ERANGE does not fit. 3.0 and 1e3 are integers. */
 int json_int(const struct json *, int64_t *ret);
 int json_uint(const struct json *, uint64_t *ret);
-int json_double(const struct json *, double *ret); /* also NaN Infinity -Infinity in all their spellings */
+int json_double(
+	const struct json *, double *ret);  /* also NaN Infinity -Infinity in all their spellings */
 bool json_word_is_int(const struct json *); /* a WORD written as an integer */
 
 size_t json_count(const struct json *); /* members of a LIST or DICT, else 0 */
 const struct json *json_at(const struct json *list, size_t i);
-const struct json *json_get(const struct json *dict, const char *key); /* NULL: absent or not a dict */
+const struct json *json_get(
+	const struct json *dict, const char *key); /* NULL: absent or not a dict */
 /* Members of a dict in their order: for (void *i = json_first(d); i; i = json_next(d, i)) … */
 void *json_first(const struct json *dict);
 void *json_next(const struct json *dict, void *iter);
@@ -53,10 +65,13 @@ const struct json *json_value(void *iter);
 /* Compact text of a value with its raw lexemes, ", " and ": " as separators. Caller frees. NULL: no memory. */
 char *json_dump(const struct json *);
 
-/* The members of the top-level dict of a text without building any value: for documents of megabytes.
- * path leads to a dict inside ("metadata"), or is NULL. fn returns 0 to go on. Slices point into text. */
+/* The members of a dict in a text, without building any value: for documents of megabytes. path leads from the top-level dict
+ * to one inside ("metadata", "consolidated_metadata/metadata"), or is NULL; with a path, the whole text is looked at before the
+ * first member is told. Of a value only strings and brackets are checked, so that a bad one costs no other; duplicate keys
+ * are told each time. fn returns 0 to go on; anything else is returned. Slices point into text.
+ * -EINVAL: malformed, or not a dict at the end of path; -ENOENT: path leads nowhere (or to null). */
 struct json_slice {
-	const char *key; /* raw, between its quotes, escapes not resolved unless has_escapes is false */
+	const char *key; /* raw, between its quotes */
 	size_t key_len;
 	bool has_escapes;
 	const char *value;
@@ -64,3 +79,5 @@ struct json_slice {
 };
 typedef int json_member_fn(const struct json_slice *, void *arg);
 int json_scan(const char *text, size_t len, const char *path, json_member_fn *fn, void *arg);
+/* The key with its escapes resolved. Caller frees. NULL: no memory. */
+char *json_slice_key(const struct json_slice *);
