@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # functions.sh: what every mounted test uses. A test begins with
 #
 #	. "$(dirname "$0")/functions.sh"
