@@ -1,0 +1,62 @@
+/* Stores for tests, each in a directory of its own below $TMPDIR. */
+#pragma once
+
+#include "check.h"
+
+#include "store/zmap.h"
+
+#include <ftw.h>
+#include <unistd.h>
+
+struct place {
+	char path[256];
+};
+
+static inline struct place
+place_new(void)
+{
+	struct place p;
+	const char *tmp = getenv("TMPDIR");
+	snprintf(p.path, sizeof p.path, "%s/zarrfs-test-XXXXXX", tmp ? tmp : "/tmp");
+	CHECK(mkdtemp(p.path));
+	return p;
+}
+
+static inline int
+place_remove_one(const char *path, const struct stat *s, int type, struct FTW *f)
+{
+	return remove(path);
+}
+
+static inline void
+place_remove(const struct place *p)
+{
+	nftw(p->path, place_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* pairs: the fragment's, NULL key last; may be NULL. The result may be NULL, after a failed check. */
+static inline struct zmap *
+store_open_with(const char *wrappers, const char *backend, const char *path, const struct zmap_options *o, struct url_pair *pairs)
+{
+	struct url u = {
+		.wrappers = (char *)wrappers,
+		.backend = (char *)backend,
+		.scheme = (char *)"file",
+		.host = (char *)"",
+		.path = (char *)path,
+		.shown = (char *)path,
+		.pair = pairs,
+	};
+	while (pairs && pairs[u.npairs].key)
+		u.npairs++;
+	struct zmap *z = NULL;
+	CHECK_INT(zmap_open(&u, o, &z), 0);
+	return z;
+}
+
+static inline struct zmap *
+store_open(const char *wrappers, const char *backend, const char *path, bool writable)
+{
+	const struct zmap_options o = {.writable = writable, .timeout = 10 * SECOND};
+	return store_open_with(wrappers, backend, path, &o, NULL);
+}
