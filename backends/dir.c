@@ -5,22 +5,19 @@
  * - A read gives one version of a file: it is looked at before and after, and read again from the start if it changed.
  * - The path of the store is looked at again every LOOK_EVERY, and before anything is called absent: a store that is moved away
  *   gives -EIO, and where another directory is put in its place (rename, a flipped link) that one is used from then on.
- * - A put is a temporary file, fsync, rename, fsync of the directory. */
-#include "store/zmap.h"
+ * - Writing is in dir_put.c. */
+#include "backends/dir.h"
 
 #include "base/err.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -32,25 +29,8 @@ enum {
 	PATIENCE_EVERY = 1024,          /* directory entries, likewise */
 };
 
-/* Not an outcome that leaves this file: what was begun met a change. */
-enum { AGAIN = 1000 };
-
-static const char temporary[] = ".zarrfs-put-";
-
-struct dir {
-	struct zmap z;
-	char *path;
-	bool follow;
-	bool has_openat2; /* seccomp of container engines may forbid it */
-	int root;         /* stays the same number: another root is put under it by dup3 */
-	atomic_llong next_look;
-	_Atomic(dev_t) dev;
-	_Atomic(ino_t) ino;
-	atomic_bool gone;
-};
-
-static void
-clean_fd(int *fd)
+void
+dir_clean_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -70,8 +50,8 @@ ns(struct timespec t)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void
-say_stat(const struct stat *s, struct zmap_stat *ret)
+void
+dir_say_stat(const struct stat *s, struct zmap_stat *ret)
 {
 	char *v = ret->version;
 	put_number(&v, s->st_ino);
@@ -89,7 +69,7 @@ static int
 take_root(struct dir *d)
 {
 	struct stat s;
-	CLEAN(clean_fd) int fd = open(d->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CLEAN(dir_clean_fd) int fd = open(d->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &s) != 0)
 		return -errno;
 	if (d->root < 0)
@@ -109,7 +89,7 @@ say_gone(struct dir *d)
 	return err_set(-EIO, "store '%s' is gone or was moved", d->path);
 }
 
-/* 0; AGAIN: another directory is the store now; -EIO: there is none. */
+/* 0; DIR_AGAIN: another directory is the store now; -EIO: there is none. */
 static int
 look_now(struct dir *d)
 {
@@ -125,11 +105,11 @@ look_now(struct dir *d)
 		err_sys(-r, "store '%s' is lost", d->path);
 		return -EIO;
 	}
-	return moved ? AGAIN : 0;
+	return moved ? DIR_AGAIN : 0;
 }
 
-static int
-look(struct dir *d)
+int
+dir_look(struct dir *d)
 {
 	long long now = when_now(), due = atomic_load_explicit(&d->next_look, memory_order_relaxed);
 	if (now < due || !atomic_compare_exchange_strong(&d->next_look, &due, now + LOOK_EVERY))
@@ -164,7 +144,7 @@ static int
 open_and_see(struct dir *d, const char *path, int flags)
 {
 	char root[PATH_MAX], here[PATH_MAX], link[32];
-	CLEAN(clean_fd) int fd = openat(d->root, path, O_PATH | O_CLOEXEC | (flags & O_DIRECTORY));
+	CLEAN(dir_clean_fd) int fd = openat(d->root, path, O_PATH | O_CLOEXEC | (flags & O_DIRECTORY));
 	if (fd < 0)
 		return -errno;
 	if (!fd_path(d->root, root) || !fd_path(fd, here))
@@ -182,8 +162,8 @@ open_and_see(struct dir *d, const char *path, int flags)
 	return out < 0 ? -errno : out;
 }
 
-static int
-open_below(struct dir *d, const char *path, int flags)
+int
+dir_open_below(struct dir *d, const char *path, int flags)
 {
 	flags |= O_CLOEXEC | O_NONBLOCK | O_NOCTTY; /* a FIFO must not hold us up */
 	if (d->follow) {
@@ -205,7 +185,7 @@ open_below(struct dir *d, const char *path, int flags)
 	return open_and_see(d, path, flags);
 }
 
-/* Nothing was found at path. AGAIN: look there again. */
+/* Nothing was found at path. DIR_AGAIN: look there again. */
 static int
 absent(struct dir *d, const char *path)
 {
@@ -218,15 +198,15 @@ absent(struct dir *d, const char *path)
 	return ZMAP_ABSENT;
 }
 
-static int
-refused(struct dir *d, const char *path, int e)
+int
+dir_refused(struct dir *d, const char *path, int e)
 {
 	switch (e) {
 	case ENOENT:
 	case ENOTDIR:
 	case ENAMETOOLONG: return absent(d, path);
 	case EAGAIN:
-	case ESTALE: return AGAIN;
+	case ESTALE: return DIR_AGAIN;
 	case EXDEV: return err_set(-EACCES, "a symbolic link leads out of the store (option 'follow' allows it)");
 	case ENXIO:
 	case ENODEV: return err_set(-EIO, "not a regular file");
@@ -234,15 +214,15 @@ refused(struct dir *d, const char *path, int e)
 	}
 }
 
-/* 0, ZMAP_ABSENT, AGAIN, -errno. */
-static int
-open_file(struct dir *d, const char *key, int flags, int *ret, struct stat *ret_stat)
+/* 0, ZMAP_ABSENT, DIR_AGAIN, -errno. */
+int
+dir_open_file(struct dir *d, const char *key, int flags, int *ret, struct stat *ret_stat)
 {
-	CLEAN(clean_fd) int fd = open_below(d, key, flags);
+	CLEAN(dir_clean_fd) int fd = dir_open_below(d, key, flags);
 	if (fd < 0)
-		return refused(d, key, -fd);
+		return dir_refused(d, key, -fd);
 	if (fstat(fd, ret_stat) != 0)
-		return errno == ESTALE ? AGAIN : err_sys(errno, "stat");
+		return errno == ESTALE ? DIR_AGAIN : err_sys(errno, "stat");
 	if (S_ISDIR(ret_stat->st_mode))
 		return ZMAP_ABSENT;
 	if (!S_ISREG(ret_stat->st_mode))
@@ -271,9 +251,9 @@ read_bytes(int fd, const struct zmap_get *g, uint64_t off, size_t len)
 		size_t n = len - done < PIECE ? len - done : PIECE;
 		ssize_t got = pread(fd, to + done, n, (off_t)(off + done));
 		if (got == 0)
-			return AGAIN; /* it shrank */
+			return DIR_AGAIN; /* it shrank */
 		if (got < 0 && errno != EINTR)
-			return errno == ESTALE ? AGAIN : err_sys(errno, "read");
+			return errno == ESTALE ? DIR_AGAIN : err_sys(errno, "read");
 		done += got > 0 ? (size_t)got : 0;
 		int r = done < len ? zmap_patience(g->deadline, g->cancel) : 0;
 		if (r < 0)
@@ -296,11 +276,11 @@ read_once(struct dir *d, const struct zmap_get *g, struct zmap_stat *ret)
 	struct stat before, after;
 	uint64_t off = 0;
 	size_t len = 0;
-	CLEAN(clean_fd) int fd = -1;
-	int r = open_file(d, g->key, O_RDONLY, &fd, &before);
+	CLEAN(dir_clean_fd) int fd = -1;
+	int r = dir_open_file(d, g->key, O_RDONLY, &fd, &before);
 	if (r)
 		return r;
-	say_stat(&before, ret);
+	dir_say_stat(&before, ret);
 	r = zmap_condition(g, ret->version);
 	if (r == 0)
 		r = zmap_range(g, ret->size, &off, &len);
@@ -311,7 +291,7 @@ read_once(struct dir *d, const struct zmap_get *g, struct zmap_stat *ret)
 	if (r)
 		return r;
 	if (fstat(fd, &after) != 0 || !same_bytes(&before, &after))
-		return AGAIN;
+		return DIR_AGAIN;
 	g->into->len += len;
 	return 0;
 }
@@ -320,10 +300,10 @@ static int
 dir_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 {
 	struct dir *d = (struct dir *)z;
-	int r = look(d);
+	int r = dir_look(d);
 	for (unsigned try = 0; try < TRIES && r == 0; try++) {
 		r = read_once(d, g, ret);
-		if (r != AGAIN)
+		if (r != DIR_AGAIN)
 			return r;
 		r = pause_before(try + 1, g->deadline, g->cancel);
 	}
@@ -335,14 +315,14 @@ dir_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
 {
 	struct dir *d = (struct dir *)z;
 	int64_t deadline = z->timeout ? when_now() + z->timeout : 0;
-	int r = look(d);
+	int r = dir_look(d);
 	for (unsigned try = 0; try < TRIES && r == 0; try++) {
 		struct stat s;
-		CLEAN(clean_fd) int fd = -1;
-		r = open_file(d, key, O_PATH, &fd, &s);
+		CLEAN(dir_clean_fd) int fd = -1;
+		r = dir_open_file(d, key, O_PATH, &fd, &s);
 		if (r == 0)
-			say_stat(&s, ret);
-		if (r != AGAIN)
+			dir_say_stat(&s, ret);
+		if (r != DIR_AGAIN)
 			return r;
 		r = pause_before(try + 1, deadline, NULL);
 	}
@@ -361,7 +341,7 @@ open_dir(struct dir *d, const char *prefix, DIR **ret)
 {
 	const char *path = *prefix ? prefix : ".";
 	for (unsigned try = 0; try < TRIES; try++) {
-		int fd = open_below(d, path, O_RDONLY | O_DIRECTORY);
+		int fd = dir_open_below(d, path, O_RDONLY | O_DIRECTORY);
 		if (fd >= 0) {
 			*ret = fdopendir(fd);
 			if (*ret)
@@ -370,8 +350,8 @@ open_dir(struct dir *d, const char *prefix, DIR **ret)
 			close(fd);
 			return err_sys(e, "open");
 		}
-		int r = refused(d, path, -fd);
-		if (r != AGAIN)
+		int r = dir_refused(d, path, -fd);
+		if (r != DIR_AGAIN)
 			return r;
 		pause_before(try + 1, 0, NULL);
 	}
@@ -385,7 +365,7 @@ entry_type(DIR *dir, const struct dirent *e)
 {
 	struct stat s;
 	if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
-		!strncmp(e->d_name, temporary, sizeof temporary - 1))
+		!strncmp(e->d_name, DIR_TEMPORARY, sizeof DIR_TEMPORARY - 1))
 		return DT_UNKNOWN;
 	if (e->d_type != DT_LNK && e->d_type != DT_UNKNOWN)
 		return e->d_type;
@@ -400,7 +380,7 @@ dir_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 	struct dir *d = (struct dir *)z;
 	int64_t deadline = z->timeout ? when_now() + z->timeout : 0;
 	CLEAN(clean_dir) DIR *dir = NULL;
-	int r = look(d);
+	int r = dir_look(d);
 	if (r == 0)
 		r = open_dir(d, prefix, &dir);
 	for (size_t n = 1; r == 0; n++) {
@@ -415,155 +395,6 @@ dir_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 			r = zmap_patience(deadline, NULL);
 	}
 	return r;
-}
-
-/* --- writing --- */
-
-/* The directory that path names, made if it is not there. path is changed meanwhile. */
-static int
-open_parent(struct dir *d, char *path, int *ret)
-{
-	int fd = open_below(d, *path ? path : ".", O_RDONLY | O_DIRECTORY);
-	char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	if (fd == -ENOENT && *path) {
-		CLEAN(clean_fd) int up = -1;
-		char empty[1] = "";
-		if (slash)
-			*slash = 0;
-		int r = open_parent(d, slash ? path : empty, &up);
-		if (slash)
-			*slash = '/';
-		if (r < 0)
-			return r;
-		if (mkdirat(up, name, 0777) != 0 && errno != EEXIST)
-			return err_sys(errno, "make directory '%s'", path);
-		fsync(up);
-		fd = open_below(d, path, O_RDONLY | O_DIRECTORY);
-	}
-	if (fd == -EXDEV)
-		return refused(d, path, EXDEV);
-	if (fd < 0)
-		return err_sys(-fd, "open directory '%s'", path);
-	*ret = fd;
-	return 0;
-}
-
-static int
-write_temporary(int up, const char *name, struct span bytes)
-{
-	CLEAN(clean_fd) int fd = openat(up, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return err_sys(errno, "make a temporary file");
-	for (size_t done = 0; done < bytes.len;) {
-		ssize_t n = write(fd, bytes.data + done, bytes.len - done);
-		if (n < 0 && errno != EINTR)
-			return err_sys(errno, "write");
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return fsync(fd) == 0 ? 0 : err_sys(errno, "fsync");
-}
-
-/* Between processes of one machine, and of several where the file system can. */
-static int
-lock_dir(struct dir *d, int up)
-{
-	int64_t deadline = d->z.timeout ? when_now() + d->z.timeout : 0;
-	while (flock(up, LOCK_EX | LOCK_NB) != 0) {
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return err_sys(errno, "lock");
-		int r = zmap_patience(deadline, NULL);
-		if (r < 0)
-			return r;
-		usleep(1000);
-	}
-	return 0;
-}
-
-static int
-compare(struct dir *d, const char *key, const char *version)
-{
-	struct stat s;
-	struct zmap_stat now;
-	CLEAN(clean_fd) int fd = -1;
-	int r = open_file(d, key, O_PATH, &fd, &s);
-	if (r < 0)
-		return r;
-	if (r == 0)
-		say_stat(&s, &now);
-	return r == 0 && !strcmp(now.version, version) ? 0 : ZMAP_CHANGED;
-}
-
-/* The temporary file gets its name, if the condition holds. */
-static int
-give_name(struct dir *d, int up, const char *temp, const char *key, const char *if_version)
-{
-	const char *slash = strrchr(key, '/'), *name = slash ? slash + 1 : key;
-	if (if_version && !*if_version) {
-		if (linkat(up, temp, up, name, 0) != 0)
-			return errno == EEXIST ? ZMAP_CHANGED : err_sys(errno, "link");
-		unlinkat(up, temp, 0);
-		return 0;
-	}
-	int r = if_version ? lock_dir(d, up) : 0;
-	if (r == 0 && if_version)
-		r = compare(d, key, if_version);
-	if (r == 0 && renameat(up, temp, up, name) != 0)
-		r = err_sys(errno, "rename");
-	return r;
-}
-
-static int
-dir_put(struct zmap *z, const char *key, struct span bytes, const char *if_version)
-{
-	struct dir *d = (struct dir *)z;
-	CLEAN(clean_fd) int up = -1;
-	CLEAN(clean_free) char *parent = strdup(key);
-	if (!parent)
-		return err_set(-ENOMEM, "no memory for a key");
-	char *slash = strrchr(parent, '/');
-	*(slash ? slash : parent) = 0;
-	uint64_t id = 0;
-	char temp[sizeof temporary + 16];
-	if (getrandom(&id, sizeof id, 0) != sizeof id)
-		return err_sys(errno, "getrandom");
-	snprintf(temp, sizeof temp, "%s%016" PRIx64, temporary, id);
-
-	int r = look(d);
-	if (r == 0)
-		r = open_parent(d, parent, &up);
-	if (r < 0)
-		return r;
-	r = write_temporary(up, temp, bytes);
-	if (r == 0)
-		r = give_name(d, up, temp, key, if_version);
-	if (r)
-		unlinkat(up, temp, 0);
-	else if (fsync(up) != 0)
-		r = err_sys(errno, "fsync of the directory");
-	return r;
-}
-
-static int
-dir_del(struct zmap *z, const char *key)
-{
-	struct dir *d = (struct dir *)z;
-	CLEAN(clean_fd) int up = -1;
-	CLEAN(clean_free) char *parent = strdup(key);
-	if (!parent)
-		return err_set(-ENOMEM, "no memory for a key");
-	char *slash = strrchr(parent, '/');
-	*(slash ? slash : parent) = 0;
-	int r = look(d);
-	if (r < 0)
-		return r;
-	up = open_below(d, *parent ? parent : ".", O_RDONLY | O_DIRECTORY);
-	if (up < 0) {
-		r = refused(d, parent, -up);
-		return r == AGAIN ? ZMAP_ABSENT : r;
-	}
-	if (unlinkat(up, slash ? slash + 1 : key, 0) != 0)
-		return errno == ENOENT || errno == EISDIR ? ZMAP_ABSENT : err_sys(errno, "unlink");
-	return fsync(up) == 0 ? 0 : err_sys(errno, "fsync of the directory");
 }
 
 /* --- opening the store --- */
@@ -594,11 +425,11 @@ dir_open(const struct url *url, const struct zmap_options *options, struct zmap 
 	int r = d->path ? take_root(d) : -ENOMEM;
 	if (r == 0) {
 		struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH};
-		CLEAN(clean_fd) int fd = (int)syscall(SYS_openat2, d->root, ".", &how, sizeof how);
+		CLEAN(dir_clean_fd) int fd = (int)syscall(SYS_openat2, d->root, ".", &how, sizeof how);
 		d->has_openat2 = fd >= 0;
 	}
 	/* also tells whether it may be looked into at all */
-	CLEAN(clean_fd) int fd = r == 0 ? open_below(d, ".", O_PATH | O_DIRECTORY) : -1;
+	CLEAN(dir_clean_fd) int fd = r == 0 ? dir_open_below(d, ".", O_PATH | O_DIRECTORY) : -1;
 	if (r == 0 && fd < 0)
 		r = fd;
 	if (r < 0) {

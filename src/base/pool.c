@@ -34,7 +34,6 @@ struct pool {
 	unsigned idle;        /* workers that sleep */
 	unsigned nworkers;    /* ever made; a failed start is not tried again */
 	bool ending;
-	void (*on_end)(void);
 	struct worker worker[];
 };
 
@@ -150,11 +149,6 @@ work(void *arg)
 		pool_unblocking(); /* a task that forgot */
 		finish(p);
 	}
-	void (*on_end)(void) = NULL;
-	LOCKED(&p->lock)
-		on_end = p->on_end;
-	if (on_end)
-		on_end();
 	return NULL;
 }
 
@@ -218,13 +212,6 @@ pool_queued(struct pool *p)
 	LOCKED(&p->lock)
 		n = p->queued;
 	return n;
-}
-
-void
-pool_on_end(struct pool *p, void (*fn)(void))
-{
-	LOCKED(&p->lock)
-		p->on_end = fn;
 }
 
 int

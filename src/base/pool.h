@@ -19,9 +19,6 @@ int pool_new(unsigned workers, unsigned blocked_max, struct pool **ret);
 /* Runs what is queued, then ends the workers. NULL is allowed. */
 struct pool *pool_free(struct pool *);
 
-/* fn runs on each worker's thread as it ends, to free what is thread-local. */
-void pool_on_end(struct pool *, void (*fn)(void));
-
 /* Before and after the slow part of a task, on the worker's thread. Elsewhere they do nothing. */
 void pool_blocking(void);
 void pool_unblocking(void);

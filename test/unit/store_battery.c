@@ -6,12 +6,15 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/stat.h>
 
 struct subject {
 	const char *wrappers, *backend;
 };
 
 static struct zmap *z;
+static struct place here;
+static bool on_disk;
 
 static void
 put(const char *key, const char *text)
@@ -231,10 +234,14 @@ static void
 many_names(void)
 {
 	enum { NAMES = 5000 };
-	char key[32];
+	char key[32], path[sizeof here.path + 32];
+	const uint8_t x = 'x';
 	for (int i = 0; i < NAMES; i++) {
 		snprintf(key, sizeof key, "k%d", i);
-		put(key, "x");
+		snprintf(path, sizeof path, "%s/%s", here.path, key);
+		/* where files are keys, without the fsync of each put */
+		if (!on_disk || mknod(path, S_IFREG | 0600, 0) != 0)
+			CHECK_INT(zmap_put(z, key, (struct span){&x, 1}, NULL), 0);
 	}
 	struct seen n = {.want_key = 'k'};
 	CHECK_INT(zmap_list(z, "", see, &n), 0);
@@ -273,7 +280,7 @@ nobody_waits(void)
 }
 
 /* One object that is always one letter all through, while others replace it by one of another letter and length. */
-enum { OBJECT = 300000, ROUNDS = 150 };
+enum { OBJECT = 300000, ROUNDS = 100 };
 
 static void *
 replacer(void *arg)
@@ -326,6 +333,10 @@ static void (*const row[])(void) = {
 
 static const struct subject subject[] = {
 	{"", "dir"},
+	{"", "mem"},
+	{"trace", "dir"},
+	{"fault", "dir"},
+	{"fault+trace", "mem"},
 };
 
 int
@@ -334,12 +345,13 @@ main(void)
 	for (size_t i = 0; i < sizeof subject / sizeof *subject; i++)
 		for (size_t j = 0; j < sizeof row / sizeof *row; j++) {
 			int before = check_failed;
-			struct place p = place_new();
-			z = store_open(subject[i].wrappers, subject[i].backend, p.path, true);
+			here = place_new();
+			on_disk = !strcmp(subject[i].backend, "dir");
+			z = store_open(subject[i].wrappers, subject[i].backend, here.path, true);
 			if (z)
 				row[j]();
 			zmap_close(z);
-			place_remove(&p);
+			place_remove(&here);
 			if (check_failed > before)
 				fprintf(stderr, "^ row %zu of %s+%s\n", j, subject[i].wrappers, subject[i].backend);
 		}

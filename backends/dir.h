@@ -1,0 +1,39 @@
+/* What the two halves of the directory store share: dir.c (finding and reading), dir_put.c (writing). */
+#pragma once
+
+#include "store/zmap.h"
+
+#include <sys/stat.h>
+
+/* Not an outcome that leaves the store: what was begun met a change, and is to be done again. */
+enum { DIR_AGAIN = 1000 };
+
+/* How names begin that are no keys: files not yet complete. */
+#define DIR_TEMPORARY ".zarrfs-put-"
+
+struct dir {
+	struct zmap z;
+	char *path;
+	bool follow;
+	bool has_openat2; /* seccomp of container engines may forbid it */
+	int root;         /* stays the same number: another root is put under it by dup3 */
+	atomic_llong next_look;
+	_Atomic(dev_t) dev;
+	_Atomic(ino_t) ino;
+	atomic_bool gone;
+};
+
+/* For CLEAN(dir_clean_fd) int fd = -1. */
+void dir_clean_fd(int *fd);
+/* 0, or -EIO: the store is not where it was opened. Cheap; looks every 100 ms. */
+int dir_look(struct dir *);
+/* A descriptor, or -errno without a text (dir_refused gives it one). Never of anything outside the store. */
+int dir_open_below(struct dir *, const char *path, int flags);
+/* The outcome of an open that failed with errno value e: ZMAP_ABSENT, DIR_AGAIN, -errno. */
+int dir_refused(struct dir *, const char *path, int e);
+/* A regular file. 0, ZMAP_ABSENT, DIR_AGAIN, -errno. */
+int dir_open_file(struct dir *, const char *key, int flags, int *ret, struct stat *ret_stat);
+void dir_say_stat(const struct stat *, struct zmap_stat *ret);
+
+int dir_put(struct zmap *, const char *key, struct span, const char *if_version);
+int dir_del(struct zmap *, const char *key);
