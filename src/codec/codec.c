@@ -60,7 +60,8 @@ no_codec(const char *id)
 }
 
 static int
-open_link(const struct codec_spec *s, const struct form *in, struct link *ret)
+open_link(const struct codec_spec *s, const struct form *array, const struct form *in,
+	struct link *ret)
 {
 	const struct codec_ops *ops = find_codec(s->id);
 	if (!ops)
@@ -69,7 +70,9 @@ open_link(const struct codec_spec *s, const struct form *in, struct link *ret)
 	if (ops->kind == CODEC_ARRAY)
 		out = *in;
 	void *obj = NULL;
-	int r = ops->open(s->config, in, &out, &obj);
+	struct form told = *in;
+	told.origin = array;
+	int r = ops->open(s->config, &told, &out, &obj);
 	if (r < 0)
 		return err_add(r, "codec '%s'", s->id);
 	*ret = (struct link){.ops = ops, .obj = obj, .in = *in, .out = out};
@@ -90,7 +93,7 @@ codec_chain_open(
 	c->array = *array;
 	for (; c->n < n; c->n++) {
 		const struct form *in = c->n ? &c->link[c->n - 1].out : array;
-		int r = open_link(&spec[c->n], in, &c->link[c->n]);
+		int r = open_link(&spec[c->n], array, in, &c->link[c->n]);
 		if (r < 0)
 			return r;
 	}

@@ -29,6 +29,9 @@ struct form {
 	uint64_t count;            /* elements: product of shape, or 0 for bytes */
 	size_t bytes;
 	bool exact;
+	/* For codecs that need more than their neighbours tell them; valid during open only, NULL: unknown. */
+	const uint64_t *extent;    /* shape of the whole array that the chunk is a piece of; of the form given to codec_chain_open */
+	const struct form *origin; /* that form, wherever in the chain the codec stands */
 	/* The array's own order for vlen and object packers etc. is always C here: Zarr V2's order F is a transpose codec. */
 };
 

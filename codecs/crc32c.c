@@ -1,0 +1,31 @@
+/* CRC-32C (Castagnoli), behind the data unless "location" says otherwise. */
+#include "checksum.h"
+
+#include "crc32c_sum.h"
+
+static uint32_t
+sum(const struct checksum *c, const uint8_t *p, size_t n)
+{
+	return crc32c_sum(p, n);
+}
+
+static int
+crc32c_open(const struct json *config, const struct form *in, struct form *out, void **ret)
+{
+	struct checksum *c;
+	int r = checksum_open(config, in, false, out, &c);
+	if (r < 0)
+		return r;
+	c->sum = sum;
+	*ret = c;
+	return 0;
+}
+
+const struct codec_ops codec_crc32c = {
+	.ids = (const char *const[]){"crc32c", "numcodecs.crc32c", NULL},
+	.kind = CODEC_BYTES,
+	.open = crc32c_open,
+	.close = checksum_close,
+	.decode = checksum_decode,
+	.encode = checksum_encode,
+};
