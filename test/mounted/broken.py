@@ -1,0 +1,167 @@
+"""broken.py make STORE: a store in which nearly everything is odd: arrays whose chunks must not decode, unknown codecs and types,
+bad attributes, broken JSON
+broken.py check MOUNT: what a mount of it must show and refuse"""
+
+import errno
+import gzip
+import json
+import os
+import re
+import struct
+import sys
+import zlib
+
+import numcodecs
+import numpy as np
+
+import stores
+
+VALUES = stores.field((40, 30), "<i4")
+
+# name → what the log must say (a pattern); reading gives EIO
+REFUSED = {
+    "truncated": r"truncated|too short|shorter|instead of|corrupt|invalid",
+    "overlong": r"instead of|too (long|large|many)|larger|longer|behind|after",
+    "raw_short": r"instead of|truncated|short",
+    "raw_long": r"instead of|long|large",
+    "checksum": r"checksum|crc",
+    "adler": r"checksum|adler|corrupt|invalid|bad",
+    "empty_object": r"empty|instead of|truncated|short|0 bytes",
+    "garbage": r"blosc|header|corrupt|invalid|not ",
+    "bomb": r"instead of|larger|too (large|long|many)|exceed|more than",
+    "blosc_bomb": r"instead of|larger|too (large|long|many)|exceed|more than",
+    "unknown_codec": r"no_such_codec",
+    "unknown_filter": r"no_such_filter",
+    "pickled": r"pickle",
+    "vlen_bad": r"vlen|truncated|instead of|past|long",
+}
+# name → what user.zarrfs.error must say; has no size that could be known
+UNKNOWN = {"unknown_dtype": r"dtype|type"}
+LEFT_OUT_OR_REFUSED = ["bad_shape", "bad_json", "bad_chunks", "huge_chunk", "overflow", "not_an_object"]
+
+
+def document(store, path, **change):
+    """Rewrites a JSON document of the store with some members changed (None: removed)."""
+    path = os.path.join(store, path)
+    with open(path, encoding="utf8") as file:
+        content = json.load(file)
+    content.update(change)
+    with open(path, "w", encoding="utf8") as file:
+        json.dump(content, file)
+
+
+def chunk(store, name, change):
+    """Replaces the first chunk by change(its bytes)."""
+    path = os.path.join(store, name, "0.0")
+    content = stores.read(path)
+    with open(path, "wb") as file:
+        file.write(change(content))
+
+
+def array(store, name, **how):
+    how.setdefault("compressor", stores.ZLIB)
+    stores.put(store, name, VALUES, {"units": "K"}, chunks=(20, 30), **how)
+
+
+def make(store):
+    half = lambda b: b[:len(b) // 2]
+    array(store, "good")
+    array(store, "group/also_good", compressor=stores.BLOSC)
+    stores.put(store, "truncated", VALUES, chunks=(20, 30), compressor=stores.BLOSC)
+    chunk(store, "truncated", half)
+    for name, compressor in [("zlib", stores.ZLIB), ("zstd", stores.ZSTD), ("lz4", stores.LZ4), ("gzip", numcodecs.GZip(1)), ("bz2", numcodecs.BZ2(1)), ("lzma", numcodecs.LZMA())]:
+        array(store, "truncated_" + name, compressor=compressor)
+        chunk(store, "truncated_" + name, half)
+    array(store, "overlong")
+    chunk(store, "overlong", lambda b: zlib.compress(zlib.decompress(b) + b"four"))
+    array(store, "raw_short", compressor=None)
+    chunk(store, "raw_short", lambda b: b[:-1])
+    array(store, "raw_long", compressor=None)
+    chunk(store, "raw_long", lambda b: b + b"1")
+    array(store, "checksum", filters=[numcodecs.CRC32()], compressor=None)
+    chunk(store, "checksum", lambda b: b[:50] + bytes([b[50] ^ 1]) + b[51:])
+    array(store, "adler")
+    chunk(store, "adler", lambda b: b[:-1] + bytes([b[-1] ^ 1]))
+    array(store, "empty_object")
+    chunk(store, "empty_object", lambda b: b"")
+    array(store, "garbage", compressor=stores.BLOSC)
+    chunk(store, "garbage", lambda b: b"\xff\x7f" * 700)
+    array(store, "bomb", compressor=numcodecs.GZip(1))
+    chunk(store, "bomb", lambda b: gzip.compress(bytes(300 << 20), 9))
+    array(store, "blosc_bomb", compressor=stores.BLOSC)
+    chunk(store, "blosc_bomb", lambda b: b[:4] + struct.pack("<I", 0x7fffffe0) + b[8:])
+    array(store, "unknown_codec")
+    document(store, "unknown_codec/.zarray", compressor={"id": "no_such_codec", "level": 9})
+    array(store, "unknown_filter")
+    document(store, "unknown_filter/.zarray", filters=[{"id": "no_such_filter"}])
+    stores.put(store, "pickled", np.array([["a", {"b": 1}], [3, None]], object), dtype=object, object_codec=numcodecs.Pickle(), chunks=(2, 2))
+    texts = np.array([["one", "three"], ["fünf", ""]], object)
+    stores.put(store, "vlen_bad", texts, dtype=object, object_codec=numcodecs.VLenUTF8(), chunks=(2, 2), compressor=None)
+    chunk(store, "vlen_bad", lambda b: struct.pack("<II", 4, 0x7ffffff0) + b[8:])
+    for name, change in [("unknown_dtype", {"dtype": "<q3"}), ("bad_shape", {"shape": ["x", 3]}), ("bad_chunks", {"chunks": [0, 30]}),
+                         ("huge_chunk", {"chunks": [1 << 62, 1 << 62]}), ("overflow", {"shape": [1 << 40, 1 << 40]})]:
+        array(store, name)
+        document(store, name + "/.zarray", **change)
+    for name, text in [("bad_json", '{"zarr_format": 2, "shape": [4'), ("not_an_object", "[]")]:
+        array(store, name)
+        with open(os.path.join(store, name, ".zarray"), "w") as file:
+            file.write(text)
+    array(store, "bad_attributes")
+    with open(os.path.join(store, "bad_attributes", ".zattrs"), "w") as file:
+        file.write('{"units": "K", ')
+    array(store, "odd_attributes")
+    with open(os.path.join(store, "odd_attributes", ".zattrs"), "w") as file:
+        file.write('{"units": "K", "nan": NaN, "big": 123456789012345678901234567890, "deep": {"a": [1, [2, {"b": null}]]}, "units2": "\\ud800"}')
+    array(store, "broken_group/inside")
+    with open(os.path.join(store, "broken_group", ".zgroup"), "w") as file:
+        file.write("{{{")
+    with open(os.path.join(store, "broken_group", ".zattrs"), "w") as file:
+        file.write("\0\xff")
+
+
+def check(mount):
+    at = stores.Check()
+    want = stores.flat(VALUES, "<")
+    for name in ["good", "group/also_good", "bad_attributes", "odd_attributes", "broken_group/inside"]:
+        try:
+            at.bytes(name, stores.read(os.path.join(mount, name)), want)
+        except OSError as error:
+            at.that(False, "%s must be readable: %s" % (name, error))
+    at.same("an attribute beside odd ones", os.getxattr(os.path.join(mount, "odd_attributes"), "user.units"), b"K")
+    names = set(os.listdir(mount))
+    truncated = ["truncated_" + codec for codec in "zlib zstd lz4 gzip bz2 lzma".split()]
+    for name in list(REFUSED) + truncated:
+        at.that(name in names, "%s is not listed" % name)
+        path = os.path.join(mount, name)
+        at.error("reading %s" % name, errno.EIO, stores.read, path)
+        if name not in ("pickled", "vlen_bad"):
+            at.same("size of %s" % name, os.stat(path).st_size, len(want))
+    for name in ["unknown_codec", "unknown_filter", "pickled", "unknown_dtype"]:
+        try:
+            text = os.getxattr(os.path.join(mount, name), "user.zarrfs.error").decode()
+        except OSError as error:
+            at.that(False, "user.zarrfs.error of %s: %s" % (name, error))
+            continue
+        at.that(re.search({**REFUSED, **UNKNOWN}[name], text, re.I), "user.zarrfs.error of %s says '%s'" % (name, text))
+    at.error("reading unknown_dtype", errno.EIO, stores.read, os.path.join(mount, "unknown_dtype"))
+    for name in LEFT_OUT_OR_REFUSED:
+        try:
+            got = stores.read(os.path.join(mount, name))
+            at.that(False, "%s shows %d bytes" % (name, len(got)))
+        except OSError as error:
+            at.that(error.errno in (errno.EIO, errno.ENOENT, errno.EISDIR), "%s: %s" % (name, error))
+    # the other chunk of an array with one bad chunk
+    with open(os.path.join(mount, "truncated"), "rb") as file:
+        half = len(want) // 2
+        at.bytes("the good chunk beside a bad one", os.pread(file.fileno(), half, half), want[half:])
+    log = stores.read(os.path.join(mount, ".zarrfs/log")).decode(errors="replace")
+    for name, pattern in REFUSED.items():
+        lines = [line for line in log.split("\n") if re.search(r"\b%s\b" % name, line)]
+        at.that(any(re.search(pattern, line, re.I) for line in lines), "the log does not say why '%s' cannot be read: %r" % (name, lines))
+    at.end()
+
+
+if sys.argv[1] == "make":
+    make(sys.argv[2])
+else:
+    check(sys.argv[2])

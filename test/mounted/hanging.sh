@@ -1,0 +1,49 @@
+#!/bin/bash
+# A store that stops answering: EIO within the deadline, other files stay readable, a reader can be killed, umount returns.
+. "$(dirname "$0")/functions.sh"
+
+timeout=4
+"$python" "$here/tools.py" make "$tmp/store.zarr" "$tmp/want" || exit 1
+touch "$tmp/broken"
+must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=big/&fault.calls=get,stat&fault.file=$tmp/broken" "timeout=$timeout"
+cat "$mnt/t2m" >/dev/null
+
+rm "$tmp/broken"
+ls -l "$mnt" >/dev/null
+touch "$tmp/broken"
+before=$SECONDS
+head -c 1000 "$mnt/big" >/dev/null 2>"$tmp/said" &
+reader=$!
+for file in t2m ocean/salt scalar; do # while that one waits
+	timeout 2 cmp "$mnt/$file" "$tmp/want/$file" || fail "$file cannot be read beside one that hangs"
+done
+wait $reader && fail "a read from a store that hangs gave data"
+grep -q 'Input/output error' "$tmp/said" || fail "it says '$(cat "$tmp/said")'"
+[ $((SECONDS - before)) -le $((timeout + 3)) ] || fail "the read took $((SECONDS - before)) s with timeout=$timeout"
+grep -q big "$mnt/.zarrfs/log" || fail "nothing about it in the log"
+
+# a reader that is killed is gone at once
+head -c 1000 "$mnt/big" >/dev/null 2>&1 &
+reader=$!
+sleep 0.5
+kill -9 $reader
+eventually 1 ended $reader || fail "a reader under kill -9 is still there after 1 s"
+
+# the store comes back, and so does the file
+rm "$tmp/broken"
+eventually 10 cmp -s "$mnt/big" "$tmp/want/big" || fail "the file does not come back with the store"
+
+# many at once are stuck: the mount still answers, and is taken down within 5 s
+umount_store
+touch "$tmp/broken"
+must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=big/0&fault.calls=get&fault.file=$tmp/broken" "timeout=30"
+for n in 1 2 3 4 5 6 7 8; do
+	dd if="$mnt/big" bs=4k count=1 skip=$((n * 300)) of=/dev/null 2>/dev/null &
+done
+sleep 0.5
+timeout 2 cmp "$mnt/t2m" "$tmp/want/t2m" || fail "t2m cannot be read beside eight that hang"
+[ -n "$(timeout 2 cat "$mnt/.zarrfs/stats")" ] || fail "no stats beside eight that hang"
+before=$SECONDS
+timeout 10 umount -l "$mnt" || timeout 10 fusermount3 -uz "$mnt"
+eventually 5 ended "$daemon" || fail "the daemon does not end within 5 s of umount"
+[ $((SECONDS - before)) -le 6 ] || fail "umount took $((SECONDS - before)) s"

@@ -1,0 +1,34 @@
+#!/bin/bash
+# ls -l of 20,000 arrays from consolidated metadata; find and du over 300,000 chunk files: no chunk is touched, and memory stays small.
+. "$(dirname "$0")/functions.sh"
+
+arrays=20000 chunks=100000
+sanitized && arrays=2000 chunks=10000
+"$python" "$here/many.py" "$tmp" $arrays $chunks || exit 1
+
+# peak_below KIB WHAT: of the present daemon
+peak_below()
+{
+	local peak
+	peak=$(sed -n 's/^VmHWM: *\([0-9]*\) kB/\1/p' "/proc/$daemon/status")
+	echo "$2: peak memory $((peak / 1024)) MiB"
+	sanitized || [ "$peak" -le "$1" ] || fail "$2 took $peak KiB, more than $1"
+}
+
+must_mount "$tmp/arrays.zarr"
+before=$EPOCHREALTIME
+ls -l "$mnt" >"$tmp/list" || fail "ls -l"
+echo "ls -l of $arrays arrays: $(bc <<<"$EPOCHREALTIME - $before") s"
+same "lines of ls -l" "$(grep -c '^-r' "$tmp/list")" $arrays
+same "sizes in ls -l" "$(awk '$1 ~ /^-/ { print $5 }' "$tmp/list" | sort -u)" 48000
+same "chunks fetched by ls -l" "$(stat_value chunk_fetches_total)" 0
+peak_below $((64 * 1024 + 4 * arrays)) "ls -l of $arrays arrays"
+umount_store
+
+must_mount "$tmp/chunks.zarr"
+before=$EPOCHREALTIME
+same "files that find sees" "$(find "$mnt" -type f | wc -l)" 3
+same "bytes that du sees" "$(du -sb --apparent-size "$mnt/a0" | cut -f1)" $((chunks * 8))
+echo "find and du over $((3 * chunks)) chunks: $(bc <<<"$EPOCHREALTIME - $before") s"
+same "chunks fetched by find and du" "$(stat_value chunk_fetches_total)" 0
+peak_below $((64 * 1024 + 3 * 4)) "find and du over $((3 * chunks)) chunks"

@@ -1,0 +1,57 @@
+"""moved.py make STORE: an array half of whose chunks are absent
+moved.py check STORE MOUNT moved|emptied|lost: takes the store, what is in it, or the array away while it is read"""
+
+import os
+import shutil
+import sys
+import time
+
+import zarr
+
+import stores
+
+VALUES = stores.field((64, 64, 64), "<f4", 3) + 7
+
+
+def make(store):
+    array = zarr.open_array(zarr.DirectoryStore(store), "w", path="v", shape=VALUES.shape, chunks=(4, 64, 64), dtype="<f4", fill_value=-1)
+    array[::8] = VALUES[::8]
+
+
+def check(store, mount, way):
+    at, path, want = stores.Check(), os.path.join(mount, "v"), stores.flat(zarr.open_array(store, "r", path="v")[...])
+    file = os.open(path, os.O_RDONLY)
+    half, plane = len(want) // 2, 64 * 64 * 4
+    at.bytes("before", os.pread(file, half, 0), want[:half])
+    if way == "moved":
+        os.rename(store, store + ".away")
+    elif way == "emptied":
+        for name in os.listdir(store):
+            path_in = os.path.join(store, name)
+            shutil.rmtree(path_in) if os.path.isdir(path_in) else os.unlink(path_in)
+    else:
+        shutil.rmtree(os.path.join(store, "v"))
+    end, errors = time.monotonic() + 4, 0
+    while time.monotonic() < end:
+        for start in range(half, len(want), plane):
+            try:
+                got = os.pread(file, plane, start)
+                errors = 0
+                at.that(got == want[start:start + plane], "wrong data at %d after the store was %s: %r" % (start, way, got[:8]))
+            except OSError:
+                errors += 1
+        time.sleep(0.3)
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    at.that(errors, "the open file can still be read 4 s after the store was %s" % way)
+    try:
+        got = stores.read(path)
+        at.that(False, "opening it again gives %d bytes" % len(got))
+    except OSError:
+        pass
+    at.end()
+
+
+if sys.argv[1] == "make":
+    make(sys.argv[2])
+else:
+    check(*sys.argv[2:])

@@ -1,0 +1,49 @@
+#!/bin/bash
+# What changes in the store shows after the TTL, at once after `refresh` or SIGHUP, and never with `immutable`.
+. "$(dirname "$0")/functions.sh"
+
+cp -r "$data/sample.zarr" "$tmp/store.zarr"
+
+# add NAME: another array in the store
+add()
+{
+	cp -r "$tmp/store.zarr/lat" "$tmp/store.zarr/$1"
+}
+
+rm "$tmp/store.zarr/.zmetadata"
+must_mount "$tmp/store.zarr" metadata_ttl=3600
+ls "$mnt" >/dev/null
+cat "$mnt/first" 2>/dev/null && fail "what is not there can be read"
+add first
+grep -q first "$mnt/.zarrfs/refresh" || true # what it says is checked below
+eventually 10 test -f "$mnt/first" || fail "a new array does not show after refresh"
+sha256sum <"$mnt/first" | cut -c1-64 | grep -qf - "$data/sample.sha256" || fail "the new array's bytes"
+add second
+ls "$mnt" >/dev/null
+kill -HUP "$daemon"
+eventually 10 test -f "$mnt/second" || fail "a new array does not show after SIGHUP"
+before=$(getfattr --absolute-names --only-values -n user.units "$mnt/lat")
+same "units before" "$before" degrees_north
+sed -i 's/degrees_north/degrees_south/' "$tmp/store.zarr/lat/.zattrs"
+cat "$mnt/.zarrfs/refresh" >"$tmp/said"
+grep -q lat "$tmp/said" || fail "refresh does not say what changed: '$(cat "$tmp/said")'"
+same "units after refresh" "$(getfattr --absolute-names --only-values -n user.units "$mnt/lat")" degrees_south
+rm -r "$tmp/store.zarr/second"
+cat "$mnt/.zarrfs/refresh" >/dev/null
+eventually 10 test ! -e "$mnt/second" || fail "an array that was removed still shows after refresh"
+umount_store
+
+must_mount "$tmp/store.zarr" metadata_ttl=1
+ls "$mnt" >/dev/null
+test -e "$mnt/third" && fail "what is not there has a name"
+add third
+eventually 15 test -f "$mnt/third" || fail "a new array does not show after the TTL"
+ls "$mnt" | grep -qx third || fail "ls does not list it"
+umount_store
+
+must_mount "$tmp/store.zarr" immutable
+ls "$mnt" >/dev/null
+add fourth
+sleep 1
+ls "$mnt" | grep -qx fourth && fail "an immutable store changed"
+umount_store

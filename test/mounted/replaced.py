@@ -1,0 +1,64 @@
+"""replaced.py make STORE: arrays of one chunk, all elements the same
+replaced.py write ARRAY SECONDS: replaces the chunk by another again and again, by rename
+replaced.py read FILE SECONDS: reads it again and again, whole, through the page cache and around it
+replaced.py last ARRAY: what the chunk holds now, as od prints it"""
+
+import mmap
+import os
+import sys
+import time
+
+import numpy as np
+import zarr
+
+import stores
+
+SHAPE = (128, 128)  # 64 KiB
+
+
+def make(store):
+    for name, how in (("raw", {"compressor": None}), ("packed", {"compressor": stores.ZLIB})):
+        stores.put(store, name, np.full(SHAPE, 1, "<i4"), chunks=SHAPE, **how)
+
+
+def write(array, seconds):
+    opened, number, end = zarr.open_array(array, "r"), 1, time.monotonic() + seconds
+    path = os.path.join(array, "0.0")
+    while time.monotonic() < end:
+        number += 1
+        chunk = np.full(SHAPE, number, "<i4")
+        with open(path + ".new", "wb") as file:
+            file.write(opened.compressor.encode(chunk) if opened.compressor else chunk.tobytes())
+        os.rename(path + ".new", path)
+        time.sleep(0.003)
+
+
+def read(path, seconds):
+    check, seen, end = stores.Check(), set(), time.monotonic() + seconds
+    memory = mmap.mmap(-1, SHAPE[0] * SHAPE[1] * 4)  # page-aligned, as direct I/O wants it
+    direct = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    turn = 0
+    while time.monotonic() < end and check.failed < 5:
+        turn += 1
+        if turn % 2:
+            got = memory[:os.preadv(direct, [memory], 0)]
+        else:
+            got = stores.read(path)
+        values = np.frombuffer(got, "<i4")
+        check.same("elements", values.size, SHAPE[0] * SHAPE[1])
+        check.that(values.min() == values.max(), "a read %s gave both %d and %d" % (
+            "around the page cache" if turn % 2 else "through the page cache", values.min(), values.max()))
+        seen.add(int(values[0]))
+    print("%d reads, %d versions seen" % (turn, len(seen)))
+    check.that(len(seen) > 1, "only one version was ever seen")
+    check.end()
+
+
+if sys.argv[1] == "make":
+    make(sys.argv[2])
+elif sys.argv[1] == "write":
+    write(sys.argv[2], float(sys.argv[3]))
+elif sys.argv[1] == "read":
+    read(sys.argv[2], float(sys.argv[3]))
+else:
+    print("%11d" % zarr.open_array(sys.argv[2], "r")[0, 0])

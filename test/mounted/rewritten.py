@@ -1,0 +1,61 @@
+"""rewritten.py make STORE, then rewritten.py check STORE MOUNT: arrays are rewritten under open files"""
+
+import errno
+import mmap
+import os
+import shutil
+import sys
+import time
+
+import numpy as np
+import zarr
+
+import stores
+
+OLD = stores.field((64, 64, 16), "<f4")
+NEW = stores.field((32, 64, 16), "<f8", 9)
+SAME_SIZE = stores.field((64, 64, 16), "<i4", 5)
+
+
+def make(store):
+    for name in ("shape", "type", "grown", "whole"):
+        stores.put(store, name, OLD, chunks=(8, 64, 16), compressor=stores.ZSTD)
+
+
+def replace(store, name, values):
+    shutil.rmtree(os.path.join(store, name))
+    stores.put(store, name, values, chunks=(8, 32, 16), compressor=stores.BLOSC)
+
+
+def check(store, mount):
+    at = stores.Check()
+    for name, new in (("shape", NEW), ("type", SAME_SIZE)):
+        path = os.path.join(mount, name)
+        old_bytes, new_bytes = stores.flat(OLD), stores.flat(new)
+        file = os.open(path, os.O_RDONLY)
+        at.bytes("%s before" % name, os.pread(file, 5000, 0), old_bytes[:5000])
+        replace(store, name, new)
+        time.sleep(2.2)  # more than the time after which metadata are looked at again
+        at.error("reading the open file of %s elsewhere" % name, errno.EIO, os.pread, file, 4096, 200000)
+        os.close(file)
+        at.same("size of %s" % name, os.stat(path).st_size, len(new_bytes))
+        at.bytes("%s opened again" % name, stores.read(path), new_bytes)
+        with open(path, "rb") as again, mmap.mmap(again.fileno(), 0, prot=mmap.PROT_READ) as memory:
+            at.bytes("%s through mmap" % name, memory[:], new_bytes)
+
+    path = os.path.join(mount, "grown")
+    file = os.open(path, os.O_RDONLY)
+    at.bytes("grown before", os.pread(file, 5000, 0), stores.flat(OLD)[:5000])
+    array = zarr.open_array(os.path.join(store, "grown"), "r+")
+    array.append(OLD[:16] + 1)
+    time.sleep(2.2)
+    at.bytes("the open file of an array that grew", os.pread(file, 5000, 100000), stores.flat(OLD)[100000:105000])
+    at.bytes("an array that grew, opened again", stores.read(path), stores.flat(np.concatenate([OLD, OLD[:16] + 1])))
+    os.close(file)
+    at.end()
+
+
+if sys.argv[1] == "make":
+    make(sys.argv[2])
+else:
+    check(sys.argv[2], sys.argv[3])

@@ -1,0 +1,8 @@
+#!/bin/bash
+# An array that is rewritten with another shape or type: a file that was open gives EIO or what it knew, never old pages as new
+# ones; the next open sees the new array. One that only grew lives on.
+. "$(dirname "$0")/functions.sh"
+
+"$python" "$here/rewritten.py" make "$tmp/store.zarr" || exit 1
+must_mount "$tmp/store.zarr" "metadata_ttl=1"
+"$python" "$here/rewritten.py" check "$tmp/store.zarr" "$mnt" || fail "see above"

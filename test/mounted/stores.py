@@ -1,0 +1,76 @@
+"""Stores for the mounted tests, and what their flat files must hold."""
+
+import os
+import sys
+
+import numcodecs
+import numpy as np
+import zarr
+
+ZLIB = numcodecs.Zlib(1)
+ZSTD = numcodecs.Zstd(1)
+LZ4 = numcodecs.LZ4()
+BLOSC = numcodecs.Blosc("lz4", 5, numcodecs.Blosc.SHUFFLE)
+SHUFFLED = {"compressor": ZLIB, "filters": [numcodecs.Shuffle(4)]}
+
+
+def field(shape, dtype="f4", seed=1):
+    """Values that compress somewhat, no two planes alike."""
+    size = int(np.prod(shape, dtype=np.int64))
+    noise = np.random.default_rng(seed).integers(0, 16, size)
+    values = np.arange(size) % 100003 * 16 + noise
+    return values.astype(dtype).reshape(shape)
+
+
+def flat(values, order="="):
+    """The bytes of a variable's flat file, in the machine's byte order unless said otherwise."""
+    return np.ascontiguousarray(values).astype(values.dtype.newbyteorder(order)).tobytes()
+
+
+def put(store, path, values, attrs=None, **how):
+    """An array at path of a directory store."""
+    array = zarr.open_array(zarr.DirectoryStore(store), "w", path=path, shape=values.shape, dtype=how.pop("dtype", values.dtype), **how)
+    array[...] = values
+    if attrs:
+        array.attrs.update(attrs)
+    return array
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+class Check:
+    """Counts what does not hold and says it; the process ends with that."""
+
+    def __init__(self):
+        self.failed = 0
+
+    def that(self, good, what):
+        if not good:
+            self.failed += 1
+            print("FAILED: %s" % what, file=sys.stderr)
+        return good
+
+    def same(self, what, got, want):
+        return self.that(got == want, "%s is %r, not %r" % (what, got, want))
+
+    def bytes(self, what, got, want):
+        """Two byte strings, without printing megabytes."""
+        if got == want:
+            return True
+        at = next((i for i, (a, b) in enumerate(zip(got, want)) if a != b), min(len(got), len(want)))
+        return self.that(False, "%s: %d bytes, not %d; from byte %d on %r instead of %r" % (
+            what, len(got), len(want), at, got[at:at + 16], want[at:at + 16]))
+
+    def error(self, what, number, call, *arguments):
+        """The call must fail with this errno."""
+        try:
+            call(*arguments)
+        except OSError as error:
+            return self.that(error.errno == number, "%s fails with %s instead of %s" % (what, error, os.strerror(number)))
+        return self.that(False, "%s succeeds instead of failing with %s" % (what, os.strerror(number)))
+
+    def end(self):
+        sys.exit(1 if self.failed else 0)
