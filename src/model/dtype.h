@@ -13,20 +13,35 @@ enum dtype_kind {
 	DTYPE_BOOL,
 	DTYPE_INT,
 	DTYPE_UINT,
-	DTYPE_FLOAT,     /* 2, 4, 8 bytes */
-	DTYPE_COMPLEX,   /* 8, 16 bytes: two floats, each in the byte order */
-	DTYPE_DATETIME,  /* int64, NaT = INT64_MIN */
+	DTYPE_FLOAT,    /* 2, 4, 8 bytes */
+	DTYPE_COMPLEX,  /* 8, 16 bytes: two floats, each in the byte order */
+	DTYPE_DATETIME, /* int64, NaT = INT64_MIN */
 	DTYPE_TIMEDELTA,
-	DTYPE_BYTES,     /* S<n>, NUL-padded; also NetCDF's char, see is_char */
-	DTYPE_UNICODE,   /* U<n>, UCS-4 in the byte order */
-	DTYPE_RAW,       /* V<n> */
-	DTYPE_STRUCT,    /* packed fields */
+	DTYPE_BYTES,   /* S<n>, NUL-padded; also NetCDF's char, see is_char */
+	DTYPE_UNICODE, /* U<n>, UCS-4 in the byte order */
+	DTYPE_RAW,     /* V<n> */
+	DTYPE_STRUCT,  /* packed fields */
 	DTYPE_VLEN_TEXT, /* variable-length UTF-8; size is the width that its elements are padded to, 0 while unknown */
 	DTYPE_VLEN_BYTES,
-	DTYPE_OBJECT,    /* anything else that has no flat form (json2, msgpack2, vlen-array, pickle) */
+	DTYPE_OBJECT, /* anything else that has no flat form (json2, msgpack2, vlen-array, pickle) */
 };
 
-enum time_unit { TIME_GENERIC, TIME_Y, TIME_M, TIME_W, TIME_D, TIME_H, TIME_MIN, TIME_S, TIME_MS, TIME_US, TIME_NS, TIME_PS, TIME_FS, TIME_AS };
+enum time_unit {
+	TIME_GENERIC,
+	TIME_Y,
+	TIME_M,
+	TIME_W,
+	TIME_D,
+	TIME_H,
+	TIME_MIN,
+	TIME_S,
+	TIME_MS,
+	TIME_US,
+	TIME_NS,
+	TIME_PS,
+	TIME_FS,
+	TIME_AS
+};
 
 enum { DTYPE_RANK_MAX = 32 };
 
@@ -34,9 +49,9 @@ struct dtype_field;
 
 struct dtype {
 	enum dtype_kind kind;
-	bool big;        /* byte order of what the codecs give; meaningless for 1-byte elements */
-	bool is_char;    /* NCZarr's NC_CHAR (">S1" and older "<U1" with 1 byte) */
-	uint32_t size;   /* bytes of one element; DTYPE_OBJECT: 0 */
+	bool big; /* byte order of what the codecs give; meaningless for 1-byte elements; of a struct: all its fields' (see dtype_differs) */
+	bool is_char;  /* NCZarr's NC_CHAR (">S1" and older "<U1" with 1 byte) */
+	uint32_t size; /* bytes of one element; DTYPE_OBJECT: 0 */
 	enum time_unit unit;
 	uint32_t unit_count; /* of "M8[10ns]": 10 */
 	struct dtype_field *field;
@@ -45,14 +60,15 @@ struct dtype {
 
 struct dtype_field {
 	char *name;
-	struct dtype type;       /* of one element of the field */
-	unsigned rank;           /* subarray; 0: none */
+	struct dtype type; /* of one element of the field */
+	unsigned rank;     /* subarray; 0: none */
 	uint64_t shape[DTYPE_RANK_MAX];
-	uint64_t count;          /* product of shape */
-	uint32_t offset;         /* in the structured element */
+	uint64_t count;  /* product of shape */
+	uint32_t offset; /* in the structured element */
 };
 
-/* A V2 dtype: a string or a list of fields. -EINVAL (with the reason) for what is not a dtype at all. */
+/* A V2 dtype: a string or a list of fields. -EINVAL (with the reason) for what is not a dtype at all. -ENOTSUP for one
+ * that is known but not read here (bfloat16, float128, …): *ret then is a DTYPE_RAW of its size. */
 int dtype_parse_v2(const struct json *, struct dtype *ret);
 void dtype_free(struct dtype *);
 int dtype_copy(const struct dtype *, struct dtype *ret);
@@ -60,8 +76,16 @@ int dtype_copy(const struct dtype *, struct dtype *ret);
 char *dtype_text(const struct dtype *);
 /* Bytes that swap together: 2, 4, 8, or 1 if nothing does. Complex: its floats; U: 4. Not for DTYPE_STRUCT. */
 unsigned dtype_swap_unit(const struct dtype *);
-/* Swaps n elements in place, fields of structured types each by their own. */
+/* Swaps n elements in place, fields of structured types each by their own unit. */
 void dtype_swap(const struct dtype *, void *data, uint64_t n);
+/* Whether any part of an element has the other byte order than this: fields of one structured type may differ. */
+bool dtype_differs(const struct dtype *, bool big);
+/* Turns n elements in place from their own byte order to this one, or from this one back to their own. */
+void dtype_reorder(const struct dtype *, bool big, void *data, uint64_t n);
 /* The bytes of a fill value, in the dtype's own byte order, from a V2 fill_value in any of its spellings. null or
- * absent: zeros and *null_fill. `out` has dtype->size bytes. -EINVAL if it cannot be one. */
+ * absent (NULL): zeros and *null_fill. `out` has dtype->size bytes. -EINVAL if it cannot be one; `out` is zeros then.
+ * Of types without a flat form (vlen, object) it is zeros. */
 int dtype_fill_v2(const struct dtype *, const struct json *value, uint8_t *out, bool *null_fill);
+/* The same as NCZarr writes it: the text of S types is plain, where zarr-python has base64. */
+int dtype_fill_nczarr(
+	const struct dtype *, const struct json *value, uint8_t *out, bool *null_fill);

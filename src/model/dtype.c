@@ -1,0 +1,244 @@
+#include "model/dtype.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+dtype_free(struct dtype *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->nfields; i++) {
+		free(d->field[i].name);
+		dtype_free(&d->field[i].type);
+	}
+	free(d->field);
+	*d = (struct dtype){0};
+}
+
+int
+dtype_copy(const struct dtype *d, struct dtype *ret)
+{
+	struct dtype copy = *d;
+	copy.nfields = 0;
+	copy.field = d->nfields ? calloc(d->nfields, sizeof *copy.field) : NULL;
+	int r = d->nfields && !copy.field ? err_set(-ENOMEM, "no memory for a dtype") : 0;
+	for (size_t i = 0; i < d->nfields && r == 0; i++) {
+		struct dtype_field *f = &copy.field[copy.nfields++];
+		*f = d->field[i];
+		f->type = (struct dtype){0};
+		f->name = strdup(d->field[i].name);
+		r = f->name ? dtype_copy(&d->field[i].type, &f->type)
+			    : err_set(-ENOMEM, "no memory for a dtype");
+	}
+	if (r < 0)
+		dtype_free(&copy);
+	else
+		*ret = copy;
+	return r;
+}
+
+static int add_text(const struct dtype *, struct buf *);
+
+/* A field's name as Python shows it. */
+static int
+add_name(const char *name, struct buf *ret)
+{
+	int r = buf_add(ret, "('", 2);
+	for (; *name && r == 0; name++) {
+		if (*name == '\'' || *name == '\\')
+			r = buf_add(ret, "\\", 1);
+		if (r == 0)
+			r = buf_add(ret, name, 1);
+	}
+	return r < 0 ? r : buf_add(ret, "', ", 3);
+}
+
+static int
+add_field(const struct dtype_field *f, struct buf *ret)
+{
+	int r = add_name(f->name, ret);
+	if (r == 0 && f->type.kind != DTYPE_STRUCT)
+		r = buf_add(ret, "'", 1);
+	if (r == 0)
+		r = add_text(&f->type, ret);
+	if (r == 0 && f->type.kind != DTYPE_STRUCT)
+		r = buf_add(ret, "'", 1);
+	for (unsigned i = 0; i < f->rank && r == 0; i++)
+		r = buf_addf(ret, "%s%llu", i ? ", " : ", (", (unsigned long long)f->shape[i]);
+	if (f->rank && r == 0)
+		r = f->rank == 1 ? buf_add(ret, ",)", 2) : buf_add(ret, ")", 1);
+	return r < 0 ? r : buf_add(ret, ")", 1);
+}
+
+static int
+add_fields(const struct dtype *d, struct buf *ret)
+{
+	int r = buf_add(ret, "[", 1);
+	for (size_t i = 0; i < d->nfields && r == 0; i++) {
+		if (i)
+			r = buf_add(ret, ", ", 2);
+		if (r == 0)
+			r = add_field(&d->field[i], ret);
+	}
+	return r < 0 ? r : buf_add(ret, "]", 1);
+}
+
+static int
+add_time(const struct dtype *d, char letter, struct buf *ret)
+{
+	static const char *const name[] = {
+		[TIME_Y] = "Y",
+		[TIME_M] = "M",
+		[TIME_W] = "W",
+		[TIME_D] = "D",
+		[TIME_H] = "h",
+		[TIME_MIN] = "m",
+		[TIME_S] = "s",
+		[TIME_MS] = "ms",
+		[TIME_US] = "us",
+		[TIME_NS] = "ns",
+		[TIME_PS] = "ps",
+		[TIME_FS] = "fs",
+		[TIME_AS] = "as",
+	};
+	char order = d->big ? '>' : '<';
+	if (d->unit == TIME_GENERIC)
+		return buf_addf(ret, "%c%c8", order, letter);
+	if (d->unit_count == 1)
+		return buf_addf(ret, "%c%c8[%s]", order, letter, name[d->unit]);
+	return buf_addf(ret, "%c%c8[%u%s]", order, letter, d->unit_count, name[d->unit]);
+}
+
+static int
+add_text(const struct dtype *d, struct buf *ret)
+{
+	static const char letter[] = {
+		[DTYPE_BOOL] = 'b',
+		[DTYPE_INT] = 'i',
+		[DTYPE_UINT] = 'u',
+		[DTYPE_FLOAT] = 'f',
+		[DTYPE_COMPLEX] = 'c',
+		[DTYPE_BYTES] = 'S',
+		[DTYPE_UNICODE] = 'U',
+		[DTYPE_RAW] = 'V',
+	};
+	switch (d->kind) {
+	case DTYPE_STRUCT: return add_fields(d, ret);
+	case DTYPE_DATETIME: return add_time(d, 'M', ret);
+	case DTYPE_TIMEDELTA: return add_time(d, 'm', ret);
+	case DTYPE_VLEN_TEXT:
+	case DTYPE_VLEN_BYTES:
+	case DTYPE_OBJECT: return buf_add(ret, "|O", 2);
+	default: break;
+	}
+	char order = dtype_swap_unit(d) == 1 ? '|' : d->big ? '>' : '<';
+	return buf_addf(ret, "%c%c%u", order, letter[d->kind],
+		d->kind == DTYPE_UNICODE ? d->size / 4 : d->size);
+}
+
+char *
+dtype_text(const struct dtype *d)
+{
+	CLEAN(buf_free) struct buf text = {0};
+	if (add_text(d, &text) < 0)
+		return NULL;
+	return strndup((char *)text.data, text.len);
+}
+
+unsigned
+dtype_swap_unit(const struct dtype *d)
+{
+	switch (d->kind) {
+	case DTYPE_INT:
+	case DTYPE_UINT:
+	case DTYPE_FLOAT:
+	case DTYPE_DATETIME:
+	case DTYPE_TIMEDELTA: return d->size;
+	case DTYPE_COMPLEX: return d->size / 2;
+	case DTYPE_UNICODE: return 4;
+	default: return 1;
+	}
+}
+
+/* Sixteen bytes at a time, as eight lanes of two: the bytes of each lane change places by shifts, then the lanes by a shuffle.
+ * Every processor has both; what swaps bytes in one instruction is not to be counted on. Data need not be aligned. */
+typedef uint16_t lanes __attribute__((vector_size(16)));
+
+#define SWAP_RUN(bits, ...)                                                                        \
+	static void swap_run_##bits(uint8_t *p, uint64_t n)                                        \
+	{                                                                                          \
+		const uint64_t step = sizeof(lanes) * 8 / bits;                                    \
+		for (; n >= step; n -= step, p += sizeof(lanes)) {                                 \
+			lanes v;                                                                   \
+			memcpy(&v, p, sizeof v);                                                   \
+			v = v << 8 | v >> 8;                                                       \
+			v = __builtin_shufflevector(v, v, __VA_ARGS__);                            \
+			memcpy(p, &v, sizeof v);                                                   \
+		}                                                                                  \
+		for (; n; n--, p += bits / 8) {                                                    \
+			uint##bits##_t v;                                                          \
+			memcpy(&v, p, sizeof v);                                                   \
+			v = __builtin_bswap##bits(v);                                              \
+			memcpy(p, &v, sizeof v);                                                   \
+		}                                                                                  \
+	}
+
+SWAP_RUN(16, 0, 1, 2, 3, 4, 5, 6, 7)
+SWAP_RUN(32, 1, 0, 3, 2, 5, 4, 7, 6)
+SWAP_RUN(64, 3, 2, 1, 0, 7, 6, 5, 4)
+
+enum which { ALL, LITTLE, BIG };
+
+static bool
+concerns(const struct dtype *d, enum which which)
+{
+	if (d->kind != DTYPE_STRUCT)
+		return dtype_swap_unit(d) > 1 && (which == ALL || d->big == (which == BIG));
+	for (size_t i = 0; i < d->nfields; i++)
+		if (concerns(&d->field[i].type, which))
+			return true;
+	return false;
+}
+
+static void
+swap_which(const struct dtype *d, enum which which, uint8_t *data, uint64_t n)
+{
+	if (!concerns(d, which))
+		return;
+	switch (dtype_swap_unit(d)) {
+	case 2: swap_run_16(data, n * (d->size / 2)); return;
+	case 4: swap_run_32(data, n * (d->size / 4)); return;
+	case 8: swap_run_64(data, n * (d->size / 8)); return;
+	}
+	for (size_t f = 0; f < d->nfields; f++) {
+		const struct dtype_field *field = &d->field[f];
+		if (!concerns(&field->type, which))
+			continue;
+		for (uint64_t i = 0; i < n; i++)
+			swap_which(&field->type, which, data + i * d->size + field->offset,
+				field->count);
+	}
+}
+
+void
+dtype_swap(const struct dtype *d, void *data, uint64_t n)
+{
+	swap_which(d, ALL, data, n);
+}
+
+bool
+dtype_differs(const struct dtype *d, bool big)
+{
+	return concerns(d, big ? LITTLE : BIG);
+}
+
+void
+dtype_reorder(const struct dtype *d, bool big, void *data, uint64_t n)
+{
+	swap_which(d, big ? LITTLE : BIG, data, n);
+}
