@@ -1,10 +1,11 @@
 #!/bin/sh
-# parttable.sh FAMILY PART...: prints the C file that tables the parts of a family (codec, backend), in the order given
+# parttable.sh FAMILY PART...: prints the C file that tables the parts of a family (codec, backend, view), in the order given
 family=$1
 shift
 case $family in
 codec) type=codec_ops header=codec/codec.h ;;
 backend) type=zmap_ops header=store/zmap.h ;;
+view) type=view_ops header=view/view.h ;;
 *) echo "parttable.sh: no family '$family'" >&2; exit 2 ;;
 esac
 printf '#include "%s"\n\n' "$header"

@@ -16,11 +16,12 @@ struct mount_options {
 	struct data_options data;
 	struct zmap_options zmap;
 	enum endian endian;
-	uint32_t strlen;        /* width of variable-length elements nothing says more about: 128 */
+	uint32_t strlen; /* width of variable-length elements nothing says more about: 128 */
 	uid_t uid;
 	gid_t gid;
 	mode_t umask;
-	int (*config)(struct buf *ret); /* text of .zarrfs/config, by who parsed the options; may be NULL */
+	int (*config)(struct buf
+			*ret); /* text of .zarrfs/config, by who parsed the options; may be NULL */
 };
 
 struct mount;
@@ -37,15 +38,16 @@ enum entry_kind { ENTRY_DIR, ENTRY_FILE };
 struct entry {
 	enum entry_kind kind;
 	char *path;
-	uint64_t ino;          /* stable across mounts: a hash of path (which tells the view too); never 0 */
-	uint64_t version;      /* of the layout: changes when bytes may not be mixed with what was read before */
+	uint64_t ino; /* stable across mounts: a hash of path (which tells the view too); never 0 */
+	uint64_t
+		version; /* of the layout: changes when bytes may not be mixed with what was read before */
 	uint64_t size;
-	int64_t mtime;         /* ns */
-	mode_t mode;           /* with type bits, umask applied */
-	bool unknown_length;   /* .zarrfs files: size is not known, direct I/O */
-	struct node *node;     /* NULL for entries of .zarrfs */
+	int64_t mtime;               /* ns */
+	mode_t mode;                 /* with type bits, umask applied */
+	bool unknown_length;         /* .zarrfs files: size is not known, direct I/O */
+	struct node *node;           /* NULL for entries of .zarrfs */
 	const struct view_ops *view; /* files of variables; else NULL */
-	int special;           /* enum of mount.c for .zarrfs and .store; 0: none */
+	int special;                 /* enum of mount.c for .zarrfs and .store; 0: none */
 };
 
 void entry_free(struct entry *); /* what it holds, not itself */

@@ -1,0 +1,226 @@
+#include "view/describe.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { ELEMENT_MAX = 4096 }; /* bytes of a fill value that are shown */
+
+static int
+numbers(const uint64_t *v, unsigned n, struct buf *ret)
+{
+	int r = 0;
+	for (unsigned i = 0; i < n && r == 0; i++)
+		r = buf_addf(ret, "%s%" PRIu64, i ? ", " : "", v[i]);
+	return r;
+}
+
+static int
+shape(const struct node *n, struct buf *ret)
+{
+	return numbers(n->array->shape, n->array->rank, ret);
+}
+
+static int
+chunks(const struct node *n, struct buf *ret)
+{
+	return numbers(n->array->chunk, n->array->rank, ret);
+}
+
+static int
+dims(const struct node *n, struct buf *ret)
+{
+	int r = 0;
+	for (unsigned i = 0; i < n->array->rank && r == 0; i++) {
+		const struct dim *d = &n->array->dim[i];
+		const char *sep = i ? ", " : "";
+		if (d->fqn || d->name)
+			r = buf_addf(ret, "%s%s", sep, d->fqn ? d->fqn : d->name);
+		else
+			r = buf_addf(ret, "%s_Anonymous_Dim_%" PRIu64, sep, d->size);
+	}
+	return r;
+}
+
+/* Takes over the text. */
+static int
+add_text(char *text, struct buf *ret)
+{
+	int r = text ? buf_add(ret, text, strlen(text)) : err_set(-ENOMEM, "no memory for a text");
+	free(text);
+	return r;
+}
+
+static int
+dtype(const struct node *n, struct buf *ret)
+{
+	return add_text(dtype_text(&n->array->dtype), ret);
+}
+
+static int
+codecs(const struct node *n, struct buf *ret)
+{
+	return add_text(codec_chain_text(n->array->codec, n->array->ncodecs), ret);
+}
+
+static int
+format(const struct node *n, struct buf *ret)
+{
+	return buf_addf(ret, "%s V%u", n->nczarr ? "NCZarr" : "Zarr", n->array->zarr_format);
+}
+
+static int
+key(const struct node *n, struct buf *ret)
+{
+	return buf_add(ret, n->path, strlen(n->path));
+}
+
+static enum nc_type
+integer_type(const struct dtype *t)
+{
+	static const enum nc_type by_size[2][9] = {
+		{[1] = NC_TYPE_BYTE, [2] = NC_TYPE_SHORT, [4] = NC_TYPE_INT, [8] = NC_TYPE_INT64},
+		{[1] = NC_TYPE_UBYTE,
+			[2] = NC_TYPE_USHORT,
+			[4] = NC_TYPE_UINT,
+			[8] = NC_TYPE_UINT64},
+	};
+	return t->size > 8 ? NC_TYPE_NONE : by_size[t->kind == DTYPE_UINT][t->size];
+}
+
+/* IEEE 754 binary16. */
+static float
+half(uint16_t h)
+{
+	int exponent = h >> 10 & 31;
+	float fraction = (float)(h & 1023);
+	float v = exponent == 31 ? (fraction != 0 ? NAN : INFINITY)
+		  : exponent     ? ldexpf(1024 + fraction, exponent - 25)
+				 : ldexpf(fraction, -24);
+	return h & 0x8000 ? -v : v;
+}
+
+/* In CDL notation, as attributes are shown. data in native order. */
+static int
+as_attr(enum nc_type type, void *data, size_t count, struct buf *ret)
+{
+	const struct attr a = {.type = type, .count = count, .data = data};
+	return add_text(attr_text(&a), ret);
+}
+
+static int
+floats(const struct dtype *t, uint8_t *data, size_t count, struct buf *ret)
+{
+	size_t size = t->kind == DTYPE_COMPLEX ? t->size / 2 : t->size;
+	float wide[2] = {0};
+	switch (size) {
+	case 8: return as_attr(NC_TYPE_DOUBLE, data, count, ret);
+	case 4: return as_attr(NC_TYPE_FLOAT, data, count, ret);
+	case 2:
+		for (size_t i = 0; i < count; i++) {
+			uint16_t h;
+			memcpy(&h, data + 2 * i, 2);
+			wide[i] = half(h);
+		}
+		return as_attr(NC_TYPE_FLOAT, wide, count, ret);
+	default: return ZMAP_ABSENT;
+	}
+}
+
+static int
+hex(const uint8_t *data, size_t n, struct buf *ret)
+{
+	int r = buf_addf(ret, "0x");
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = buf_addf(ret, "%02x", data[i]);
+	return r;
+}
+
+static int
+utf8(const uint8_t *data, size_t bytes, struct buf *ret)
+{
+	int r = 0;
+	for (size_t i = 0; i + 4 <= bytes && r == 0; i += 4) {
+		uint32_t c;
+		memcpy(&c, data + i, 4);
+		if (!c)
+			break;
+		const uint8_t out[4] = {
+			(uint8_t)(c < 0x80      ? c
+				  : c < 0x800   ? 0xc0 | c >> 6
+				  : c < 0x10000 ? 0xe0 | c >> 12
+						: 0xf0 | (c >> 18 & 7)),
+			(uint8_t)(0x80 | ((c < 0x800            ? c
+						  : c < 0x10000 ? c >> 6
+								: c >> 12) &
+						 63)),
+			(uint8_t)(0x80 | ((c < 0x10000 ? c : c >> 6) & 63)),
+			(uint8_t)(0x80 | (c & 63)),
+		};
+		r = buf_add(ret, out, c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4);
+	}
+	return r;
+}
+
+/* One element, in native order, aligned for any type. */
+static int
+element(const struct dtype *t, uint8_t *data, struct buf *ret)
+{
+	switch (t->kind) {
+	case DTYPE_BOOL: return buf_addf(ret, "%s", data[0] ? "true" : "false");
+	case DTYPE_INT:
+	case DTYPE_UINT: return as_attr(integer_type(t), data, 1, ret);
+	case DTYPE_DATETIME:
+	case DTYPE_TIMEDELTA: return as_attr(NC_TYPE_INT64, data, 1, ret);
+	case DTYPE_FLOAT: return floats(t, data, 1, ret);
+	case DTYPE_COMPLEX: return floats(t, data, 2, ret);
+	case DTYPE_BYTES: return buf_add(ret, data, strnlen((const char *)data, t->size));
+	case DTYPE_UNICODE: return utf8(data, t->size, ret);
+	default: return hex(data, t->size, ret);
+	}
+}
+
+static int
+fill_value(const struct node *n, struct buf *ret)
+{
+	const struct array_meta *a = n->array;
+	if (a->null_fill)
+		return buf_addf(ret, "null");
+	if (a->fill_text)
+		return buf_add(ret, a->fill_text, strlen(a->fill_text));
+	if (!a->fill || !a->dtype.size || a->dtype.size > ELEMENT_MAX)
+		return ZMAP_ABSENT;
+	uint8_t *data = malloc(a->dtype.size);
+	if (!data)
+		return err_set(-ENOMEM, "no memory for a fill value");
+	memcpy(data, a->fill, a->dtype.size);
+	bool host_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	if (a->dtype.kind != DTYPE_STRUCT && a->dtype.big != host_big)
+		dtype_swap(&a->dtype, data, 1);
+	int r = element(&a->dtype, data, ret);
+	free(data);
+	return r;
+}
+
+const char *const describe_names[] = {
+	"shape", "dims", "dtype", "chunks", "codecs", "fill_value", "format", "key", NULL};
+
+int
+describe(const struct node *n, const char *name, struct buf *ret)
+{
+	static int (*const text[])(const struct node *, struct buf *) = {
+		shape,
+		dims,
+		dtype,
+		chunks,
+		codecs,
+		fill_value,
+		format,
+		key,
+	};
+	for (unsigned i = 0; describe_names[i]; i++)
+		if (strcmp(name, describe_names[i]) == 0)
+			return n->array || text[i] == key ? text[i](n, ret) : ZMAP_ABSENT;
+	return ZMAP_ABSENT;
+}

@@ -1,0 +1,257 @@
+#include "view/facts.h"
+
+#include "base/err.h"
+#include "base/when.h"
+#include "view/hash.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum width_state { WIDTH_NONE, WIDTH_MEASURING, WIDTH_KNOWN };
+
+struct fact {
+	struct fact *next;
+	int64_t mtime, noticed; /* of a changed chunk */
+	uint64_t pages_version;
+	int64_t pages_since; /* when_now(); 0: no pages to keep */
+	unsigned opens;
+	enum width_state width_state;
+	uint64_t width_key, ticket; /* of who measures; a new one where what it measures is stale */
+	uint32_t width;
+	char path[];
+};
+
+void
+facts_init(struct facts *f)
+{
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_cond_init(&f->measured, NULL);
+}
+
+void
+facts_free(struct facts *f)
+{
+	for (unsigned i = 0; i < FACT_SLOTS; i++)
+		for (struct fact *a = f->slot[i], *next; a; a = next) {
+			next = a->next;
+			free(a);
+		}
+	pthread_cond_destroy(&f->measured);
+	pthread_mutex_destroy(&f->lock);
+}
+
+static struct fact **
+slot_of(struct facts *f, const char *path)
+{
+	return &f->slot[hash_end(hash_text(HASH_START, path)) % FACT_SLOTS];
+}
+
+/* With the lock held. NULL: nothing known. */
+static struct fact *
+find(struct facts *f, const char *path)
+{
+	struct fact *a = *slot_of(f, path);
+	while (a && strcmp(a->path, path) != 0)
+		a = a->next;
+	return a;
+}
+
+/* The same, but makes one. NULL: no memory; then a fact is forgotten, which costs time but is never wrong. */
+static struct fact *
+have(struct facts *f, const char *path)
+{
+	struct fact *a = find(f, path);
+	if (a)
+		return a;
+	size_t len = strlen(path) + 1;
+	a = calloc(1, sizeof *a + len);
+	if (!a)
+		return NULL;
+	memcpy(a->path, path, len);
+	struct fact **slot = slot_of(f, path);
+	a->next = *slot;
+	return *slot = a;
+}
+
+static void
+forget_width(struct fact *a)
+{
+	a->width_state = WIDTH_NONE;
+	a->ticket++; /* who is measuring now may have read the old chunk */
+}
+
+void
+facts_changed(struct facts *f, const char *path, int64_t mtime)
+{
+	LOCKED(&f->lock) {
+		struct fact *a = have(f, path);
+		if (!a)
+			return;
+		if (mtime > a->mtime)
+			a->mtime = mtime;
+		a->noticed = when_now();
+		forget_width(a);
+	}
+}
+
+int64_t
+facts_mtime(struct facts *f, const char *path)
+{
+	int64_t t = 0;
+	LOCKED(&f->lock) {
+		const struct fact *a = find(f, path);
+		t = a ? a->mtime : 0;
+	}
+	return t;
+}
+
+int64_t
+facts_noticed(struct facts *f, const char *path)
+{
+	int64_t t = 0;
+	LOCKED(&f->lock) {
+		const struct fact *a = find(f, path);
+		t = a ? a->noticed : 0;
+	}
+	return t;
+}
+
+/* ttl may be "for ever". */
+static bool
+older(int64_t since, int64_t ttl)
+{
+	return when_now() - since >= ttl;
+}
+
+bool
+facts_open(struct facts *f, const char *path, uint64_t version, int64_t ttl, int64_t noticed)
+{
+	bool keep = false;
+	LOCKED(&f->lock) {
+		struct fact *a = have(f, path);
+		if (!a)
+			return false;
+		a->opens++;
+		keep = a->pages_since && a->pages_version == version &&
+		       !older(a->pages_since, ttl) && noticed < a->pages_since;
+		if (!keep) {
+			a->pages_since = when_now();
+			a->pages_version = version;
+		}
+	}
+	return keep;
+}
+
+void
+facts_close(struct facts *f, const char *path)
+{
+	LOCKED(&f->lock) {
+		struct fact *a = find(f, path);
+		if (a && a->opens)
+			a->opens--;
+	}
+}
+
+bool
+facts_outlived(struct facts *f, const char *path, int64_t ttl)
+{
+	bool out = false;
+	LOCKED(&f->lock) {
+		struct fact *a = find(f, path);
+		out = a && a->opens && a->pages_since && older(a->pages_since, ttl);
+		if (out)
+			a->pages_since = when_now();
+	}
+	return out;
+}
+
+/* 1: known, in *ret; 0: the caller measures, with *ret_ticket. */
+static int
+wait_for_width(struct facts *f, const char *path, uint64_t key, uint32_t *ret, uint64_t *ret_ticket)
+{
+	LOCKED(&f->lock) {
+		struct fact *a = have(f, path);
+		while (a && a->width_state == WIDTH_MEASURING && a->width_key == key)
+			pthread_cond_wait(&f->measured, &f->lock);
+		if (!a)
+			return err_set(-ENOMEM, "no memory");
+		if (a->width_state == WIDTH_KNOWN && a->width_key == key) {
+			*ret = a->width;
+			return 1;
+		}
+		a->width_state = WIDTH_MEASURING;
+		a->width_key = key;
+		*ret_ticket = ++a->ticket;
+	}
+	return 0;
+}
+
+int
+facts_width(struct facts *f, const char *path, uint64_t key, facts_measure_fn *measure, void *arg,
+	uint32_t *ret)
+{
+	uint32_t width = 0;
+	uint64_t ticket = 0;
+	int r = wait_for_width(f, path, key, ret, &ticket);
+	if (r)
+		return r < 0 ? r : 0;
+	r = measure(arg, &width);
+	LOCKED(&f->lock) {
+		struct fact *a = find(f, path);
+		if (a->ticket == ticket) {
+			a->width_state = r == 0 ? WIDTH_KNOWN : WIDTH_NONE;
+			a->width = width;
+		}
+		pthread_cond_broadcast(&f->measured);
+	}
+	if (r == 0)
+		*ret = width;
+	return r;
+}
+
+void
+facts_forget_width(struct facts *f, const char *path)
+{
+	LOCKED(&f->lock) {
+		struct fact *a = find(f, path);
+		if (a)
+			forget_width(a);
+	}
+}
+
+/* Forgets what the slot's records hold; copies the paths of open files, so that fn is called without the lock. */
+static char **
+expire_slot(struct facts *f, unsigned slot, size_t *ret_n)
+{
+	char **open = NULL;
+	size_t n = 0;
+	LOCKED(&f->lock) {
+		for (struct fact *a = f->slot[slot]; a; a = a->next)
+			n += a->opens > 0;
+		open = calloc(n + 1, sizeof *open);
+		n = 0;
+		for (struct fact *a = f->slot[slot]; a; a = a->next) {
+			forget_width(a);
+			a->pages_version =
+				~a->pages_version; /* of no layout: the next open drops the pages */
+			if (a->opens && open && (open[n] = strdup(a->path)))
+				n++;
+		}
+	}
+	*ret_n = n;
+	return open;
+}
+
+void
+facts_expire(struct facts *f, facts_path_fn *fn, void *arg)
+{
+	for (unsigned i = 0; i < FACT_SLOTS; i++) {
+		size_t n = 0;
+		char **open = expire_slot(f, i, &n);
+		for (size_t k = 0; k < n; k++) {
+			fn(arg, open[k]);
+			free(open[k]);
+		}
+		free(open);
+	}
+}

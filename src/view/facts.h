@@ -1,0 +1,46 @@
+/* What a mount remembers about paths besides the model: when chunks were seen to change, which kernel pages
+ * may still be used, how wide variable-length elements are. Small, one record a path that was opened; any thread. */
+#pragma once
+
+#include "base/clean.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fact;
+
+enum { FACT_SLOTS = 1024 };
+
+struct facts {
+	pthread_mutex_t lock; /* guards all below and every fact */
+	pthread_cond_t measured;
+	struct fact *slot[FACT_SLOTS];
+};
+
+void facts_init(struct facts *);
+void facts_free(struct facts *);
+
+/* By the path of a node: a chunk was found to have changed at mtime (ns; 0: unknown). What hangs on the old chunk is forgotten. */
+void facts_changed(struct facts *, const char *path, int64_t mtime);
+/* Time of the newest such change, 0: none. */
+int64_t facts_mtime(struct facts *, const char *path);
+/* when_now() of when the last one was noticed, 0: never. */
+int64_t facts_noticed(struct facts *, const char *path);
+
+/* By the path of a file: it is opened in this version (closed). True: pages that the kernel kept from earlier
+ * are of this version, not older than ttl, and `noticed` is not after them. False: the kernel drops them now. */
+bool facts_open(struct facts *, const char *path, uint64_t version, int64_t ttl, int64_t noticed);
+void facts_close(struct facts *, const char *path);
+/* True once when pages of an open file are older than ttl: the caller has them dropped. */
+bool facts_outlived(struct facts *, const char *path, int64_t ttl);
+
+/* The width of a node's elements in version `key`, from memory or by calling measure, one caller at a time. measure: 0, or -errno
+ * (passed on, not remembered). */
+typedef int facts_measure_fn(void *arg, uint32_t *ret);
+int facts_width(struct facts *, const char *path, uint64_t key, facts_measure_fn *measure,
+	void *arg, uint32_t *ret);
+void facts_forget_width(struct facts *, const char *path);
+
+/* Forgets widths and pages; fn is told of each file that is open. */
+typedef void facts_path_fn(void *arg, const char *path);
+void facts_expire(struct facts *, facts_path_fn *fn, void *arg);

@@ -1,0 +1,213 @@
+/* Open files of a mount. */
+#include "view/raw.h"
+#include "view/special.h"
+#include "view/state.h"
+
+#include "base/check.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* One of the three answers its reads. */
+struct file {
+	struct mount *mount;
+	char *path;
+	struct view_reader *reader; /* a view of a variable */
+	struct raw *raw;            /* a key's own bytes */
+	struct buf text;            /* made at open */
+	uint64_t size;
+	bool keep;
+	bool counted; /* facts know that it is open */
+};
+
+struct file *
+file_close(struct file *f)
+{
+	if (!f)
+		return NULL;
+	if (f->counted)
+		facts_close(&f->mount->facts, f->path);
+	view_reader_free(f->reader);
+	raw_close(f->raw);
+	buf_free(&f->text);
+	free(f->path);
+	free(f);
+	return NULL;
+}
+
+static int
+stale_entry(const char *path)
+{
+	return err_set(-ESTALE, "'%s' has changed since it was looked up", path);
+}
+
+/* The newest change that was noticed in any variable of the layout. */
+static int64_t
+noticed(struct mount *m, const struct layout *l)
+{
+	int64_t newest = 0;
+	for (size_t i = 0; i < l->nspans; i++) {
+		const struct variable *v = l->span[i].variable;
+		int64_t t = v ? facts_noticed(&m->facts, v->node->path) : 0;
+		newest = t > newest ? t : newest;
+	}
+	return newest;
+}
+
+static int
+open_layout(struct file *f, const struct entry *e, const struct node *now)
+{
+	struct mount *m = f->mount;
+	CLEAN(layout_unrefp) struct layout *l = NULL;
+	int r = e->view->lay_out(m, now, &l);
+	if (r == 0)
+		r = view_reader_new(l, &f->reader);
+	if (r < 0)
+		return r;
+	if (l->version != e->version)
+		return stale_entry(e->path); /* widths were measured again in between */
+	f->size = l->size;
+	f->keep = facts_open(&m->facts, e->path, l->version, m->pages_ttl, noticed(m, l));
+	f->counted = true;
+	return 0;
+}
+
+static int
+open_view(struct file *f, const struct entry *e)
+{
+	CLEAN(node_unrefp) struct node *now = NULL;
+	uint64_t size, version;
+	int r = model_check(f->mount->model, e->node->path, &now);
+	if (r == ZMAP_ABSENT || (r == 0 && now->kind != NODE_ARRAY))
+		return stale_entry(e->path);
+	if (r == 0)
+		r = e->view->measure(f->mount, now, &size, &version);
+	if (r == 0 && version != e->version)
+		return stale_entry(e->path);
+	if (r == 0 && now->error)
+		r = err_set(now->error_code ? now->error_code : -EIO, "%s", now->error);
+	return r < 0 ? r : open_layout(f, e, now);
+}
+
+/* An object that belongs to no Zarr hierarchy: looked up by the model, read as a key. */
+static int
+open_object(struct file *f, const struct entry *e)
+{
+	struct entry now;
+	int r = raw_open(f->mount, e->node->path, &f->raw);
+	if (r == ZMAP_ABSENT || (r == 0 && raw_size(f->raw) != e->size))
+		return stale_entry(e->path);
+	if (r == 0)
+		r = mount_lookup(f->mount, e->path, &now);
+	if (r)
+		return r < 0 ? r : stale_entry(e->path);
+	bool same = now.version == e->version;
+	entry_free(&now);
+	f->size = e->size;
+	f->keep = true; /* the node of another version is another node for the kernel */
+	return same ? 0 : stale_entry(e->path);
+}
+
+static int
+open_key(struct file *f, const struct entry *e)
+{
+	const char *slash = strchr(e->path, '/');
+	int r = raw_open(f->mount, slash ? slash + 1 : "", &f->raw);
+	if (r == ZMAP_ABSENT || (r == 0 && raw_version(f->raw) != e->version))
+		return stale_entry(e->path);
+	f->size = e->size;
+	f->keep = true;
+	return r;
+}
+
+static int
+open_text(struct file *f, const struct entry *e)
+{
+	int r = special_text(f->mount, e->special, &f->text);
+	f->size = f->text.len;
+	return r;
+}
+
+static int
+open_entry(struct file *f, const struct entry *e)
+{
+	if (e->kind == ENTRY_DIR)
+		return err_set(-EISDIR, "'%s' is a directory", e->path);
+	if (e->special == SPECIAL_STORE)
+		return open_key(f, e);
+	if (e->special)
+		return open_text(f, e);
+	return e->view ? open_view(f, e) : open_object(f, e);
+}
+
+int
+file_open(struct mount *m, const struct entry *e, struct file **ret)
+{
+	struct file *f = calloc(1, sizeof *f);
+	int r = -ENOMEM;
+	if (f) {
+		f->mount = m;
+		f->path = strdup(e->path);
+	}
+	if (f && f->path)
+		r = open_entry(f, e);
+	else
+		err_set(r, "no memory for an open file");
+	if (r < 0) {
+		file_close(f);
+		return mount_error(r);
+	}
+	*ret = f;
+	return 0;
+}
+
+static int
+read_text(struct file *f, const struct array_want *want, struct reply *ret)
+{
+	if (want->off >= f->text.len || !want->len)
+		return 0;
+	ret->len = min_u64(want->len, f->text.len - want->off);
+	ret->part[0] = (struct iovec){f->text.data + want->off, ret->len};
+	ret->parts = 1;
+	return 0;
+}
+
+/* An element that was longer than the width, perhaps: the next open measures anew. */
+static void
+forget_widths(struct file *f)
+{
+	const struct layout *l = view_layout(f->reader);
+	for (size_t i = 0; i < l->nspans; i++)
+		if (l->span[i].variable)
+			facts_forget_width(&f->mount->facts, l->span[i].variable->node->path);
+}
+
+int
+file_read(struct file *f, const struct array_want *want, struct reply *ret)
+{
+	int r;
+	if (f->reader)
+		r = view_read(f->reader, want, ret);
+	else if (f->raw)
+		r = raw_read(f->raw, want, ret);
+	else
+		r = read_text(f, want, ret);
+	if (r >= 0)
+		return 0;
+	reply_done(ret);
+	if (f->reader)
+		forget_widths(f);
+	return mount_error(r);
+}
+
+uint64_t
+file_size(struct file *f)
+{
+	return f->size;
+}
+
+bool
+file_keep_cache(struct file *f)
+{
+	return f->keep;
+}

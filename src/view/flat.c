@@ -1,0 +1,127 @@
+/* The flat file: the elements of a variable and nothing else. */
+#include "view/flat.h"
+
+#include "base/check.h"
+#include "view/convert.h"
+#include "view/state.h"
+
+#include <errno.h>
+
+enum { MEASURED_MAX = 1 << 20 }; /* stored bytes of a chunk up to which widths are measured */
+
+static bool
+is_vlen(const struct dtype *t)
+{
+	return t->kind == DTYPE_VLEN_TEXT || t->kind == DTYPE_VLEN_BYTES;
+}
+
+struct measure {
+	struct mount *mount;
+	const struct node *node;
+};
+
+static int
+measure_width(void *arg, uint32_t *ret)
+{
+	const struct measure *a = arg;
+	const struct node *n = a->node;
+	struct mount *m = a->mount;
+	int r = array_measure(m->data, m->zmap, n->path, n->array, MEASURED_MAX, ret);
+	if (r == ZMAP_ABSENT)
+		*ret = m->options.strlen;
+	else if (r == 0 && *ret == 0)
+		*ret = 1; /* a file whose elements can be told apart */
+	return r < 0 ? r : 0;
+}
+
+int
+flat_width(struct mount *m, const struct node *n, uint32_t *ret)
+{
+	const struct array_meta *a = n->array;
+	*ret = 0;
+	if (!is_vlen(&a->dtype))
+		return 0;
+	*ret = a->strlen_hint ? a->strlen_hint : m->options.strlen;
+	if (a->strlen_hint || n->error)
+		return 0;
+	uint32_t width = 0;
+	struct measure arg = {m, n};
+	int r = facts_width(
+		&m->facts, n->path, variable_version(n, 0), measure_width, &arg, &width);
+	if (r == 0)
+		*ret = width;
+	/* What cannot be decoded keeps its name and a size; reading it says why. */
+	bool passing = r == -ENOMEM || r == -EINTR || r == -ETIMEDOUT || r == -EACCES;
+	return passing ? r : 0;
+}
+
+static int
+measure(struct mount *m, const struct node *n, uint64_t *ret_size, uint64_t *ret_version)
+{
+	uint32_t width = 0;
+	uint64_t size = 0;
+	int r = n->array ? flat_width(m, n, &width) : 0;
+	if (r < 0)
+		return r;
+	if (n->array) {
+		uint64_t count = array_count(n->array);
+		bool over = mul_over(count, width ? width : n->array->dtype.size, &size);
+		if (over || size > INT64_MAX)
+			size = 0; /* opening it says that it is too large */
+	}
+	*ret_size = size;
+	*ret_version = variable_version(n, width);
+	return 0;
+}
+
+static bool
+host_is_big(void)
+{
+	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+}
+
+static int
+add(struct mount *m, struct layout *l, struct variable *v)
+{
+	enum endian e = m->options.endian;
+	bool big = e == ENDIAN_BIG || (e == ENDIAN_NATIVE && host_is_big()), any = false;
+	struct dtype swap = {0};
+	int r = e == ENDIAN_STORED ? 0 : convert_swap_of(array_dtype(v->array), big, &swap, &any);
+	if (r < 0) {
+		variable_unref(v);
+		return r;
+	}
+	r = layout_add_variable(l, v, any ? &swap : NULL);
+	if (any)
+		dtype_free(&swap);
+	return r;
+}
+
+static int
+lay_out(struct mount *m, const struct node *n, struct layout **ret)
+{
+	if (!n->array)
+		return err_set(-EIO, "its metadata could not be understood");
+	if (n->array->dtype.kind == DTYPE_OBJECT)
+		return err_set(-EIO, "its elements have no fixed form, so there is no flat file");
+	uint32_t width = 0;
+	int r = flat_width(m, n, &width);
+	struct variable *v = NULL;
+	CLEAN(layout_unrefp) struct layout *l = NULL;
+	if (r == 0)
+		r = layout_new(variable_version(n, width), &l);
+	if (r == 0)
+		r = variable_get(m, n, width, &v);
+	if (r == 0)
+		r = add(m, l, v);
+	if (r == 0)
+		*ret = MOVE(l);
+	return r;
+}
+
+const struct view_ops view_flat = {
+	.suffix = "",
+	.listed = true,
+	.measure = measure,
+	.lay_out = lay_out,
+};

@@ -1,0 +1,45 @@
+/* 64-bit fingerprints that are the same in every run and on every machine: inode numbers and versions. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* FNV-1a: https://datatracker.ietf.org/doc/draft-eastlake-fnv/ */
+static const uint64_t HASH_START = 0xcbf29ce484222325u;
+static const uint64_t HASH_PRIME = 0x100000001b3u;
+
+static inline uint64_t
+hash_bytes(uint64_t h, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ p[i]) * HASH_PRIME;
+	return h;
+}
+
+/* By value, so that byte order does not matter. */
+static inline uint64_t
+hash_number(uint64_t h, uint64_t v)
+{
+	for (unsigned i = 0; i < 8; i++)
+		h = (h ^ (v >> (8 * i) & 0xff)) * HASH_PRIME;
+	return h;
+}
+
+static inline uint64_t
+hash_text(uint64_t h, const char *s)
+{
+	return hash_bytes(h, s, strlen(s) + 1); /* its end too: "a", "bc" is not "ab", "c" */
+}
+
+/* Spreads the last bytes over all bits. */
+static inline uint64_t
+hash_end(uint64_t h)
+{
+	h ^= h >> 33;
+	h *= 0xff51afd7ed558ccdu;
+	h ^= h >> 33;
+	h *= 0xc4ceb9fe1a85ec53u;
+	return h ^ h >> 33;
+}

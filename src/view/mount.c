@@ -1,0 +1,343 @@
+#include "view/mount.h"
+
+#include "view/hash.h"
+#include "view/raw.h"
+#include "view/special.h"
+#include "view/state.h"
+#include "view/tree.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char STORE_DIR[] = ".store", OWN_DIR[] = ".zarrfs";
+
+enum { ROOT_INO = 1 };
+
+uint64_t
+mount_ino(const char *path)
+{
+	if (!*path)
+		return ROOT_INO;
+	uint64_t h = hash_end(hash_text(HASH_START, path));
+	return h > ROOT_INO ? h : h + 2;
+}
+
+int
+mount_error(int code)
+{
+	switch (code) {
+	case -EACCES:
+	case -EINTR:
+	case -EISDIR:
+	case -ENOMEM:
+	case -ENOTDIR:
+	case -ESTALE: return code;
+	default: return code < 0 ? -EIO : code;
+	}
+}
+
+const char *
+mount_path(struct mount *m, const char *node_path)
+{
+	return !*node_path && atomic_load(&m->root_is_array) ? m->single : node_path;
+}
+
+void
+mount_stale(struct mount *m, const char *node_path, bool data)
+{
+	struct stale *s = atomic_load(&m->stale);
+	if (s)
+		stale_push(s, mount_path(m, node_path), data);
+}
+
+/* The model has replaced a node, or it has vanished. */
+static void
+node_changed(void *arg, struct node *old, struct node *now)
+{
+	struct mount *m = arg;
+	const char *path = old ? old->path : now->path;
+	if (!*path && now)
+		atomic_store(&m->root_is_array, now->kind == NODE_ARRAY);
+	variables_replaced(m, path, now);
+	bool group = old && now && old->kind == now->kind &&
+		     (now->kind == NODE_GROUP || now->kind == NODE_PLAIN);
+	mount_stale(m, path, !group && !(old && variable_lives_on(old, now)));
+}
+
+/* What the one variable of a single array is called: the last part of where it is. */
+static char *
+single_name(const struct url *u)
+{
+	CLEAN(clean_free) char *path = strdup(u->path ? u->path : "");
+	if (!path)
+		return NULL;
+	size_t len = strlen(path);
+	while (len && path[len - 1] == '/')
+		path[--len] = 0;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	if (!strcmp(name, ".") || !strcmp(name, "..")) {
+		char *real = realpath(u->path, NULL);
+		char *last = real ? strdup(strrchr(real, '/') + 1) : NULL;
+		free(real);
+		if (last && *last)
+			return last;
+		free(last);
+	} else if (*name && strlen(name) <= NAME_MAX) {
+		return strdup(name);
+	} else if (u->host && *u->host && strlen(u->host) <= NAME_MAX) {
+		return strdup(u->host);
+	}
+	return strdup("array");
+}
+
+/* Did the store answer, and is there anything? */
+static int
+look_at_root(struct mount *m)
+{
+	CLEAN(node_unrefp) struct node *root = NULL;
+	int r = model_lookup(m->model, "", &root);
+	if (r == ZMAP_ABSENT)
+		return err_set(-ENOENT,
+			"there is nothing at '%s': no Zarr metadata and no key below it",
+			m->url.shown);
+	if (r < 0)
+		return r;
+	if (root->kind == NODE_OBJECT)
+		return err_set(
+			-EINVAL, "'%s' is one object that belongs to no Zarr store", m->url.shown);
+	atomic_store(&m->root_is_array, root->kind == NODE_ARRAY);
+	m->single = single_name(&m->url);
+	return m->single ? 0 : err_set(-ENOMEM, "no memory for a name");
+}
+
+static void
+set_options(struct mount *m, const struct mount_options *o)
+{
+	m->options = *o;
+	m->options.model.mode |= m->url.mode;
+	/* A chunk that was cached for half of the time may lie in the kernel for the other half. */
+	if (o->data.ttl != INT64_MAX)
+		m->options.data.ttl = o->data.ttl / 2;
+	m->pages_ttl = m->options.data.ttl;
+}
+
+int
+mount_open(const char *store, const struct mount_options *o, struct mount **ret)
+{
+	struct mount *m = calloc(1, sizeof *m);
+	if (!m)
+		return err_set(-ENOMEM, "no memory for a mount");
+	pthread_mutex_init(&m->lock, NULL);
+	pthread_mutex_init(&m->variables.lock, NULL);
+	facts_init(&m->facts);
+	notes_init(&m->notes);
+	int r = url_parse(store, &m->url);
+	if (r == 0) {
+		set_options(m, o);
+		r = zmap_open(&m->url, &o->zmap, &m->zmap);
+	}
+	if (r == 0)
+		r = model_open(m->zmap, &m->options.model, &m->model);
+	if (r == 0)
+		r = data_new(&m->options.data, &m->data);
+	if (r == 0) {
+		model_on_change(m->model, node_changed, m);
+		r = look_at_root(m);
+	}
+	if (r < 0) {
+		mount_close(m);
+		return r;
+	}
+	*ret = m;
+	return 0;
+}
+
+struct mount *
+mount_close(struct mount *m)
+{
+	if (!m)
+		return NULL;
+	data_free(m->data); /* its workers call back until they have ended */
+	stale_free(m->stale);
+	model_close(m->model);
+	zmap_close(m->zmap);
+	url_free(&m->url);
+	facts_free(&m->facts);
+	notes_free(&m->notes);
+	pthread_mutex_destroy(&m->variables.lock);
+	pthread_mutex_destroy(&m->lock);
+	free(m->single);
+	free(m);
+	return NULL;
+}
+
+const char *
+mount_shown(struct mount *m)
+{
+	return m->url.shown;
+}
+
+const struct mount_options *
+mount_options(struct mount *m)
+{
+	return &m->options;
+}
+
+struct data *
+mount_data(struct mount *m)
+{
+	return m->data;
+}
+
+void
+entry_free(struct entry *e)
+{
+	free(e->path);
+	node_unref(e->node);
+	*e = (struct entry){0};
+}
+
+int
+mount_entry(struct mount *m, const char *path, enum entry_kind kind, mode_t mode, struct entry *ret)
+{
+	struct entry e = {.kind = kind, .path = strdup(path), .ino = mount_ino(path)};
+	if (!e.path)
+		return err_set(-ENOMEM, "no memory for a path");
+	e.mode = (kind == ENTRY_DIR ? S_IFDIR : S_IFREG) | (mode & ~m->options.umask);
+	e.version = kind == ENTRY_DIR;
+	*ret = e;
+	return 0;
+}
+
+static uint64_t
+object_version(const struct node *n)
+{
+	return hash_end(
+		hash_number(hash_text(hash_number(HASH_START, n->kind), n->version), n->size));
+}
+
+/* Takes the node's reference over. */
+static int
+node_entry(struct mount *m, const char *path, struct node *n, const struct view_ops *view,
+	struct entry *ret)
+{
+	CLEAN(node_unrefp) struct node *node = n;
+	bool file = view || n->kind == NODE_OBJECT;
+	uint64_t size = n->size, version = object_version(n);
+	int r = view ? view->measure(m, n, &size, &version) : 0;
+	if (r == 0)
+		r = mount_entry(m, path, file ? ENTRY_FILE : ENTRY_DIR, file ? 0444 : 0555, ret);
+	if (r < 0)
+		return r;
+	int64_t changed = view ? facts_mtime(&m->facts, n->path) : 0;
+	ret->mtime = changed > n->mtime ? changed : n->mtime;
+	if (file) {
+		ret->size = size;
+		ret->version = version;
+	}
+	ret->view = view;
+	ret->node = MOVE(node);
+	return 0;
+}
+
+/* path is dir, or below it. */
+static bool
+below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+	return strncmp(path, dir, len) == 0 && (path[len] == 0 || path[len] == '/');
+}
+
+/* Models that nobody has looked at for a while make room when they outgrow their share of the memory. */
+static void
+tend(struct mount *m)
+{
+	enum { SHARE = 8 };
+	long long last = atomic_load_explicit(&m->tended, memory_order_relaxed), now = when_now();
+	if (now - last < SECOND || !atomic_compare_exchange_strong(&m->tended, &last, now))
+		return;
+	if (model_bytes(m->model) > data_memory(m->data) / SHARE)
+		model_trim(m->model);
+}
+
+int
+mount_lookup(struct mount *m, const char *path, struct entry *ret)
+{
+	if (below(path, OWN_DIR))
+		return special_lookup(m, path, ret);
+	if (below(path, STORE_DIR))
+		return mount_error(raw_lookup(m, path, ret));
+	struct node *n = NULL;
+	const struct view_ops *view = NULL;
+	tend(m);
+	int r = tree_find(m, path, &n, &view);
+	if (r == 0)
+		r = node_entry(m, path, n, view, ret);
+	if (r == 0 && view && facts_outlived(&m->facts, path, m->pages_ttl))
+		mount_stale(m, ret->node->path, true);
+	return mount_error(r);
+}
+
+int
+mount_list(struct mount *m, const char *path, mount_dir_fn *fn, void *arg)
+{
+	if (below(path, OWN_DIR))
+		return special_list(m, path, fn, arg);
+	if (below(path, STORE_DIR))
+		return mount_error(raw_list(m, path, fn, arg));
+	tend(m);
+	return mount_error(tree_list(m, path, fn, arg));
+}
+
+int
+mount_preload(struct mount *m, const char *path)
+{
+	if (below(path, OWN_DIR) || below(path, STORE_DIR) || atomic_load(&m->root_is_array))
+		return 0;
+	return mount_error(model_preload(m->model, path));
+}
+
+static void
+page_stale(void *arg, const char *path)
+{
+	struct stale *s = atomic_load(&((struct mount *)arg)->stale);
+	if (s)
+		stale_push(s, path, true);
+}
+
+int
+mount_refresh(struct mount *m, struct buf *ret)
+{
+	size_t before = ret ? ret->len : 0;
+	data_expire(m->data);
+	int r = model_refresh(m->model, ret);
+	facts_expire(&m->facts, page_stale, m);
+	if (r == 0 && ret && ret->len == before)
+		r = buf_addf(ret, "nothing changed\n");
+	return mount_error(r);
+}
+
+void
+mount_on_stale(struct mount *m, mount_stale_fn *fn, void *arg)
+{
+	struct stale *s = NULL;
+	if (stale_new(fn, arg, &s) == 0)
+		stale_free(atomic_exchange(&m->stale, s));
+}
+
+void
+mount_on_note(struct mount *m, mount_note_fn *fn, void *arg)
+{
+	notes_set(&m->notes, fn, arg);
+}
+
+void
+mount_on_stats(struct mount *m, mount_stats_fn *fn, void *arg)
+{
+	LOCKED(&m->lock) {
+		m->stats = fn;
+		m->stats_arg = arg;
+	}
+}

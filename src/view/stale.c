@@ -1,0 +1,121 @@
+#include "view/stale.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct item {
+	struct item *next;
+	bool data;
+	char path[];
+};
+
+struct stale {
+	stale_fn *fn;
+	void *arg;
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards all below */
+	pthread_cond_t more, told;
+	struct item *first, **last;
+	bool busy, end;
+};
+
+static struct item *
+take(struct stale *s)
+{
+	struct item *i = NULL;
+	LOCKED(&s->lock) {
+		s->busy = false;
+		pthread_cond_broadcast(&s->told);
+		while (!s->first && !s->end)
+			pthread_cond_wait(&s->more, &s->lock);
+		i = s->end ? NULL : s->first;
+		if (i) {
+			s->first = i->next;
+			s->last = s->first ? s->last : &s->first;
+			s->busy = true;
+		}
+	}
+	return i;
+}
+
+static void *
+run(void *arg)
+{
+	struct stale *s = arg;
+	for (struct item *i; (i = take(s));) {
+		s->fn(s->arg, i->path, i->data);
+		free(i);
+	}
+	return NULL;
+}
+
+int
+stale_new(stale_fn *fn, void *arg, struct stale **ret)
+{
+	struct stale *s = calloc(1, sizeof *s);
+	if (!s)
+		return err_set(-ENOMEM, "no memory for a thread");
+	s->fn = fn;
+	s->arg = arg;
+	s->last = &s->first;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->more, NULL);
+	pthread_cond_init(&s->told, NULL);
+	int e = pthread_create(&s->thread, NULL, run, s);
+	if (e) {
+		free(s);
+		return err_sys(e, "cannot start a thread");
+	}
+	*ret = s;
+	return 0;
+}
+
+struct stale *
+stale_free(struct stale *s)
+{
+	if (!s)
+		return NULL;
+	LOCKED(&s->lock) {
+		s->end = true;
+		pthread_cond_broadcast(&s->more);
+		pthread_cond_broadcast(&s->told);
+	}
+	pthread_join(s->thread, NULL);
+	for (struct item *i = s->first, *next; i; i = next) {
+		next = i->next;
+		free(i);
+	}
+	pthread_cond_destroy(&s->more);
+	pthread_cond_destroy(&s->told);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+	return NULL;
+}
+
+void
+stale_push(struct stale *s, const char *path, bool data)
+{
+	size_t len = strlen(path) + 1;
+	struct item *i = malloc(sizeof *i + len);
+	if (!i)
+		return;
+	i->next = NULL;
+	i->data = data;
+	memcpy(i->path, path, len);
+	LOCKED(&s->lock) {
+		*s->last = i;
+		s->last = &i->next;
+		pthread_cond_signal(&s->more);
+	}
+}
+
+void
+stale_flush(struct stale *s)
+{
+	LOCKED(&s->lock) {
+		while ((s->first || s->busy) && !s->end)
+			pthread_cond_wait(&s->told, &s->lock);
+	}
+}

@@ -1,0 +1,18 @@
+/* A thread that tells who speaks to the kernel which pages are stale: never from the thread that found out, which may
+ * be answering a read of those very pages. */
+#pragma once
+
+#include "base/clean.h"
+
+#include <stdbool.h>
+
+typedef void stale_fn(void *arg, const char *path, bool data);
+
+struct stale;
+int stale_new(stale_fn *, void *arg, struct stale **ret);
+/* Waits for the call that is under way; what is queued is dropped. NULL allowed; returns NULL. */
+struct stale *stale_free(struct stale *);
+/* Any thread, no lock held. Without memory it is forgotten: kernel timeouts and versions still hold. */
+void stale_push(struct stale *, const char *path, bool data);
+/* Waits until all that was pushed before has been told. */
+void stale_flush(struct stale *);

@@ -1,0 +1,208 @@
+#include "view/variable.h"
+
+#include "view/facts.h"
+#include "view/hash.h"
+#include "view/state.h"
+
+#include <errno.h>
+#include <string.h>
+
+uint64_t
+variable_version(const struct node *n, uint32_t width)
+{
+	const struct array_meta *a = n->array;
+	uint64_t h = hash_number(HASH_START, n->kind);
+	if (!a)
+		return hash_end(h);
+	h = hash_number(h, a->layout);
+	h = hash_number(h, a->rank);
+	for (unsigned i = 0; i < a->rank; i++)
+		h = hash_number(h, a->shape[i]);
+	h = hash_number(h, a->null_fill);
+	if (a->fill)
+		h = hash_bytes(h, a->fill, a->dtype.size);
+	if (a->fill_text)
+		h = hash_text(h, a->fill_text);
+	return hash_end(hash_number(h, width));
+}
+
+static bool
+same_fill(const struct array_meta *a, const struct array_meta *b)
+{
+	if (a->null_fill != b->null_fill || a->dtype.size != b->dtype.size ||
+		!a->fill != !b->fill || !a->fill_text != !b->fill_text)
+		return false;
+	return (!a->fill || !memcmp(a->fill, b->fill, a->dtype.size)) &&
+	       (!a->fill_text || !strcmp(a->fill_text, b->fill_text));
+}
+
+bool
+variable_lives_on(const struct node *old, const struct node *now)
+{
+	const struct array_meta *a = old->array, *b = now ? now->array : NULL;
+	if (!a || !b || now->error || a->layout != b->layout || a->rank != b->rank ||
+		!same_fill(a, b))
+		return false;
+	for (unsigned i = 0; i < a->rank; i++)
+		if (b->shape[i] < a->shape[i])
+			return false;
+	return true;
+}
+
+static int
+say_rewritten(const struct variable *v)
+{
+	return err_set(-EIO, "array '%s' was rewritten while it was open", v->node->path);
+}
+
+int
+variable_usable(const struct variable *v)
+{
+	return atomic_load_explicit(&v->rewritten, memory_order_relaxed) ? say_rewritten(v) : 0;
+}
+
+static int
+check(void *arg)
+{
+	struct variable *v = arg;
+	CLEAN(node_unrefp) struct node *now = NULL;
+	int r = model_look_again(v->mount->model, v->node->path, &now);
+	if (r < 0)
+		return r;
+	if (r == 0 && variable_lives_on(v->node, now))
+		return 0;
+	atomic_store(&v->rewritten, true);
+	if (r == ZMAP_ABSENT)
+		return err_set(-EIO, "array '%s' is no longer in the store", v->node->path);
+	return say_rewritten(v);
+}
+
+static int64_t
+seen(void *arg)
+{
+	struct variable *v = arg;
+	return model_seen(v->mount->model, v->node->path);
+}
+
+static void
+changed(void *arg, int64_t mtime)
+{
+	struct variable *v = arg;
+	facts_changed(&v->mount->facts, v->node->path, mtime);
+	mount_stale(v->mount, v->node->path, true);
+}
+
+static void
+release(void *arg)
+{
+	struct variable *v = arg;
+	node_unref(v->node);
+	free(v);
+}
+
+static struct variable **
+slot_of(struct variable_table *t, const char *path)
+{
+	return &t->slot[hash_end(hash_text(HASH_START, path)) % VARIABLE_SLOTS];
+}
+
+/* A reference to the one in the table, or NULL. */
+static struct variable *
+find(struct variable_table *t, const char *path, uint64_t version)
+{
+	struct variable *v = NULL;
+	LOCKED(&t->lock) {
+		v = *slot_of(t, path);
+		while (v && (v->version != version || strcmp(v->node->path, path) != 0))
+			v = v->next;
+		if (v)
+			v->users++;
+	}
+	return v;
+}
+
+static void
+insert(struct variable_table *t, struct variable *v)
+{
+	LOCKED(&t->lock) {
+		struct variable **slot = slot_of(t, v->node->path);
+		v->next = *slot;
+		*slot = v;
+	}
+}
+
+static int
+open_array(struct mount *m, struct variable *v, uint32_t width)
+{
+	const struct node *n = v->node;
+	int r = array_open(m->data, m->zmap, n->path, n->array, width, &v->array);
+	if (r < 0) {
+		release(v);
+		return r;
+	}
+	array_set_hooks(v->array, &(struct array_hooks){
+					  .arg = v,
+					  .check = check,
+					  .seen = seen,
+					  .changed = changed,
+					  .release = release,
+				  });
+	return 0;
+}
+
+int
+variable_get(struct mount *m, const struct node *n, uint32_t width, struct variable **ret)
+{
+	uint64_t version = variable_version(n, width);
+	struct variable *v = find(&m->variables, n->path, version);
+	if (v && variable_usable(v) == 0) {
+		*ret = v;
+		return 0;
+	}
+	variable_unref(v); /* marked, but the store has that version again: a new start */
+	v = calloc(1, sizeof *v);
+	if (!v)
+		return err_set(-ENOMEM, "no memory for a variable");
+	v->mount = m;
+	v->node = node_ref((struct node *)n);
+	v->version = version;
+	v->users = 1;
+	int r = open_array(m, v, width);
+	if (r < 0)
+		return r;
+	insert(&m->variables, v); /* two of one version, opened at the same moment, do no harm */
+	*ret = v;
+	return 0;
+}
+
+struct variable *
+variable_unref(struct variable *v)
+{
+	if (!v)
+		return NULL;
+	struct variable_table *t = &v->mount->variables;
+	bool last = false;
+	LOCKED(&t->lock) {
+		last = --v->users == 0;
+		struct variable **at = slot_of(t, v->node->path);
+		while (last && *at && *at != v)
+			at = &(*at)->next;
+		if (last && *at)
+			*at = v->next;
+	}
+	if (last)
+		array_unref(
+			v->array); /* a worker may hold it for a while: release frees v when all are done */
+	return NULL;
+}
+
+void
+variables_replaced(struct mount *m, const char *path, const struct node *now)
+{
+	struct variable_table *t = &m->variables;
+	LOCKED(&t->lock) {
+		for (struct variable *v = *slot_of(t, path); v; v = v->next)
+			if (strcmp(v->node->path, path) == 0 && !variable_lives_on(v->node, now))
+				atomic_store(&v->rewritten, true);
+	}
+}

@@ -1,0 +1,168 @@
+/* Attributes of files and directories, SEMANTICS "Attributes, stat, df". */
+#include "view/describe.h"
+#include "view/state.h"
+
+#include <errno.h>
+#include <linux/limits.h>
+#include <string.h>
+
+/* linux/limits.h: a value and a list have at most 64 KiB, a name with "user." 255 bytes. */
+static const char PREFIX[] = "user.", OWN[] = "zarrfs.";
+enum { PREFIX_LEN = sizeof PREFIX - 1, OWN_LEN = sizeof OWN - 1 };
+
+static const char *
+shown(const struct entry *e)
+{
+	return *e->path ? e->path : "/";
+}
+
+/* Why the variable cannot be read. ZMAP_ABSENT: it can, as far as can be said without reading. */
+static int
+error_text(struct mount *m, const struct entry *e, struct buf *ret)
+{
+	const struct node *n = e->node;
+	if (n->error)
+		return buf_add(ret, n->error, strlen(n->error));
+	if (!e->view)
+		return ZMAP_ABSENT;
+	CLEAN(layout_unrefp) struct layout *l = NULL;
+	int r = e->view->lay_out(m, n, &l);
+	if (r >= 0)
+		return ZMAP_ABSENT;
+	return r == -ENOMEM ? r : buf_add(ret, err_text(), strlen(err_text()));
+}
+
+static int
+own_value(struct mount *m, const struct entry *e, const char *name, struct buf *ret)
+{
+	if (strcmp(name, "error") == 0)
+		return error_text(m, e, ret);
+	return e->view ? describe(e->node, name, ret) : ZMAP_ABSENT;
+}
+
+/* What an entry shows of the store's attributes. *ret stays empty for what has none. */
+static int
+load(const struct entry *e, struct attrs *ret)
+{
+	bool has = e->view || (e->node->kind == NODE_GROUP && e->kind == ENTRY_DIR);
+	return has ? node_attrs(e->node, ret) : 0;
+}
+
+static int
+stored_value(const struct entry *e, const char *name, struct buf *ret)
+{
+	struct attrs all = {0};
+	int r = load(e, &all);
+	if (r < 0)
+		return r;
+	const struct attr *a = attrs_find(&all, name);
+	char *text = a ? attr_text(a) : NULL;
+	if (!a)
+		r = ZMAP_ABSENT;
+	else if (!text)
+		r = err_set(-ENOMEM, "no memory for an attribute");
+	else if (strlen(text) > XATTR_SIZE_MAX)
+		r = err_set(-E2BIG, "attribute '%s' has %zu bytes; 64 KiB can be shown", name,
+			strlen(text));
+	else
+		r = buf_add(ret, text, strlen(text));
+	free(text);
+	attrs_free(&all);
+	return r;
+}
+
+int
+mount_getxattr(struct mount *m, const struct entry *e, const char *name, struct buf *ret)
+{
+	if (!e->node)
+		return ZMAP_ABSENT;
+	if (strncmp(name, OWN, OWN_LEN) == 0) {
+		int r = own_value(m, e, name + OWN_LEN, ret);
+		if (r != ZMAP_ABSENT)
+			return mount_error(r);
+	}
+	int r = stored_value(e, name, ret);
+	return r == -E2BIG ? r : mount_error(r);
+}
+
+static int
+add_name(struct buf *ret, const char *kind, const char *name)
+{
+	int r = buf_add(ret, PREFIX, PREFIX_LEN);
+	if (r == 0)
+		r = buf_add(ret, kind, strlen(kind));
+	return r < 0 ? r : buf_add(ret, name, strlen(name) + 1);
+}
+
+static int
+add_own(struct mount *m, const struct entry *e, struct buf *ret)
+{
+	struct buf value = {0};
+	int r = 0;
+	for (unsigned i = 0; e->view && describe_names[i] && r >= 0; i++) {
+		r = describe(e->node, describe_names[i], &value);
+		if (r == 0)
+			r = add_name(ret, OWN, describe_names[i]);
+	}
+	if (r >= 0)
+		r = error_text(m, e, &value);
+	if (r == 0)
+		r = add_name(ret, OWN, "error");
+	buf_free(&value);
+	return r < 0 ? r : 0;
+}
+
+static const char *
+unfit(const struct buf *list, size_t from, const char *name)
+{
+	size_t len = strlen(name) + PREFIX_LEN;
+	if (!*name)
+		return "it has no name";
+	if (len > XATTR_NAME_MAX)
+		return "its name is too long";
+	if (list->len - from + len + 1 > XATTR_LIST_MAX)
+		return "the names of all attributes have more than 64 KiB";
+	return NULL;
+}
+
+static bool
+is_own(const char *name)
+{
+	if (strncmp(name, OWN, OWN_LEN) != 0)
+		return false;
+	for (unsigned i = 0; describe_names[i]; i++)
+		if (strcmp(name + OWN_LEN, describe_names[i]) == 0)
+			return true;
+	return strcmp(name + OWN_LEN, "error") == 0;
+}
+
+static int
+add_stored(struct mount *m, const struct entry *e, size_t from, struct buf *ret)
+{
+	struct attrs all = {0};
+	int r = load(e, &all);
+	for (size_t i = 0; r == 0 && i < all.count; i++) {
+		const char *name = all.attr[i].name, *why = unfit(ret, from, name);
+		if (why)
+			notes_add(&m->notes, "attribute '%s' of '%s' is not listed: %s", name,
+				shown(e), why);
+		else if (!e->view || !is_own(name))
+			r = add_name(ret, "", name);
+	}
+	for (size_t i = 0; r == 0 && i < all.nproblems; i++)
+		notes_add(&m->notes, "attribute of '%s': %s", shown(e), all.problem[i]);
+	attrs_free(&all);
+	return r;
+}
+
+int
+mount_listxattr(struct mount *m, const struct entry *e, struct buf *ret)
+{
+	size_t from = ret->len;
+	if (!e->node)
+		return 0;
+	int r = add_own(m, e, ret);
+	if (r == 0)
+		r = add_stored(m, e, from, ret);
+	return mount_error(r);
+}
