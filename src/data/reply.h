@@ -8,12 +8,14 @@
 
 enum { REPLY_PARTS = 64 };
 
+struct cache;
 struct piece;
 
 struct reply {
 	struct iovec part[REPLY_PARTS];
 	unsigned parts;
 	size_t len;             /* bytes of all parts */
+	struct cache *cache;    /* of the pinned pieces */
 	struct piece *pinned[REPLY_PARTS];
 	unsigned pins;
 	struct buf own;         /* bytes that lie in no chunk: gathered, converted, fill */

@@ -1,0 +1,59 @@
+/* What array.c, load.c and stream.c share: the inside of struct data and struct array. Nobody else includes it. */
+#pragma once
+
+#include "data/array.h"
+#include "data/cache.h"
+#include "data/grid.h"
+
+enum { ARRAY_KEY_MAX = 4096 };
+
+struct data_counts {
+	atomic_ullong fetches;       /* requests for chunk bytes: objects or parts of them */
+	atomic_ullong fetched_bytes; /* stored bytes */
+	atomic_ullong decodes;       /* runs of a codec chain */
+	atomic_ullong decoded_bytes;
+	atomic_ullong absent;        /* chunks shown as fill value */
+	atomic_ullong failed;
+	atomic_ullong prefetched;    /* loads begun ahead of the reader */
+	atomic_ullong revalidated;   /* cached chunks the store said are unchanged */
+};
+
+struct data {
+	struct data_options options;
+	struct cache *cache;
+	struct pool *pool;
+	unsigned workers;
+	atomic_uint scans;           /* readers in file order, for sharing the budget */
+	atomic_llong expired;        /* when_now() of the last data_expire */
+	struct data_counts counts;
+};
+
+struct array {
+	atomic_uint refs;
+	struct data *data;
+	struct zmap *zmap;
+	char *key;                   /* prefix with its '/', or "" */
+	uint64_t space;
+	struct dtype dtype;          /* width filled in */
+	struct grid grid;
+	char separator, key_form;
+	struct codec_chain *chain;
+	struct form form;            /* of a decoded chunk; shape points into grid */
+	bool ranged, raw;            /* parts can be decoded alone; chunks are stored as they are */
+	size_t encoded_max, scratch;
+	uint8_t *fill;               /* one element */
+	bool fill_zero;
+	atomic_size_t grain;         /* bytes the codec decodes at the least; 0: not known yet */
+	atomic_size_t encoded_mean;  /* stored size of a chunk, of those seen; 0: none yet */
+	struct array_hooks hooks;
+};
+
+/* Key of a chunk: the array's prefix and the indices. -ENAMETOOLONG. */
+int array_chunk_key(const struct array *, uint64_t chunk, char ret[static ARRAY_KEY_MAX]);
+/* n elements of fill value. */
+void array_fill(const struct array *, uint8_t *to, uint64_t bytes);
+/* The moment before which a cached piece must be compared with the store again. */
+int64_t array_fresh(const struct array *);
+
+/* Begins the load of a piece that cache_get created; cache_finish follows on a worker. keep: the stored bytes are kept too. */
+void load_start(struct array *, struct piece *, bool urgent, bool keep_encoded);

@@ -1,0 +1,558 @@
+#include "data/cache.h"
+
+#include "base/check.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	BUCKETS = 1 << 14,
+	SPACE_BUCKETS = 1 << 10,
+	CONDS = 32,
+	PIECE_COST = sizeof(struct piece) + 64, /* with what malloc adds */
+};
+
+/* A list with its oldest at the head. */
+struct lru {
+	struct piece *head, *tail;
+};
+
+struct space {
+	struct space *next;
+	uint64_t number;
+	size_t len;
+	char key[];
+};
+
+struct cache {
+	size_t budget, cold_max;
+	pthread_mutex_t lock; /* guards all below */
+	struct piece *bucket[BUCKETS];
+	struct lru hot, cold;
+	size_t used, cold_bytes, pieces;
+	struct space *space[SPACE_BUCKETS];
+	uint64_t next_space;
+	struct piece *dead; /* to be freed once the lock is open */
+	uint64_t hits, waits, evicted;
+	size_t scratch;
+	unsigned memory_waiters;
+	pthread_cond_t loaded[CONDS]; /* a piece left LOADING: by hash */
+	pthread_cond_t freed;         /* memory came back, or scratch did */
+};
+
+static uint64_t
+hash(uint64_t space, uint64_t chunk)
+{
+	uint64_t h = (space * 0x9e3779b97f4a7c15u) ^ chunk;
+	h *= 0xff51afd7ed558ccdu;
+	return h ^ h >> 32;
+}
+
+static struct piece **
+bucket_of(struct cache *c, const struct piece_id *id)
+{
+	return &c->bucket[hash(id->space, id->chunk) % BUCKETS];
+}
+
+static pthread_cond_t *
+cond_of(struct cache *c, const struct piece *p)
+{
+	return &c->loaded[hash(p->id.space, p->id.chunk) % CONDS];
+}
+
+static void
+cond_init(pthread_cond_t *c)
+{
+	pthread_condattr_t a;
+	pthread_condattr_init(&a);
+	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
+	pthread_cond_init(c, &a);
+	pthread_condattr_destroy(&a);
+}
+
+int
+cache_new(size_t budget, struct cache **ret)
+{
+	struct cache *c = calloc(1, sizeof *c);
+	if (!c)
+		return err_set(-ENOMEM, "no memory for the chunk cache");
+	c->budget = budget;
+	/* What a reader in file order has passed stays for a moment, for requests that overtake each other, and
+	 * so that memory is used again while it is still in the processor's caches. */
+	c->cold_max = min_u64(budget / 8, 8 << 20);
+	pthread_mutex_init(&c->lock, NULL);
+	for (int i = 0; i < CONDS; i++)
+		cond_init(&c->loaded[i]);
+	cond_init(&c->freed);
+	*ret = c;
+	return 0;
+}
+
+/* --- lists, all under the lock --- */
+
+static struct lru *
+list_of(struct cache *c, const struct piece *p)
+{
+	return p->cold ? &c->cold : &c->hot;
+}
+
+static void
+list_remove(struct cache *c, struct piece *p)
+{
+	struct lru *l = list_of(c, p);
+	*(p->lru_prev ? &p->lru_prev->lru_next : &l->head) = p->lru_next;
+	*(p->lru_next ? &p->lru_next->lru_prev : &l->tail) = p->lru_prev;
+	p->lru_prev = p->lru_next = NULL;
+	if (p->cold)
+		c->cold_bytes -= p->charge;
+}
+
+static void
+list_append(struct cache *c, struct piece *p)
+{
+	struct lru *l = list_of(c, p);
+	p->lru_prev = l->tail;
+	p->lru_next = NULL;
+	*(l->tail ? &l->tail->lru_next : &l->head) = p;
+	l->tail = p;
+	if (p->cold)
+		c->cold_bytes += p->charge;
+}
+
+/* A cold piece stays cold: requests that overtake each other must not bring a scan's leavings back. */
+static void
+touch(struct cache *c, struct piece *p)
+{
+	if (c->hot.tail == p)
+		return;
+	list_remove(c, p);
+	list_append(c, p);
+}
+
+/* Takes a piece out of the table; its memory stays until the last pin goes. */
+static void
+drop(struct cache *c, struct piece *p)
+{
+	if (p->dropped)
+		return;
+	struct piece **at = bucket_of(c, &p->id);
+	while (*at != p)
+		at = &(*at)->hash_next;
+	*at = p->hash_next;
+	list_remove(c, p);
+	p->cold = false;
+	p->dropped = true;
+}
+
+/* Nobody holds it and it is in no table: its memory goes when the lock is open, see close_lock. */
+static void
+destroy(struct cache *c, struct piece *p)
+{
+	c->used -= p->charge;
+	c->pieces--;
+	p->hash_next = c->dead;
+	c->dead = p;
+	if (c->memory_waiters)
+		pthread_cond_broadcast(&c->freed);
+}
+
+/* Opens the lock and frees what was destroyed under it. */
+static void
+close_lock(struct cache *c)
+{
+	struct piece *dead = MOVE(c->dead);
+	pthread_mutex_unlock(&c->lock);
+	while (dead) {
+		struct piece *p = dead;
+		dead = p->hash_next;
+		mem_put(p->data, p->cap);
+		free(p->failure);
+		free(p);
+	}
+}
+
+static void
+unpin(struct cache *c, struct piece *p)
+{
+	if (--p->pins == 0) {
+		if (p->dropped)
+			destroy(c, p);
+		else if (c->memory_waiters)
+			pthread_cond_broadcast(&c->freed);
+	}
+}
+
+static bool
+evict_from(struct cache *c, struct lru *l)
+{
+	struct piece *p = l->head;
+	while (p && p->pins)
+		p = p->lru_next;
+	if (!p)
+		return false;
+	drop(c, p);
+	destroy(c, p);
+	c->evicted++;
+	return true;
+}
+
+/* Room for n more bytes: free, cold or (unless prefetching) least recently used. */
+static bool
+make_room(struct cache *c, size_t n, enum cache_hurry hurry)
+{
+	while (c->used + n > c->budget) {
+		if (evict_from(c, &c->cold))
+			continue;
+		if (hurry == CACHE_PREFETCH || !evict_from(c, &c->hot))
+			return false;
+	}
+	return true;
+}
+
+static int
+timed_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t deadline, struct cancel *cancel)
+{
+	int64_t until = when_now() + SECOND / 10; /* how often cancellation is looked at */
+	if (deadline && deadline < until)
+		until = deadline;
+	struct timespec t = {.tv_sec = until / SECOND, .tv_nsec = until % SECOND};
+	pthread_cond_timedwait(cond, lock, &t);
+	if (cancelled(cancel))
+		return err_set(-EINTR, "interrupted");
+	if (when_over(deadline))
+		return err_set(-ETIMEDOUT, "timed out");
+	return 0;
+}
+
+static struct piece *
+find(struct cache *c, const struct cache_ask *a)
+{
+	bool encoded = a->id.off == PIECE_ENCODED;
+	for (struct piece *p = *bucket_of(c, &a->id); p; p = p->hash_next) {
+		if (p->id.space != a->id.space || p->id.chunk != a->id.chunk)
+			continue;
+		if (encoded || p->id.off == PIECE_ENCODED) {
+			if (encoded && p->id.off == PIECE_ENCODED)
+				return p;
+			continue;
+		}
+		if (a->at - p->id.off < p->id.len)
+			return p;
+	}
+	return NULL;
+}
+
+static struct piece *
+insert(struct cache *c, const struct piece_id *id, struct piece *prev)
+{
+	struct piece *p = calloc(1, sizeof *p), **b = bucket_of(c, id);
+	if (!p)
+		return NULL;
+	p->id = *id;
+	p->charge = id->len + PIECE_COST;
+	p->pins = 1;
+	p->prev = prev;
+	p->hash_next = *b;
+	*b = p;
+	c->used += p->charge;
+	c->pieces++;
+	list_append(c, p);
+	return p;
+}
+
+/* Waits for somebody to let go of memory; the lock is open meanwhile. */
+static int
+wait_for_room(struct cache *c, const struct cache_ask *a)
+{
+	if (a->hurry != CACHE_WAIT)
+		return -EAGAIN;
+	c->memory_waiters++;
+	int r = timed_wait(&c->freed, &c->lock, a->deadline, a->cancel);
+	c->memory_waiters--;
+	return r < 0 ? err_add(r, "no room in memory (see -o memory=)") : 0;
+}
+
+/* What is larger than the whole budget goes alone. */
+static bool
+room_for(struct cache *c, size_t n, enum cache_hurry hurry)
+{
+	return make_room(c, n, hurry) || (n > c->budget && c->used == 0);
+}
+
+/* Makes the piece that a asks for. *prev, pinned, is what was there before, or NULL; the new piece or the caller keeps it.
+ * 0: the lock was open for a while, look again. */
+static int
+create(struct cache *c, const struct cache_ask *a, struct piece **prev, struct piece **ret)
+{
+	struct piece_id id = *prev && a->id.off != PIECE_ENCODED ? (*prev)->id : a->id;
+	if (*prev && id.len + PIECE_COST > c->budget) {
+		unpin(c, *prev);
+		*prev = NULL;
+	}
+	if (!room_for(c, id.len + PIECE_COST, a->hurry))
+		return wait_for_room(c, a);
+	struct piece *p = insert(c, &id, *prev);
+	if (!p)
+		return err_set(-ENOMEM, "no memory for a cached chunk");
+	*prev = NULL;
+	*ret = p;
+	return CACHE_CREATED;
+}
+
+static int
+get_locked(struct cache *c, const struct cache_ask *a, struct piece **ret)
+{
+	struct piece *prev = NULL;
+	int r = 0;
+	while (r == 0) {
+		struct piece *p = find(c, a);
+		if (p && (p->state == PIECE_LOADING || p->checked >= a->fresh)) {
+			p->pins++;
+			touch(c, p);
+			r = p->state == PIECE_READY ? CACHE_READY : CACHE_BUSY;
+			c->hits += r == CACHE_READY;
+			*ret = p;
+			break;
+		}
+		if (p) { /* too long unseen: the loader compares it with the store */
+			p->pins++;
+			drop(c, p);
+			if (prev)
+				unpin(c, prev);
+			prev = p;
+		}
+		r = create(c, a, &prev, ret);
+	}
+	if (prev)
+		unpin(c, prev);
+	return r;
+}
+
+int
+cache_get(struct cache *c, const struct cache_ask *a, struct piece **ret)
+{
+	pthread_mutex_lock(&c->lock);
+	int r = get_locked(c, a, ret);
+	size_t free_bytes = c->used < c->budget ? c->budget - c->used : 0;
+	close_lock(c);
+	if (r == CACHE_CREATED)
+		mem_trim(free_bytes); /* what is kept for later is inside the budget too */
+	return r;
+}
+
+bool
+cache_has(struct cache *c, const struct cache_ask *a)
+{
+	bool there = false;
+	LOCKED(&c->lock) {
+		struct piece *p = find(c, a);
+		there = p && (p->state == PIECE_LOADING || p->checked >= a->fresh);
+	}
+	return there;
+}
+
+int
+cache_wait(struct cache *c, struct piece *p, int64_t deadline, struct cancel *cancel)
+{
+	int r = 0;
+	struct err failure;
+	pthread_mutex_lock(&c->lock);
+	if (p->state == PIECE_LOADING)
+		c->waits++;
+	while (p->state == PIECE_LOADING && r == 0)
+		r = timed_wait(cond_of(c, p), &c->lock, deadline, cancel);
+	if (p->state == PIECE_READY)
+		r = 0;
+	bool failed = p->state == PIECE_FAILED;
+	if (failed)
+		failure = p->failure ? *p->failure : (struct err){-ENOMEM, "no memory"};
+	pthread_mutex_unlock(&c->lock);
+	return failed ? err_restore(&failure) : r;
+}
+
+static struct err *
+keep_failure(int code)
+{
+	struct err *e = malloc(sizeof *e);
+	if (e)
+		err_save(code, e);
+	return e;
+}
+
+static void
+recharge(struct cache *c, struct piece *p)
+{
+	size_t charge = (p->id.off == PIECE_ENCODED ? p->encoded_len : p->id.len) + PIECE_COST;
+	if (!p->data)
+		charge = PIECE_COST;
+	if (p->cold)
+		c->cold_bytes -= p->charge - charge;
+	c->used -= p->charge - charge;
+	p->charge = charge;
+}
+
+void
+cache_finish(struct cache *c, struct piece *p, int result)
+{
+	struct err *failure = result < 0 ? keep_failure(result) : NULL;
+	pthread_mutex_lock(&c->lock);
+	if (p->prev)
+		unpin(c, p->prev);
+	p->prev = NULL;
+	p->checked = when_now();
+	p->failure = failure;
+	p->state = result < 0 ? PIECE_FAILED : PIECE_READY;
+	recharge(c, p);
+	if (result < 0)
+		drop(c, p);
+	pthread_cond_broadcast(cond_of(c, p));
+	unpin(c, p);
+	close_lock(c);
+}
+
+void
+cache_unpin(struct cache *c, struct piece *const *p, size_t n)
+{
+	pthread_mutex_lock(&c->lock);
+	for (size_t i = 0; i < n; i++)
+		unpin(c, p[i]);
+	close_lock(c);
+}
+
+void
+cache_pin(struct cache *c, struct piece *p)
+{
+	LOCKED(&c->lock)
+		p->pins++;
+}
+
+void
+cache_cool(struct cache *c, const struct piece_id *which)
+{
+	pthread_mutex_lock(&c->lock);
+	for (struct piece *p = *bucket_of(c, which); p; p = p->hash_next) {
+		if (p->id.space != which->space || p->id.chunk != which->chunk || p->cold)
+			continue;
+		bool encoded = p->id.off == PIECE_ENCODED, all = which->len == SIZE_MAX;
+		if (!all && (encoded || p->id.off - which->off >= which->len))
+			continue;
+		list_remove(c, p);
+		p->cold = true;
+		list_append(c, p);
+	}
+	while (c->cold_bytes > c->cold_max && evict_from(c, &c->cold))
+		;
+	close_lock(c);
+}
+
+bool
+cache_drop_other(struct cache *c, const struct piece *keep)
+{
+	bool any = false;
+	struct piece *next;
+	pthread_mutex_lock(&c->lock);
+	for (struct piece *p = *bucket_of(c, &keep->id); p; p = next) {
+		next = p->hash_next;
+		if (p == keep || p->id.space != keep->id.space || p->id.chunk != keep->id.chunk)
+			continue;
+		if (p->state != PIECE_READY || !strcmp(p->version, keep->version))
+			continue;
+		any = true;
+		p->pins++;
+		drop(c, p);
+		unpin(c, p);
+	}
+	close_lock(c);
+	return any;
+}
+
+void
+cache_scratch_enter(struct cache *c, size_t bytes)
+{
+	LOCKED(&c->lock) {
+		c->memory_waiters++;
+		while (c->scratch && c->scratch + bytes > c->budget / 8)
+			pthread_cond_wait(&c->freed, &c->lock);
+		c->memory_waiters--;
+		c->scratch += bytes;
+	}
+}
+
+void
+cache_scratch_leave(struct cache *c, size_t bytes)
+{
+	LOCKED(&c->lock) {
+		c->scratch -= bytes;
+		if (c->memory_waiters)
+			pthread_cond_broadcast(&c->freed);
+	}
+}
+
+static struct space **
+space_bucket(struct cache *c, const char *key, size_t len)
+{
+	uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)key[i]) * 0x100000001b3u;
+	return &c->space[h % SPACE_BUCKETS];
+}
+
+int
+cache_space(struct cache *c, const char *key, size_t len, uint64_t *ret)
+{
+	struct space *new = malloc(sizeof *new + len), *s = NULL, **b = space_bucket(c, key, len);
+	if (!new)
+		return err_set(-ENOMEM, "no memory for the name of an array");
+	LOCKED(&c->lock) {
+		for (s = *b; s && (s->len != len || memcmp(s->key, key, len)); s = s->next)
+			;
+		if (!s) {
+			*new = (struct space){.next = *b, .number = ++c->next_space, .len = len};
+			memcpy(new->key, key, len);
+			*b = s = MOVE(new);
+		}
+		*ret = s->number;
+	}
+	free(new);
+	return 0;
+}
+
+void
+cache_count(struct cache *c, struct cache_counts *ret)
+{
+	LOCKED(&c->lock)
+		*ret = (struct cache_counts){c->budget, c->used, c->cold_bytes, c->pieces, c->hits, c->waits, c->evicted};
+}
+
+size_t
+cache_budget(const struct cache *c)
+{
+	return c->budget;
+}
+
+struct cache *
+cache_free(struct cache *c)
+{
+	if (!c)
+		return NULL;
+	pthread_mutex_lock(&c->lock);
+	for (int i = 0; i < BUCKETS; i++)
+		while (c->bucket[i]) {
+			struct piece *p = c->bucket[i];
+			drop(c, p);
+			destroy(c, p);
+		}
+	close_lock(c);
+	for (int i = 0; i < SPACE_BUCKETS; i++)
+		for (struct space *s; (s = c->space[i]);) {
+			c->space[i] = s->next;
+			free(s);
+		}
+	for (int i = 0; i < CONDS; i++)
+		pthread_cond_destroy(&c->loaded[i]);
+	pthread_cond_destroy(&c->freed);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+	return NULL;
+}

@@ -1,0 +1,100 @@
+/* The chunk cache: pieces of decoded chunks (and of encoded ones) under one budget.
+ *
+ * A piece is bytes [off, off + len) of one decoded chunk; off == PIECE_ENCODED marks the stored bytes of the whole chunk.
+ * States: LOADING → READY or FAILED. However many ask, one load runs; the others wait for it. A piece is pinned while anybody
+ * uses it and is then evicted when memory is needed: cold ones first (a reader in file order has passed them), then the
+ * least recently used. Nothing slow happens under the cache's lock: who creates a piece loads it and calls cache_finish.
+ * The budget counts pieces from their creation on, so that loads under way are inside it.
+ * All calls are safe from every thread. */
+#pragma once
+
+#include "base/err.h"
+#include "base/pool.h"
+#include "base/when.h"
+#include "store/zmap.h"
+
+static const uint64_t PIECE_ENCODED = UINT64_MAX;
+
+enum piece_state { PIECE_LOADING, PIECE_READY, PIECE_FAILED };
+
+struct piece_id {
+	uint64_t space; /* of cache_space: array, type and codecs */
+	uint64_t chunk; /* number in the array's grid */
+	uint64_t off;
+	size_t len;
+};
+
+struct piece {
+	struct piece_id id;
+	/* Written by the loader before cache_finish, constant after: */
+	uint8_t *data;     /* id.len bytes; NULL: the chunk is absent (fill value) */
+	size_t cap;        /* of data, for mem_put */
+	size_t encoded_len;/* PIECE_ENCODED: bytes in use */
+	char version[ZMAP_VERSION];
+	struct piece *prev; /* what was cached before and is compared with the store; pinned; NULL after the load */
+	/* The loader's: */
+	struct task task;
+	void *owner;
+	/* The cache's, under its lock: */
+	enum piece_state state;
+	unsigned pins;
+	bool cold, dropped;
+	int64_t checked;   /* when_now() of the last comparison with the store */
+	size_t charge;
+	struct err *failure;
+	struct piece *hash_next, *lru_next, *lru_prev;
+};
+
+struct cache;
+
+int cache_new(size_t budget, struct cache **ret);
+struct cache *cache_free(struct cache *);
+
+/* The number that stands for `key` (an array's path and everything that decides what its chunks mean). The same key always gets the same number. */
+int cache_space(struct cache *, const char *key, size_t len, uint64_t *ret);
+
+enum cache_hurry {
+	CACHE_WAIT,     /* wait for memory until the deadline */
+	CACHE_TRY,      /* evict, but do not wait: -EAGAIN */
+	CACHE_PREFETCH, /* only what is free or cold: -EAGAIN */
+};
+
+struct cache_ask {
+	struct piece_id id;     /* the piece to make if none is there */
+	uint64_t at;            /* any piece of the chunk that holds this byte will do */
+	enum cache_hurry hurry;
+	int64_t fresh;          /* pieces checked before this moment (when_now) must be compared again */
+	int64_t deadline;
+	struct cancel *cancel;
+};
+
+enum cache_found {
+	CACHE_READY = 1,
+	CACHE_BUSY = 2,    /* somebody is loading it: cache_wait */
+	CACHE_CREATED = 3, /* the caller pins it again for itself if it wants to wait, loads it, and calls cache_finish */
+};
+/* A pinned piece and how it was found, or -errno. */
+int cache_get(struct cache *, const struct cache_ask *, struct piece **ret);
+/* Whether a piece that holds the byte is there or on its way; does not touch it. */
+bool cache_has(struct cache *, const struct cache_ask *);
+/* Waits for a LOADING piece. 0; the load's failure; -ETIMEDOUT; -EINTR. */
+int cache_wait(struct cache *, struct piece *, int64_t deadline, struct cancel *);
+/* result: 0 or the code of err_text. Hands the piece to all who wait; takes the pin that the creator got. */
+void cache_finish(struct cache *, struct piece *, int result);
+void cache_unpin(struct cache *, struct piece *const *, size_t n);
+void cache_pin(struct cache *, struct piece *);
+/* The pieces of a chunk that begin within [off, off + len) will not be needed soon; len SIZE_MAX: all, the encoded one too. */
+void cache_cool(struct cache *, const struct piece_id *);
+/* Forgets the pieces of a chunk whose version is another one; says whether there were any. */
+bool cache_drop_other(struct cache *, const struct piece *keep);
+
+/* Bytes that an array's loads need besides their pieces: waits until they fit beside other loads' (alone, anything fits). */
+void cache_scratch_enter(struct cache *, size_t bytes);
+void cache_scratch_leave(struct cache *, size_t bytes);
+
+struct cache_counts {
+	size_t budget, used, cold, pieces;
+	uint64_t hits, waits, evicted;
+};
+void cache_count(struct cache *, struct cache_counts *ret);
+size_t cache_budget(const struct cache *);

@@ -1,0 +1,93 @@
+#include "data/array_impl.h"
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "data/memlimit.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+enum {
+	BLOCKED_MAX = 64, /* workers that may wait for a slow store beside those that decode */
+	MEMORY_MIN = 16 << 20,
+};
+
+int
+data_new(const struct data_options *o, struct data **ret)
+{
+	struct data *d = calloc(1, sizeof *d);
+	if (!d)
+		return err_set(-ENOMEM, "no memory");
+	d->options = *o;
+	if (!d->options.memory)
+		d->options.memory = memlimit_default();
+	if (d->options.memory < MEMORY_MIN)
+		d->options.memory = MEMORY_MIN;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	d->workers = o->workers ? o->workers : cpus > 0 ? (unsigned)cpus : 1;
+	int r = cache_new(d->options.memory, &d->cache);
+	if (r == 0)
+		r = pool_new(d->workers, BLOCKED_MAX, &d->pool);
+	if (r < 0) {
+		data_free(d);
+		return r;
+	}
+	*ret = d;
+	return 0;
+}
+
+struct data *
+data_free(struct data *d)
+{
+	if (!d)
+		return NULL;
+	pool_free(d->pool);
+	cache_free(d->cache);
+	mem_trim(0);
+	free(d);
+	return NULL;
+}
+
+void
+data_expire(struct data *d)
+{
+	atomic_store(&d->expired, when_now());
+}
+
+size_t
+data_memory(struct data *d)
+{
+	return d->options.memory;
+}
+
+int
+data_stats(struct data *d, struct buf *ret)
+{
+	struct cache_counts c;
+	cache_count(d->cache, &c);
+	const struct {
+		const char *name;
+		unsigned long long value;
+	} row[] = {
+		{"memory_budget_bytes", c.budget},
+		{"cache_bytes", c.used},
+		{"cache_cold_bytes", c.cold},
+		{"cache_idle_bytes", mem_idle()},
+		{"cache_pieces", c.pieces},
+		{"cache_hits_total", c.hits},
+		{"cache_waits_total", c.waits},
+		{"cache_evicted_total", c.evicted},
+		{"chunk_fetches_total", d->counts.fetches},
+		{"chunk_fetched_bytes_total", d->counts.fetched_bytes},
+		{"chunk_decodes_total", d->counts.decodes},
+		{"chunk_decoded_bytes_total", d->counts.decoded_bytes},
+		{"chunk_absent_total", d->counts.absent},
+		{"chunk_failed_total", d->counts.failed},
+		{"chunk_prefetched_total", d->counts.prefetched},
+		{"chunk_revalidated_total", d->counts.revalidated},
+	};
+	int r = 0;
+	for (size_t i = 0; i < sizeof row / sizeof *row && r == 0; i++)
+		r = buf_addf(ret, "zarrfs_%s %llu\n", row[i].name, row[i].value);
+	return r;
+}
