@@ -43,6 +43,7 @@ struct array;
 /* key: the array's key prefix without '/' at its end ("" for a root array). meta is copied. width: bytes an element of a
  * variable-length type is padded to, 0 otherwise. -ENOTSUP and so on as codec_chain_open says. */
 int array_open(struct data *, struct zmap *, const char *key, const struct array_meta *meta, uint32_t width, struct array **ret);
+/* Once, before the first read. Any member may be NULL. */
 void array_set_hooks(struct array *, const struct array_hooks *);
 struct array *array_unref(struct array *);
 struct array *array_ref(struct array *);
@@ -57,7 +58,7 @@ int stream_new(struct array *, struct stream **ret); /* takes a reference */
 struct stream *stream_free(struct stream *);
 
 /* One read: bytes [off, off + len) of the elements, in the stored byte order. Adds to ret; past the end is the caller's bug.
- * Bytes are the store's at some moment since `since` at the latest. deadline: when_now() clock. */
+ * deadline: when_now() clock. -EIO: the chunk cannot be had, or not in time; -EACCES; -EINTR: cancelled. */
 struct array_want {
 	uint64_t off;
 	size_t len;

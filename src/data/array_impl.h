@@ -55,5 +55,5 @@ void array_fill(const struct array *, uint8_t *to, uint64_t bytes);
 /* The moment before which a cached piece must be compared with the store again. */
 int64_t array_fresh(const struct array *);
 
-/* Begins the load of a piece that cache_get created; cache_finish follows on a worker. keep: the stored bytes are kept too. */
-void load_start(struct array *, struct piece *, bool urgent, bool keep_encoded);
+/* Begins the loads of pieces that cache_get created, linked by `batch`, one after the other; a cache_finish for each follows on a worker. */
+void load_start(struct array *, struct piece *first, bool urgent);

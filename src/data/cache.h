@@ -35,6 +35,8 @@ struct piece {
 	/* The loader's: */
 	struct task task;
 	void *owner;
+	struct piece *batch; /* the next piece that the same task loads */
+	bool keep_encoded;   /* the chunk's stored bytes are to be cached too */
 	/* The cache's, under its lock: */
 	enum piece_state state;
 	unsigned pins;

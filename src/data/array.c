@@ -1,0 +1,229 @@
+#include "data/array_impl.h"
+
+#include "base/check.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What the chunks mean: two arrays with the same name for this share cached chunks, all others do not. */
+static int
+find_space(struct array *a, const struct array_meta *m)
+{
+	CLEAN(buf_free) struct buf name = {0};
+	int r = buf_addf(&name, "%s %p %" PRIx64 " %u", a->key, (void *)a->zmap, m->layout, a->dtype.size);
+	for (unsigned d = 0; d < a->grid.rank && r == 0; d++)
+		r = buf_addf(&name, " %" PRIu64 "/%" PRIu64, a->grid.shape[d], a->grid.chunk[d]);
+	return r < 0 ? r : cache_space(a->data->cache, (char *)name.data, name.len, &a->space);
+}
+
+static int
+make_fill(struct array *a, const struct array_meta *m)
+{
+	size_t n = a->dtype.size;
+	a->fill = calloc(1, n ? n : 1);
+	if (!a->fill)
+		return err_set(-ENOMEM, "no memory");
+	bool vlen = a->dtype.kind == DTYPE_VLEN_TEXT || a->dtype.kind == DTYPE_VLEN_BYTES;
+	if (vlen && m->fill_text) {
+		size_t len = strlen(m->fill_text);
+		if (len > n)
+			return err_set(-EIO, "fill value of %zu bytes is longer than the width %zu (see -o strlen=)", len, n);
+		memcpy(a->fill, m->fill_text, len);
+	} else if (!vlen && m->fill) {
+		memcpy(a->fill, m->fill, n);
+	}
+	a->fill_zero = true;
+	for (size_t i = 0; i < n; i++)
+		a->fill_zero &= !a->fill[i];
+	return 0;
+}
+
+static int
+open_chain(struct array *a, const struct array_meta *m)
+{
+	a->form = (struct form){
+		.dtype = &a->dtype,
+		.rank = a->grid.rank,
+		.shape = a->grid.chunk,
+		.count = a->grid.chunk_bytes / a->grid.item,
+		.bytes = a->grid.chunk_bytes,
+		.exact = true,
+	};
+	int r = codec_chain_open(m->codec, m->ncodecs, &a->form, &a->chain);
+	if (r < 0)
+		return r;
+	a->raw = codec_chain_empty(a->chain);
+	a->ranged = codec_chain_ranged(a->chain);
+	a->encoded_max = codec_chain_encoded_max(a->chain);
+	a->scratch = codec_chain_scratch(a->chain);
+	return 0;
+}
+
+static int
+init(struct array *a, const char *key, const struct array_meta *m, uint32_t width)
+{
+	int r = dtype_copy(&m->dtype, &a->dtype);
+	if (r < 0)
+		return r;
+	if (m->dtype.kind == DTYPE_VLEN_TEXT || m->dtype.kind == DTYPE_VLEN_BYTES)
+		a->dtype.size = width;
+	if (!a->dtype.size)
+		return err_set(-ENOTSUP, "elements have no fixed size");
+	if (asprintf(&a->key, "%s%s", key, *key ? "/" : "") < 0) {
+		a->key = NULL;
+		return err_set(-ENOMEM, "no memory");
+	}
+	a->separator = m->separator;
+	a->key_form = m->key_form;
+	r = grid_init(&a->grid, m->rank, m->shape, m->chunk, a->dtype.size);
+	if (r == 0)
+		r = make_fill(a, m);
+	if (r == 0)
+		r = open_chain(a, m);
+	return r < 0 ? r : find_space(a, m);
+}
+
+int
+array_open(struct data *d, struct zmap *z, const char *key, const struct array_meta *m, uint32_t width, struct array **ret)
+{
+	struct array *a = calloc(1, sizeof *a);
+	if (!a)
+		return err_set(-ENOMEM, "no memory");
+	a->refs = 1;
+	a->data = d;
+	a->zmap = z;
+	int r = init(a, key, m, width);
+	if (r < 0) {
+		array_unref(a);
+		return r;
+	}
+	*ret = a;
+	return 0;
+}
+
+void
+array_set_hooks(struct array *a, const struct array_hooks *h)
+{
+	a->hooks = *h;
+}
+
+struct array *
+array_ref(struct array *a)
+{
+	atomic_fetch_add(&a->refs, 1);
+	return a;
+}
+
+struct array *
+array_unref(struct array *a)
+{
+	if (!a || atomic_fetch_sub(&a->refs, 1) > 1)
+		return NULL;
+	if (a->hooks.released)
+		a->hooks.released(a->hooks.arg);
+	codec_chain_free(a->chain);
+	dtype_free(&a->dtype);
+	free(a->fill);
+	free(a->key);
+	free(a);
+	return NULL;
+}
+
+uint64_t
+array_bytes(const struct array *a)
+{
+	return a->grid.bytes;
+}
+
+const struct dtype *
+array_dtype(const struct array *a)
+{
+	return &a->dtype;
+}
+
+int
+array_chunk_key(const struct array *a, uint64_t chunk, char ret[static ARRAY_KEY_MAX])
+{
+	uint64_t index[RANK_MAX];
+	grid_index(&a->grid, chunk, index);
+	int n = snprintf(ret, ARRAY_KEY_MAX, "%s", a->key);
+	for (unsigned d = 0; d < a->grid.rank && n < ARRAY_KEY_MAX; d++) {
+		if (d)
+			ret[n++] = a->separator;
+		n += snprintf(ret + n, (size_t)(ARRAY_KEY_MAX - n), "%" PRIu64, index[d]);
+	}
+	return n < ARRAY_KEY_MAX ? 0 : err_set(-ENAMETOOLONG, "key is too long");
+}
+
+void
+array_fill(const struct array *a, uint8_t *to, uint64_t bytes)
+{
+	size_t item = a->grid.item;
+	if (a->fill_zero || bytes < item) {
+		memset(to, 0, bytes);
+		return;
+	}
+	memcpy(to, a->fill, item);
+	for (uint64_t done = item; done < bytes; done *= 2) /* doubling what is there */
+		memcpy(to + done, to, min_u64(done, bytes - done));
+}
+
+int64_t
+array_fresh(const struct array *a)
+{
+	int64_t ttl = a->data->options.ttl, expired = atomic_load_explicit(&a->data->expired, memory_order_relaxed);
+	if (ttl == INT64_MAX)
+		return expired;
+	int64_t oldest = when_now() - ttl;
+	return oldest > expired ? oldest : expired;
+}
+
+/* --- the width of variable-length elements --- */
+
+struct measure {
+	struct data *data;
+	struct zmap *zmap;
+	struct array *array;
+	size_t max_stored, longest;
+};
+
+static int
+measure_chunk(struct measure *m, uint64_t chunk)
+{
+	char key[ARRAY_KEY_MAX];
+	CLEAN(buf_free) struct buf enc = {0};
+	size_t width = 0;
+	int r = array_chunk_key(m->array, chunk, key);
+	if (r == 0)
+		r = zmap_get(m->zmap, &(struct zmap_get){.key = key, .into = &enc, .max = m->max_stored}, NULL);
+	if (r == -EFBIG)
+		return ZMAP_ABSENT;
+	if (r == ZMAP_ABSENT) /* fill value: make_fill has seen that it fits */
+		return 0;
+	if (r == 0)
+		r = codec_chain_width(m->array->chain, buf_span(&enc), &width);
+	m->longest = max_u64(m->longest, width);
+	return r < 0 ? err_add(r, "chunk '%s'", key) : 0;
+}
+
+int
+array_measure(struct data *d, struct zmap *z, const char *key, const struct array_meta *meta, size_t max_stored, uint32_t *ret)
+{
+	struct measure m = {.data = d, .zmap = z, .max_stored = max_stored};
+	size_t fill = meta->fill_text ? strlen(meta->fill_text) : 0;
+	int r = array_open(d, z, key, meta, fill ? (uint32_t)fill : 1, &m.array);
+	if (r < 0)
+		return r;
+	m.longest = fill ? fill : 1; /* an element takes a byte at the least, or the file would have none */
+	for (uint64_t c = 0; c < m.array->grid.chunks && r == 0; c++)
+		r = measure_chunk(&m, c);
+	array_unref(m.array);
+	if (r == 0 && m.longest > UINT32_MAX)
+		r = err_set(-EFBIG, "element of %zu bytes", m.longest);
+	if (r == 0)
+		*ret = (uint32_t)m.longest;
+	return r;
+}

@@ -1,0 +1,7 @@
+/* Copies what a piece holds of a part of a box to where it belongs in the file. */
+#pragma once
+
+#include "data/array_impl.h"
+
+/* file: memory where byte 0 of the file would lie (only the part's bytes are written). An absent piece gives fill values. */
+void copy_part(const struct array *, const struct part *, const struct piece *, uint8_t *file);

@@ -1,0 +1,451 @@
+/* Loading one piece: fetch its chunk's bytes, decode, hand over. Runs on workers. */
+#include "data/array_impl.h"
+
+#include "base/check.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	HEAD = 4096,             /* of an object, asked for first when only a part is needed */
+	TRIES = 4,               /* times an object may change while its parts are read */
+	SCRATCH_SMALL = 1 << 20, /* loads that need less are not worth counting */
+};
+
+struct load {
+	struct array *array;
+	struct piece *piece;
+	bool keep_encoded;
+	int64_t deadline;
+	struct zmap_stat stat;
+	char key[ARRAY_KEY_MAX];
+};
+
+static void
+count(atomic_ullong *c, unsigned long long n)
+{
+	atomic_fetch_add_explicit(c, n, memory_order_relaxed);
+}
+
+/* --- are the metadata still those that say how to read this? --- */
+
+static int
+check_metadata(struct load *l)
+{
+	const struct array_hooks *h = &l->array->hooks;
+	return h->check ? h->check(h->arg) : 0;
+}
+
+/* A chunk newer than what we know of its array, or absent, makes us look at the metadata again: the array
+ * may have been rewritten or the store emptied. */
+static int
+check_found(struct load *l)
+{
+	const struct array_hooks *h = &l->array->hooks;
+	if (!h->seen || !l->stat.mtime || l->stat.mtime < h->seen(h->arg))
+		return 0;
+	return check_metadata(l);
+}
+
+static int
+check_absent(struct load *l)
+{
+	const struct array_hooks *h = &l->array->hooks;
+	int64_t ttl = l->array->data->options.ttl;
+	bool remote = l->array->zmap->caps & ZMAP_REMOTE;
+	if (remote && h->seen && (ttl == INT64_MAX || h->seen(h->arg) > when_wall() - ttl))
+		return 0;
+	return check_metadata(l);
+}
+
+/* --- fetching --- */
+
+static int
+get(struct load *l, struct zmap_get *g)
+{
+	g->key = l->key;
+	g->deadline = l->deadline;
+	size_t before = g->into->len;
+	pool_blocking();
+	int r = zmap_get(l->array->zmap, g, &l->stat);
+	pool_unblocking();
+	count(&l->array->data->counts.fetches, 1);
+	count(&l->array->data->counts.fetched_bytes, r == 0 ? g->into->len - before : 0);
+	if (r == -EACCES && l->array->data->options.missing_403)
+		return ZMAP_ABSENT;
+	return r;
+}
+
+static const char *
+known_version(const struct load *l)
+{
+	const struct piece *prev = l->piece->prev;
+	return prev && *prev->version ? prev->version : NULL;
+}
+
+/* All stored bytes of the chunk: from the encoded tier, or from the store (and then maybe kept there). */
+static int
+fetch_encoded(struct load *l, struct buf *into, struct piece **ret_pinned)
+{
+	struct array *a = l->array;
+	struct cache_ask ask = {
+		.id = {a->space, l->piece->id.chunk, PIECE_ENCODED, atomic_load(&a->encoded_mean)},
+		.hurry = CACHE_TRY,
+		.fresh = array_fresh(a),
+	};
+	struct piece *kept = NULL;
+	if (l->keep_encoded || cache_has(a->data->cache, &ask)) {
+		ask.id.len = max_u64(ask.id.len, 1);
+		int r = cache_get(a->data->cache, &ask, &kept);
+		if (r == CACHE_BUSY && cache_wait(a->data->cache, kept, l->deadline, NULL) == 0)
+			r = CACHE_READY;
+		if (r == CACHE_READY && kept->data) {
+			memcpy(l->stat.version, kept->version, sizeof kept->version);
+			*ret_pinned = kept;
+			return 0;
+		}
+		if (r == CACHE_READY || r == CACHE_BUSY)
+			cache_unpin(a->data->cache, &kept, 1);
+		if (r != CACHE_CREATED)
+			kept = NULL;
+	}
+	int r = get(l, &(struct zmap_get){.into = into, .max = a->encoded_max, .if_none_match = kept ? NULL : known_version(l)});
+	if (!kept)
+		return r;
+	if (r != 0) {
+		cache_finish(a->data->cache, kept, -EAGAIN);
+		return r;
+	}
+	memcpy(kept->version, l->stat.version, sizeof kept->version);
+	kept->encoded_len = into->len;
+	kept->data = into->data;
+	kept->cap = into->cap;
+	*into = (struct buf){0};
+	cache_pin(a->data->cache, kept);
+	*ret_pinned = kept;
+	cache_finish(a->data->cache, kept, 0);
+	return 0;
+}
+
+/* --- decoding --- */
+
+static int
+room_for_piece(struct load *l, struct buf *out)
+{
+	return buf_reserve(out, l->piece->id.len);
+}
+
+static void
+hand_over(struct load *l, struct buf *out)
+{
+	l->piece->cap = out->cap;
+	l->piece->data = MOVE(out->data);
+	*out = (struct buf){0};
+}
+
+static void
+learn_size(struct array *a, size_t encoded)
+{
+	size_t mean = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
+	size_t now = mean ? mean - mean / 8 + encoded / 8 : encoded;
+	atomic_store_explicit(&a->encoded_mean, now ? now : 1, memory_order_relaxed);
+}
+
+/* The whole chunk, decoded into `out`, which has room for it. */
+static int
+decode_all(struct load *l, struct buf *out)
+{
+	struct array *a = l->array;
+	CLEAN(buf_free) struct buf enc = {0};
+	struct piece *kept = NULL;
+	if (a->raw) {
+		int r = get(l, &(struct zmap_get){.into = out, .max = a->grid.chunk_bytes, .if_none_match = known_version(l)});
+		if (r == 0 && out->len != a->grid.chunk_bytes)
+			r = err_set(-EIO, "chunk has %zu bytes instead of %" PRIu64, out->len, a->grid.chunk_bytes);
+		return r;
+	}
+	int r = fetch_encoded(l, &enc, &kept);
+	if (r == 0) {
+		struct span in = kept ? (struct span){kept->data, kept->encoded_len} : buf_span(&enc);
+		learn_size(a, in.len);
+		r = check_found(l);
+		if (r == 0)
+			r = codec_chain_decode(a->chain, NULL, in, out);
+		count(&a->data->counts.decodes, 1);
+		count(&a->data->counts.decoded_bytes, a->grid.chunk_bytes);
+	}
+	if (kept)
+		cache_unpin(a->data->cache, &kept, 1);
+	return r;
+}
+
+static int
+load_whole(struct load *l)
+{
+	CLEAN(buf_free) struct buf out = {0};
+	int r = room_for_piece(l, &out);
+	if (r == 0)
+		r = decode_all(l, &out);
+	if (r == 0 && l->array->raw)
+		r = check_found(l);
+	if (r == 0)
+		hand_over(l, &out);
+	return r;
+}
+
+/* A part of what is cached encoded, for codecs that can decode parts. */
+static int
+load_kept_range(struct load *l)
+{
+	struct array *a = l->array;
+	CLEAN(buf_free) struct buf enc = {0}, out = {0};
+	struct piece *kept = NULL;
+	int r = room_for_piece(l, &out);
+	if (r == 0)
+		r = fetch_encoded(l, &enc, &kept);
+	if (r == 0) {
+		struct codec_src src = {kept ? kept->encoded_len : enc.len, kept ? kept->data : enc.data, NULL};
+		learn_size(a, src.size);
+		r = check_found(l);
+		if (r == 0)
+			r = codec_chain_decode_range(a->chain, &src, l->piece->id.off, l->piece->id.len, out.data);
+		count(&a->data->counts.decodes, 1);
+		count(&a->data->counts.decoded_bytes, l->piece->id.len);
+	}
+	if (kept)
+		cache_unpin(a->data->cache, &kept, 1);
+	if (r == 0)
+		hand_over(l, &out);
+	return r;
+}
+
+/* A part by decoding everything. */
+static int
+load_slice(struct load *l)
+{
+	CLEAN(buf_free) struct buf all = {0}, out = {0};
+	int r = buf_reserve(&all, l->array->grid.chunk_bytes);
+	if (r == 0)
+		r = room_for_piece(l, &out);
+	if (r == 0)
+		r = decode_all(l, &all);
+	if (r != 0)
+		return r;
+	memcpy(out.data, all.data + l->piece->id.off, l->piece->id.len);
+	hand_over(l, &out);
+	return 0;
+}
+
+/* An object that is read in parts, all of one version. */
+struct object {
+	struct codec_src src;
+	struct load *load;
+	struct buf head;
+	char version[ZMAP_VERSION];
+	bool changed;
+};
+
+static int
+read_part(struct codec_src *src, uint64_t off, size_t len, void *out)
+{
+	struct object *o = (struct object *)src;
+	if (off > src->size || len > src->size - off)
+		return err_set(-EIO, "truncated");
+	if (off + len <= o->head.len) {
+		memcpy(out, o->head.data + off, len);
+		return 0;
+	}
+	CLEAN(buf_free) struct buf part = {0};
+	struct zmap_get g = {.off = off, .len = len, .into = &part, .max = len, .if_match = *o->version ? o->version : NULL};
+	int r = get(o->load, &g);
+	if (r == ZMAP_CHANGED || r == ZMAP_ABSENT) {
+		o->changed = true;
+		return err_set(-EIO, "object changed while it was read");
+	}
+	if (r == 0 && part.len != len)
+		r = err_set(-EIO, "truncated");
+	if (r == 0)
+		memcpy(out, part.data, len);
+	return r;
+}
+
+static int
+decode_part(struct load *l, struct object *o, struct buf *out)
+{
+	struct array *a = l->array;
+	size_t grain = 0;
+	if (!atomic_load(&a->grain) && codec_chain_grain(a->chain, &o->src, &grain) == 0 && grain)
+		atomic_store(&a->grain, grain);
+	int r = codec_chain_decode_range(a->chain, &o->src, l->piece->id.off, l->piece->id.len, out->data);
+	count(&a->data->counts.decodes, 1);
+	count(&a->data->counts.decoded_bytes, l->piece->id.len);
+	return r;
+}
+
+/* A part by fetching and decoding only that. */
+static int
+load_range(struct load *l)
+{
+	CLEAN(buf_free) struct buf out = {0};
+	int r = room_for_piece(l, &out);
+	for (int i = 0; i < TRIES && r == 0; i++) {
+		struct object o = {.src.read = read_part, .load = l};
+		struct zmap_get g = {.len = HEAD, .into = &o.head, .max = HEAD, .if_none_match = known_version(l)};
+		r = get(l, &g);
+		o.src.size = l->stat.size;
+		memcpy(o.version, l->stat.version, sizeof o.version);
+		if (r == 0)
+			r = check_found(l);
+		if (r == 0)
+			r = decode_part(l, &o, &out);
+		buf_free(&o.head);
+		if (!o.changed)
+			break;
+		r = i + 1 < TRIES ? 0 : r;
+	}
+	if (r == 0)
+		hand_over(l, &out);
+	return r;
+}
+
+/* A part of a chunk that is stored as it is. */
+static int
+load_raw_range(struct load *l)
+{
+	const struct piece_id *id = &l->piece->id;
+	CLEAN(buf_free) struct buf out = {0};
+	int r = room_for_piece(l, &out);
+	if (r == 0)
+		r = get(l, &(struct zmap_get){.off = id->off, .len = id->len, .into = &out, .max = id->len,
+			.if_none_match = known_version(l)});
+	if (r == 0 && l->stat.size != l->array->grid.chunk_bytes)
+		r = err_set(-EIO, "chunk has %" PRIu64 " bytes instead of %" PRIu64, l->stat.size, l->array->grid.chunk_bytes);
+	if (r == 0 && out.len != id->len)
+		r = err_set(-EIO, "truncated");
+	if (r == 0)
+		r = check_found(l);
+	if (r == 0)
+		hand_over(l, &out);
+	return r;
+}
+
+/* --- the outcome --- */
+
+/* The store says that what was cached is still right: its bytes move over. */
+static int
+take_over(struct load *l)
+{
+	struct piece *p = l->piece, *prev = p->prev;
+	CLEAN(buf_free) struct buf out = {0};
+	int r = room_for_piece(l, &out);
+	if (r < 0)
+		return r;
+	memcpy(out.data, prev->data, p->id.len);
+	memcpy(p->version, prev->version, sizeof p->version);
+	hand_over(l, &out);
+	count(&l->array->data->counts.revalidated, 1);
+	return 0;
+}
+
+static void
+tell_change(struct load *l)
+{
+	const struct array_hooks *h = &l->array->hooks;
+	const struct piece *prev = l->piece->prev;
+	bool changed = prev && strcmp(prev->version, l->piece->version);
+	if (prev || l->piece->id.len < l->array->grid.chunk_bytes)
+		changed |= cache_drop_other(l->array->data->cache, l->piece);
+	if (changed && h->changed)
+		h->changed(h->arg, l->stat.mtime);
+}
+
+static int
+fetch_and_decode(struct load *l)
+{
+	struct array *a = l->array;
+	if (l->piece->id.len == a->grid.chunk_bytes)
+		return load_whole(l);
+	if (a->raw)
+		return load_raw_range(l);
+	if (!a->ranged)
+		return load_slice(l);
+	return l->keep_encoded ? load_kept_range(l) : load_range(l);
+}
+
+static size_t
+scratch_of(const struct load *l)
+{
+	const struct array *a = l->array;
+	size_t encoded = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed), n = a->scratch;
+	bool part = l->piece->id.len < a->grid.chunk_bytes;
+	if (a->raw || (part && a->ranged && !l->keep_encoded))
+		return n;
+	n += encoded ? encoded + encoded / 4 : a->encoded_max;
+	return part && !a->ranged ? n + a->grid.chunk_bytes : n;
+}
+
+/* Whatever is wrong with a chunk is EIO to the reader, but for what the reader can do something about. */
+static int
+failed(struct load *l, int r)
+{
+	count(&l->array->data->counts.failed, 1);
+	return err_add(r == -EACCES || r == -ENOMEM ? r : -EIO, "chunk '%s'", l->key);
+}
+
+static int
+conclude(struct load *l, int r)
+{
+	if (r == ZMAP_SAME)
+		r = take_over(l);
+	else if (r == 0)
+		memcpy(l->piece->version, l->stat.version, sizeof l->piece->version);
+	else if (r == ZMAP_ABSENT) {
+		count(&l->array->data->counts.absent, 1);
+		r = check_absent(l);
+	} else if (r > 0)
+		r = err_set(-EIO, "object changed while it was read");
+	if (r < 0)
+		return failed(l, r);
+	tell_change(l);
+	return 0;
+}
+
+static void
+load_one(struct array *a, struct piece *p)
+{
+	struct load l = {.array = a, .piece = p, .keep_encoded = p->keep_encoded};
+	int64_t timeout = a->data->options.timeout;
+	l.deadline = timeout ? when_now() + timeout : 0;
+	size_t scratch = scratch_of(&l);
+	int r = array_chunk_key(a, p->id.chunk, l.key);
+	if (scratch >= SCRATCH_SMALL)
+		cache_scratch_enter(a->data->cache, scratch);
+	if (r == 0)
+		r = fetch_and_decode(&l);
+	if (scratch >= SCRATCH_SMALL)
+		cache_scratch_leave(a->data->cache, scratch);
+	cache_finish(a->data->cache, p, conclude(&l, r));
+}
+
+static void
+run(struct task *t)
+{
+	struct piece *p = (struct piece *)((char *)t - offsetof(struct piece, task));
+	struct array *a = p->owner;
+	while (p) {
+		struct piece *next = p->batch;
+		p->batch = NULL;
+		load_one(a, p);
+		p = next;
+	}
+	array_unref(a);
+}
+
+void
+load_start(struct array *a, struct piece *first, bool urgent)
+{
+	first->owner = array_ref(a);
+	first->task.run = run;
+	pool_push(a->data->pool, &first->task, urgent);
+}

@@ -1,0 +1,210 @@
+#include "data/scan.h"
+
+#include "base/check.h"
+
+#include <stdlib.h>
+
+enum {
+	ORDER_FROM = 128 << 10,    /* bytes read in order that show a reader in file order */
+	OVERTAKE = 4 << 20,        /* how far requests of one reader may be apart: the kernel's read-ahead, several times */
+	STRIDE_LEN = 256 << 10,    /* longer requests are no points of a stride */
+	STRIDE_SLACK = 8 << 10,    /* strides look rounded to pages */
+	WHOLE_BELOW = 128 << 10,   /* chunks that are not worth loading in parts */
+	RAW_GRAIN = 64 << 10,      /* of chunks that are stored as they are */
+	GRAIN_GUESS = 256 << 10,   /* until the first chunk says better */
+	PIECE_OVERHEAD = 512,      /* memory that a cached piece takes beside its bytes */
+	WINDOW = 16 << 20,
+};
+
+/* --- recognising --- */
+
+static void
+set_mode(struct scan *s, struct array *a, enum scan_mode mode)
+{
+	bool order = mode == SCAN_ORDER;
+	if (order && !s->counted)
+		atomic_fetch_add(&a->data->scans, 1);
+	if (!order && s->counted)
+		atomic_fetch_sub(&a->data->scans, 1);
+	if (order && s->mode != SCAN_ORDER) {
+		s->ahead = s->ahead_from = s->done = s->start;
+		s->planes = 0;
+	}
+	s->counted = order;
+	s->mode = mode;
+}
+
+static bool
+is_stride(struct scan *s, size_t len)
+{
+	if (s->nlast < 3 || len > STRIDE_LEN)
+		return false;
+	int64_t d1 = (int64_t)(s->last[0] - s->last[1]), d2 = (int64_t)(s->last[1] - s->last[2]);
+	s->stride = (d1 + d2) / 2;
+	return llabs(d1 - d2) <= STRIDE_SLACK && llabs(d1) > (int64_t)len;
+}
+
+void
+scan_note(struct scan *s, struct array *a, uint64_t off, size_t len)
+{
+	uint64_t end = off + len;
+	s->last[2] = s->last[1];
+	s->last[1] = s->last[0];
+	s->last[0] = off;
+	s->nlast += s->nlast < 3;
+	bool follows = s->covered && off <= s->high + OVERTAKE / 4 && off + OVERTAKE >= s->high;
+	if (!follows) {
+		s->start = off;
+		s->high = end;
+		s->covered = 0;
+		set_mode(s, a, SCAN_RANDOM);
+	}
+	s->covered += len;
+	s->high = max_u64(s->high, end);
+	bool dense = s->covered >= (s->high - s->start) / 2;
+	if (s->mode == SCAN_ORDER)
+		return;
+	if (dense && s->covered >= ORDER_FROM)
+		set_mode(s, a, SCAN_ORDER);
+	else
+		set_mode(s, a, is_stride(s, len) ? SCAN_STRIDE : SCAN_RANDOM);
+}
+
+void
+scan_end(struct scan *s, struct array *a)
+{
+	set_mode(s, a, SCAN_RANDOM);
+}
+
+/* --- how much of each chunk --- */
+
+/* Memory for loads under way that a plan leaves free. */
+static uint64_t
+reserve(const struct array *a, uint64_t budget)
+{
+	uint64_t encoded = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
+	uint64_t one = a->scratch + (a->raw ? 0 : encoded ? encoded : a->grid.chunk_bytes / 2);
+	if (!a->ranged)
+		one += a->grid.chunk_bytes;
+	if (one > budget / 2) /* goes alone, as the one excess there may be */
+		return 0;
+	return max_u64(one, min_u64(one * a->data->workers, budget / 8));
+}
+
+void
+scan_plan(struct scan *s, struct array *a)
+{
+	const struct grid *g = &a->grid;
+	uint64_t scans = max_u64(1, atomic_load(&a->data->scans)), share = cache_budget(a->data->cache) / scans;
+	uint64_t depth = g->chunk[g->lead], cost = g->slab_chunks * PIECE_OVERHEAD;
+	uint64_t encoded = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
+	uint64_t plane = g->slab_chunks * g->plane_bytes, slab = g->slab_chunks * g->chunk_bytes;
+	uint64_t room = share - min_u64(share, cost + reserve(a, cache_budget(a->data->cache)));
+	s->keep_encoded = false;
+	s->planes = depth;
+	if (slab <= room || depth == 1)
+		return;
+	uint64_t kept = g->slab_chunks * (encoded + PIECE_OVERHEAD);
+	if (!a->raw && encoded && kept <= room * 4 / 5 && (room - kept) / plane >= 1) {
+		s->keep_encoded = true;
+		room -= kept;
+	}
+	uint64_t fit = min_u64(max_u64(room / plane, 1), depth);
+	s->planes = ceil_div(depth, ceil_div(depth, fit)); /* the same number of passes, evenly */
+}
+
+struct piece_id
+scan_piece(const struct scan *s, const struct array *a, uint64_t chunk, uint64_t at, uint64_t to)
+{
+	const struct grid *g = &a->grid;
+	struct piece_id id = {a->space, chunk, 0, g->chunk_bytes};
+	bool parts = a->ranged && g->chunk_bytes > WHOLE_BELOW;
+	uint64_t unit = (s->planes ? s->planes : g->chunk[g->lead]) * g->plane_bytes, n = 1;
+	if (s->mode != SCAN_ORDER && parts) {
+		uint64_t grain = atomic_load_explicit(&a->grain, memory_order_relaxed);
+		unit = a->raw ? RAW_GRAIN : grain ? grain : GRAIN_GUESS;
+		n = ceil_div(to, unit) - at / unit;
+	} else if (s->mode != SCAN_ORDER && g->chunk_bytes > cache_budget(a->data->cache) / 2) {
+		unit = max_u64(1, (4 << 20) / g->plane_bytes) * g->plane_bytes;
+	}
+	if (unit * n >= g->chunk_bytes)
+		return id;
+	id.off = at / unit * unit;
+	id.len = min_u64(unit * n, g->chunk_bytes - id.off);
+	return id;
+}
+
+/* --- the way through the file --- */
+
+/* Where in the file order an offset lies: indices of the leading dimension and what goes around it. */
+struct place {
+	uint64_t outer; /* file offset where index 0 of the leading dimension begins */
+	uint64_t t;     /* index of the leading dimension */
+	uint64_t group_end, chunk_end; /* first index behind the group, and behind the chunk */
+	uint64_t rest;  /* bytes into the plane */
+};
+
+static void
+locate(const struct scan *s, const struct grid *g, uint64_t at, struct place *p)
+{
+	uint64_t step = g->file_step[g->lead], around = step * g->shape[g->lead], depth = g->chunk[g->lead];
+	p->outer = at / around * around;
+	p->t = (at - p->outer) / step;
+	p->rest = (at - p->outer) % step;
+	uint64_t first = p->t / depth * depth, in = p->t - first;
+	p->chunk_end = min_u64(first + depth, g->shape[g->lead]);
+	p->group_end = min_u64(first + (in / s->planes + 1) * s->planes, p->chunk_end);
+}
+
+void
+scan_band(const struct scan *s, const struct grid *g, uint64_t at, struct band *b)
+{
+	struct place p;
+	locate(s, g, at, &p);
+	uint64_t step = g->file_step[g->lead], index[RANK_MAX] = {0}, rest = at;
+	for (unsigned d = 0; d <= g->lead; d++) {
+		index[d] = rest / g->file_step[d] / g->chunk[d];
+		rest %= g->file_step[d];
+	}
+	b->in_chunk = p.t % g->chunk[g->lead] * g->plane_bytes;
+	b->n = g->slab_chunks;
+	if (g->slab_chunks == 1) { /* a plane is one chunk: all planes of a group at once */
+		b->end = p.outer + p.group_end * step;
+		b->last = true;
+	} else {
+		unsigned d = g->lead + 1;
+		index[d] = p.rest / g->file_step[d] / g->chunk[d];
+		b->n /= g->count[d];
+		uint64_t row = min_u64((index[d] + 1) * g->chunk[d], g->shape[d]);
+		b->end = at - p.rest + row * g->file_step[d];
+		b->last = p.t + 1 == p.group_end;
+	}
+	b->whole = b->last && p.group_end == p.chunk_end;
+	b->first = grid_number(g, index);
+}
+
+uint64_t
+scan_next_group(const struct scan *s, const struct grid *g, uint64_t at)
+{
+	struct place p;
+	locate(s, g, at, &p);
+	return p.outer + p.group_end * g->file_step[g->lead];
+}
+
+uint64_t
+scan_last_plane(const struct scan *s, const struct grid *g, uint64_t at)
+{
+	struct place p;
+	locate(s, g, at, &p);
+	return p.outer + (p.group_end - 1) * g->file_step[g->lead];
+}
+
+uint64_t
+scan_window(const struct scan *s, const struct array *a)
+{
+	const struct grid *g = &a->grid;
+	uint64_t group = s->planes * g->file_step[g->lead];
+	if (g->slab_chunks == 1)
+		return max_u64(WINDOW, 2 * group);
+	return max_u64(WINDOW, group / 5 * 3); /* the next group is decoded while this one is still read */
+}

@@ -1,0 +1,50 @@
+/* How a reader goes through a file, and what it will need next.
+ *
+ * A scan watches the offsets of one open file: in file order (requests may overtake each other), along a constant
+ * stride, or at random. For file order it decides how much of each chunk is cached: a slab (all chunks that
+ * share one index of the leading dimension) is gone through once for each plane, so either its chunks fit
+ * decoded, or only as many planes of each as fit (a group), and each pass decodes again.
+ * Not locked: its stream does that. */
+#pragma once
+
+#include "data/array_impl.h"
+
+enum scan_mode { SCAN_RANDOM, SCAN_ORDER, SCAN_STRIDE };
+
+struct scan {
+	enum scan_mode mode;
+	bool counted;                  /* in data->scans */
+	uint64_t start, high, covered; /* the run in file order: first byte, end, bytes asked for */
+	uint64_t last[3];              /* offsets of the last requests, newest first */
+	unsigned nlast;
+	int64_t stride;
+	uint64_t planes;               /* of a chunk in one piece, in file order; 0: no plan yet */
+	bool keep_encoded;
+	uint64_t ahead;                /* file offset up to which loads were begun … */
+	uint64_t ahead_from;           /* … of this group since here */
+	uint64_t done;                 /* file offset up to which pieces were cooled */
+};
+
+/* A request was made. */
+void scan_note(struct scan *, struct array *, uint64_t off, size_t len);
+/* The reader goes away. */
+void scan_end(struct scan *, struct array *);
+
+/* The piece to load for bytes [at, to) of a chunk. */
+struct piece_id scan_piece(const struct scan *, const struct array *, uint64_t chunk, uint64_t at, uint64_t to);
+
+/* What follows in file order from offset `at`: chunks first … first + n - 1, each with the piece that holds byte in_chunk, up to
+ * file offset `end`; last: no later part of the file needs these pieces again (whole: nor any other piece of these chunks). */
+struct band {
+	uint64_t end, first, n, in_chunk;
+	bool last, whole;
+};
+void scan_band(const struct scan *, const struct grid *, uint64_t at, struct band *ret);
+/* Where the next group of planes begins. */
+uint64_t scan_next_group(const struct scan *, const struct grid *, uint64_t at);
+/* Where the last plane of the group that holds `at` begins. */
+uint64_t scan_last_plane(const struct scan *, const struct grid *, uint64_t at);
+/* Bytes of the file to look ahead. */
+uint64_t scan_window(const struct scan *, const struct array *);
+/* Decides planes and keep_encoded anew from the memory there is for one scan. */
+void scan_plan(struct scan *, struct array *);
