@@ -122,8 +122,8 @@ array_unref(struct array *a)
 {
 	if (!a || atomic_fetch_sub(&a->refs, 1) > 1)
 		return NULL;
-	if (a->hooks.released)
-		a->hooks.released(a->hooks.arg);
+	if (a->hooks.release)
+		a->hooks.release(a->hooks.arg);
 	codec_chain_free(a->chain);
 	dtype_free(&a->dtype);
 	free(a->fill);

@@ -28,8 +28,6 @@ data_new(const struct data_options *o, struct data **ret)
 	int r = cache_new(d->options.memory, &d->cache);
 	if (r == 0)
 		r = pool_new(d->workers, BLOCKED_MAX, &d->pool);
-	if (r == 0)
-		pool_on_end(d->pool, codec_scratch_free);
 	if (r < 0) {
 		data_free(d);
 		return r;

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 enum {
