@@ -162,11 +162,11 @@ void
 array_fill(const struct array *a, uint8_t *to, uint64_t bytes)
 {
 	size_t item = a->grid.item;
-	if (a->fill_zero || bytes < item) {
+	if (a->fill_zero) {
 		memset(to, 0, bytes);
 		return;
 	}
-	memcpy(to, a->fill, item);
+	memcpy(to, a->fill, min_u64(item, bytes));
 	for (uint64_t done = item; done < bytes; done *= 2) /* doubling what is there */
 		memcpy(to + done, to, min_u64(done, bytes - done));
 }

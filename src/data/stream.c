@@ -288,6 +288,22 @@ same_version(const struct piece *a, const struct piece *b)
 	return a->id.chunk != b->id.chunk || !strcmp(a->version, b->version);
 }
 
+/* Fill values where a chunk is absent, whole elements from the one that the run begins in. most: runs the request may have. */
+static int
+add_fill(struct request *q, const struct direct *d, unsigned most)
+{
+	struct buf *own = &q->reply->own;
+	uint64_t item = q->array->grid.item, skip = d->in_piece % item;
+	int r = buf_reserve(own, q->want->len + most * item);
+	if (r < 0)
+		return r;
+	uint8_t *to = own->data + own->len;
+	array_fill(q->array, to, d->len + skip);
+	add_part(q->reply, to + skip, d->len);
+	own->len += d->len + skip;
+	return 0;
+}
+
 static int
 read_direct(struct request *q)
 {
@@ -307,19 +323,10 @@ read_direct(struct request *q)
 			r = -EAGAIN;
 		if (r < 0)
 			break;
-		if (p->data) {
+		if (p->data)
 			add_part(ret, p->data + d[i].in_piece, d[i].len);
-			continue;
-		}
-		r = buf_reserve(&ret->own, q->want->len + q->array->grid.item);
-		if (r == 0) { /* fill in whole elements, from the element that the run begins in */
-			uint64_t skip = d[i].in_piece % q->array->grid.item;
-			uint8_t *to = ret->own.data + ret->own.len;
-			size_t room = ret->own.cap - ret->own.len;
-			array_fill(q->array, to, min_u64(d[i].len + skip, room));
-			add_part(ret, to + skip, d[i].len);
-			ret->own.len += d[i].len + skip;
-		}
+		else
+			r = add_fill(q, &d[i], n);
 	}
 	if (r < 0)
 		reply_done(ret);
