@@ -54,7 +54,7 @@ buf_addf(struct buf *b, const char *fmt, ...)
 	va_start(ap, fmt);
 	int n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
-	int r = grow(b, (size_t)n + 1);
+	int r = n < 0 ? err_set(-ENOMEM, "text too long") : grow(b, (size_t)n + 1);
 	if (r < 0)
 		return r;
 	va_start(ap, fmt);

@@ -1,0 +1,135 @@
+#include "base/mem.h"
+#include "base/buf.h"
+#include "check.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+static void
+sizes(void)
+{
+	static const size_t asked[] = {0, 1, 63, 64, 65, 4096, 131071, 131072, 131073, 1 << 20, (1 << 20) + 1, 4152960, 33554433};
+	for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+		size_t size = asked[i];
+		char *p = mem_get(&size);
+		CHECK(p);
+		CHECK(size >= asked[i]);
+		CHECK(size <= asked[i] + asked[i] / 4 + 64);
+		if (p)
+			memset(p, 0xa5, size);
+		mem_put(p, size);
+	}
+	size_t all = SIZE_MAX, most = (size_t)1 << 62;
+	CHECK(!mem_get(&all));
+	CHECK(!mem_get(&most));
+	mem_put(NULL, 0);
+}
+
+static void
+used_again(void)
+{
+	mem_trim(0);
+	CHECK_INT(mem_idle(), 0);
+	size_t a = 3 << 20, b = 3 << 20, c = (3 << 20) - 100;
+	void *p = mem_get(&a), *q = mem_get(&b);
+	CHECK_INT(mem_idle(), 0);
+	mem_put(p, a);
+	CHECK_INT(mem_idle(), a);
+	CHECK(mem_get(&c) == p); /* nearly the same size */
+	CHECK_INT(c, a);
+	CHECK_INT(mem_idle(), 0);
+	mem_put(p, c);
+	mem_put(q, b);
+	mem_trim(b);
+	CHECK_INT(mem_idle(), b);
+	mem_trim(b - 1);
+	CHECK_INT(mem_idle(), 0);
+	for (int i = 0; i < 100; i++) {
+		size_t n = (size_t)(i + 1) << 17;
+		mem_put(mem_get(&n), n);
+	}
+	mem_trim(0);
+	CHECK_INT(mem_idle(), 0);
+}
+
+static void *
+exchange(void *arg)
+{
+	uint32_t seed = *(uint32_t *)arg;
+	for (int i = 0; i < 400; i++) {
+		size_t n = check_random(&seed) % (1 << 20) + 100000;
+		uint8_t *p = mem_get(&n), mark = (uint8_t)seed;
+		if (!p)
+			abort();
+		p[0] = p[n - 1] = mark;
+		if (i % 7 == 0)
+			mem_trim(1 << 20);
+		CHECK_INT(p[0], mark);
+		CHECK_INT(p[n - 1], mark);
+		mem_put(p, n);
+	}
+	return NULL;
+}
+
+static void
+threads(void)
+{
+	pthread_t t[3];
+	uint32_t seed[3] = {1, 2, 3};
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, exchange, &seed[i]);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+}
+
+static void
+bufs(void)
+{
+	CLEAN(buf_free) struct buf b = {0};
+	CHECK_INT(buf_add(&b, NULL, 0), 0);
+	CHECK_INT(buf_add(&b, "abc", 3), 0);
+	CHECK_INT(buf_addf(&b, "%d-%s", 42, "x"), 0);
+	CHECK_INT(b.len, 7);
+	CHECK_INT(buf_terminate(&b), 0);
+	CHECK_STR((char *)b.data, "abc42-x");
+	CHECK_INT(b.len, 7);
+	CHECK_INT(buf_reserve(&b, 5 << 20), 0); /* from malloc to pages */
+	CHECK(b.cap >= 5 << 20);
+	CHECK_MEM(b.data, "abc42-x", 7);
+	CHECK_INT(buf_reserve(&b, SIZE_MAX), -ENOMEM);
+	CHECK_MEM(b.data, "abc42-x", 7);
+	struct span s = buf_span(&b);
+	CHECK(s.data == b.data);
+	CHECK_INT(s.len, 7);
+
+	for (unsigned i = 0; i < 100000; i++)
+		CHECK_INT(buf_add(&b, &i, sizeof i), 0);
+	CHECK_INT(b.len, 7 + 400000);
+	for (unsigned i = 0, got; i < 100000; i++) {
+		memcpy(&got, b.data + 7 + 4 * i, 4);
+		CHECK_INT(got, i);
+	}
+	buf_free(&b);
+	CHECK(!b.data && !b.len && !b.cap);
+	char *text = malloc(100001);
+	if (!text)
+		abort();
+	memset(text, 't', 100000);
+	text[100000] = 0;
+	CHECK_INT(buf_addf(&b, "%s!", text), 0);
+	CHECK_INT(b.len, 100001);
+	CHECK_INT(b.data[100000], '!');
+	free(text);
+	struct buf broken = {b.data, SIZE_MAX - 1, b.cap}; /* a length nobody can have */
+	CHECK_INT(buf_add(&broken, "abc", 3), -ENOMEM);
+}
+
+int
+main(void)
+{
+	sizes();
+	used_again();
+	threads();
+	bufs();
+	return check_end();
+}
