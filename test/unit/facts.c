@@ -1,0 +1,178 @@
+/* What a mount remembers about paths, and telling about stale pages and what is left out. */
+#include "check.h"
+
+#include "base/when.h"
+#include "view/facts.h"
+#include "view/notes.h"
+#include "view/stale.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+static void
+test_pages(void)
+{
+	struct facts *f = calloc(1, sizeof *f);
+	facts_init(f);
+	CHECK(!facts_open(f, "a", 1, SECOND * 60, 0));
+	CHECK(facts_open(f, "a", 1, SECOND * 60, 0));
+	CHECK(!facts_open(f, "b", 1, SECOND * 60, 0));
+	CHECK(!facts_open(f, "a", 2, SECOND * 60, 0)); /* another version */
+	CHECK(facts_open(f, "a", 2, INT64_MAX, 0));
+	CHECK(!facts_open(f, "a", 2, 0, 0)); /* too old */
+	facts_changed(f, "a", 77);
+	CHECK_INT(facts_mtime(f, "a"), 77);
+	facts_changed(f, "a", 5); /* not back */
+	CHECK_INT(facts_mtime(f, "a"), 77);
+	CHECK_INT(facts_mtime(f, "b"), 0);
+	CHECK(!facts_open(f, "a", 2, INT64_MAX, facts_noticed(f, "a")));
+	CHECK(facts_open(f, "a", 2, INT64_MAX, facts_noticed(f, "a")));
+
+	CHECK(!facts_outlived(f, "a", INT64_MAX));
+	CHECK(!facts_outlived(f, "c", 0));
+	CHECK(facts_outlived(f, "a", 0));
+	facts_close(f, "b");
+	CHECK(!facts_outlived(f, "b", 0)); /* nobody has it open */
+	facts_free(f);
+	free(f);
+}
+
+static void
+count_path(void *arg, const char *path)
+{
+	++*(int *)arg;
+	CHECK_STR(path, "open");
+}
+
+static void
+test_expire(void)
+{
+	struct facts *f = calloc(1, sizeof *f);
+	int told = 0;
+	facts_init(f);
+	facts_open(f, "open", 1, INT64_MAX, 0);
+	facts_open(f, "closed", 1, INT64_MAX, 0);
+	facts_close(f, "closed");
+	facts_expire(f, count_path, &told);
+	CHECK_INT(told, 1);
+	CHECK(!facts_open(f, "open", 1, INT64_MAX, 0));
+	CHECK(!facts_open(f, "closed", 1, INT64_MAX, 0));
+	CHECK(facts_open(f, "closed", 1, INT64_MAX, 0));
+	facts_free(f);
+	free(f);
+}
+
+struct measured {
+	struct facts *facts;
+	atomic_int calls;
+	int result;
+	bool disturbed; /* a change arrives while it is measured */
+};
+
+static int
+measure(void *arg, uint32_t *ret)
+{
+	struct measured *m = arg;
+	m->calls++;
+	nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+	if (m->disturbed)
+		facts_changed(m->facts, "v", 1);
+	*ret = 42;
+	return m->result;
+}
+
+static void *
+ask_width(void *arg)
+{
+	struct measured *m = arg;
+	uint32_t width = 0;
+	CHECK_INT(facts_width(m->facts, "v", 9, measure, m, &width), 0);
+	CHECK_INT(width, 42);
+	return NULL;
+}
+
+static void
+test_width(void)
+{
+	struct facts *f = calloc(1, sizeof *f);
+	struct measured m = {.facts = f};
+	uint32_t width = 0;
+	pthread_t t[8];
+	facts_init(f);
+	m.result = -EIO;
+	CHECK_INT(facts_width(f, "v", 9, measure, &m, &width), -EIO);
+	m.result = 0;
+	m.calls = 0;
+	for (int i = 0; i < 8; i++)
+		pthread_create(&t[i], NULL, ask_width, &m);
+	for (int i = 0; i < 8; i++)
+		pthread_join(t[i], NULL);
+	CHECK_INT(m.calls, 1);
+	CHECK_INT(facts_width(f, "v", 10, measure, &m, &width), 0); /* another version */
+	CHECK_INT(m.calls, 2);
+	facts_forget_width(f, "v");
+	m.disturbed = true; /* what was measured is given out, but not kept */
+	CHECK_INT(facts_width(f, "v", 10, measure, &m, &width), 0);
+	m.disturbed = false;
+	CHECK_INT(facts_width(f, "v", 10, measure, &m, &width), 0);
+	CHECK_INT(m.calls, 4);
+	facts_free(f);
+	free(f);
+}
+
+static char told[256];
+
+static void
+hear(void *arg, const char *path, bool data)
+{
+	size_t n = strlen(told);
+	snprintf(told + n, sizeof told - n, "%s:%d ", path, data);
+}
+
+static void
+test_stale(void)
+{
+	struct stale *s = NULL;
+	CHECK_INT(stale_new(hear, NULL, &s), 0);
+	stale_push(s, "a", true);
+	stale_push(s, "b/c", false);
+	stale_flush(s);
+	CHECK_STR(told, "a:1 b/c:0 ");
+	stale_push(s, "last", true);
+	s = stale_free(s);
+	CHECK(!s);
+}
+
+static void
+count_note(void *arg, const char *line)
+{
+	++*(int *)arg;
+}
+
+static void
+test_notes(void)
+{
+	struct notes *n = calloc(1, sizeof *n);
+	int told_notes = 0;
+	notes_init(n);
+	notes_add(n, "left out '%s'", "x"); /* nobody listens */
+	notes_set(n, count_note, &told_notes);
+	for (int i = 0; i < 3; i++) {
+		notes_add(n, "left out '%s'", "x");
+		notes_add(n, "left out '%s'", "y");
+	}
+	CHECK_INT(told_notes, 2);
+	notes_free(n);
+	free(n);
+}
+
+int
+main(void)
+{
+	test_pages();
+	test_expire();
+	test_width();
+	test_stale();
+	test_notes();
+	return check_end();
+}
