@@ -112,6 +112,7 @@ adopt(struct reply *from, struct reply *ret)
 	}
 	for (unsigned i = 0; i < from->parts; i++)
 		add_part(ret, from->part[i].iov_base, from->part[i].iov_len);
+	ret->cache = from->cache;
 	for (unsigned i = 0; i < from->pins; i++)
 		ret->pinned[ret->pins++] = from->pinned[i];
 }
