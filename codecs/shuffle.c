@@ -5,7 +5,7 @@
 #include "codec/codec.h"
 
 #include "base/err.h"
-#include "codec/lanes.h"
+#include "codecs/lanes.h"
 
 #include <errno.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/err.h"
-#include "codec/lanes.h"
+#include "codecs/lanes.h"
 
 #include <errno.h>
 #include <string.h>
