@@ -162,7 +162,7 @@ static int
 zfpy_decode(const void *state, const struct form *form, struct span in, struct buf *out)
 {
 	const struct zfpy *z = state;
-	size_t most, bytes = form->count * z->size;
+	size_t most = 0, bytes = form->count * z->size;
 	if (!in.len)
 		return err_set(-EIO, "zfp data are empty");
 	int r = measure(z, form, in, &most);
