@@ -1,5 +1,5 @@
 /* Adler-32 of zlib, before the data unless "location" says otherwise. */
-#include "checksum.h"
+#include "codecs/checksum.h"
 
 #include <libdeflate.h>
 

@@ -1,4 +1,4 @@
-#include "checksum.h"
+#include "codecs/checksum.h"
 
 #include "base/check.h"
 #include "base/err.h"

@@ -1,5 +1,5 @@
 /* CRC-32 of zlib and gzip, before the data unless "location" says otherwise. */
-#include "checksum.h"
+#include "codecs/checksum.h"
 
 #include <libdeflate.h>
 

@@ -1,7 +1,7 @@
 /* CRC-32C (Castagnoli), behind the data unless "location" says otherwise. */
-#include "checksum.h"
+#include "codecs/checksum.h"
 
-#include "crc32c_sum.h"
+#include "codecs/crc32c_sum.h"
 
 static uint32_t
 sum(const struct checksum *c, const uint8_t *p, size_t n)

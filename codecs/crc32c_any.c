@@ -1,4 +1,4 @@
-#include "crc32c_sum.h"
+#include "codecs/crc32c_sum.h"
 
 uint32_t
 crc32c_sum(const uint8_t *p, size_t n)

@@ -1,4 +1,4 @@
-#include "crc32c_sum.h"
+#include "codecs/crc32c_sum.h"
 
 #include <endian.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* The crc32 instruction of SSE4.2, where the processor has it. */
-#include "crc32c_sum.h"
+#include "codecs/crc32c_sum.h"
 
 #include <string.h>
 

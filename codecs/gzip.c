@@ -1,4 +1,5 @@
-/* gzip (RFC 1952): one or more members, whose contents follow each other (§2.2). Zero bytes may follow the last. */
+/* gzip (RFC 1952): one or more members, whose contents follow each other (§2.2). Zero bytes may follow the last.
+ * Some writers put zlib data (RFC 1950) under this name; their first bytes tell. */
 #include "codec/codec.h"
 
 #include "base/err.h"
@@ -7,6 +8,7 @@
 #include <libdeflate.h>
 
 enum { LEVEL_DEFAULT = 1, LEVEL_AUTO = -1, LEVEL_OF_AUTO = 6, LEVEL_MAX = 9 };
+enum { GZIP_FIRST = 0x1f };
 
 struct gzip {
 	int level;
@@ -53,11 +55,13 @@ gzip_decode(const void *obj, const struct form *form, struct span in, struct buf
 	struct libdeflate_decompressor *d = codec_local(&reader, reader_make, reader_free);
 	if (!d)
 		return err_set(-ENOMEM, "out of memory");
+	bool zlib = in.len && in.data[0] != GZIP_FIRST;
 	size_t pos = 0, done = 0;
 	do {
 		size_t used = 0, len = 0;
-		switch (libdeflate_gzip_decompress_ex(d, in.data + pos, in.len - pos,
-			out->data + done, form->bytes - done, &used, &len)) {
+		switch ((zlib ? libdeflate_zlib_decompress_ex : libdeflate_gzip_decompress_ex)(d,
+			in.data + pos, in.len - pos, out->data + done, form->bytes - done, &used,
+			&len)) {
 		case LIBDEFLATE_SUCCESS: break;
 		case LIBDEFLATE_INSUFFICIENT_SPACE:
 			return err_set(
@@ -68,7 +72,9 @@ gzip_decode(const void *obj, const struct form *form, struct span in, struct buf
 		}
 		pos += used;
 		done += len;
-	} while (pos < in.len && !all_zero(in.data + pos, in.len - pos));
+	} while (!zlib && pos < in.len && !all_zero(in.data + pos, in.len - pos));
+	if (zlib && pos != in.len)
+		return err_set(-EIO, "%zu bytes follow the end of zlib data", in.len - pos);
 	out->len = done;
 	return 0;
 }

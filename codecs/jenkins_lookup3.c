@@ -1,5 +1,5 @@
 /* Bob Jenkins' lookup3 (hashlittle) of "prefix" and the data, starting from "initval"; behind the data. */
-#include "checksum.h"
+#include "codecs/checksum.h"
 
 #include "base/err.h"
 

@@ -25,12 +25,13 @@ enum { RANK_MAX = 32 };
 struct form {
 	const struct dtype *dtype; /* NULL: bytes. Borrowed from the array */
 	unsigned rank;
-	const uint64_t *shape;     /* elements, C order; borrowed */
-	uint64_t count;            /* elements: product of shape, or 0 for bytes */
+	const uint64_t *shape; /* elements, C order; borrowed */
+	uint64_t count;        /* elements: product of shape, or 0 for bytes */
 	size_t bytes;
 	bool exact;
 	/* For codecs that need more than their neighbours tell them; valid during open only, NULL: unknown. */
-	const uint64_t *extent;    /* shape of the whole array that the chunk is a piece of; of the form given to codec_chain_open */
+	const uint64_t *
+		extent; /* shape of the whole array that the chunk is a piece of; of the form given to codec_chain_open */
 	const struct form *origin; /* that form, wherever in the chain the codec stands */
 	/* The array's own order for vlen and object packers etc. is always C here: Zarr V2's order F is a transpose codec. */
 };
@@ -51,14 +52,16 @@ struct codec_ops {
 	/* config: the codec's dict (V2: the whole object; V3: "configuration"), may be NULL. in: what encoding gives to this
 	 * codec; ret_out: what it makes of it, zeroed by the caller except that it starts as a copy of *in for CODEC_ARRAY. Numbers may be
 	 * written as text ("level": "5"); unknown keys are ignored. -ENOTSUP: known but not decodable here, text says why. */
-	int (*open)(const struct json *config, const struct form *in, struct form *ret_out, void **ret);
+	int (*open)(
+		const struct json *config, const struct form *in, struct form *ret_out, void **ret);
 	void (*close)(void *);
 	/* form: what the result must be (as `in` of open, or a smaller or vlen one). out->cap >= form->bytes; sets out->len.
 	 * Where form->exact, out->len must come out as form->bytes (the wrapper checks it too).
 	 * NULL: decoding changes nothing (bitround); the chain skips it. */
 	int (*decode)(const void *, const struct form *, struct span in, struct buf *out);
 	/* Bytes [off, off + len) of what decode would give. NULL: cannot. */
-	int (*decode_range)(const void *, const struct form *, struct codec_src *, size_t off, size_t len, void *out);
+	int (*decode_range)(const void *, const struct form *, struct codec_src *, size_t off,
+		size_t len, void *out);
 	/* How many bytes decode_range decodes at the least, from the head of one encoded chunk: the natural size of a piece. */
 	int (*grain)(const void *, const struct form *, struct codec_src *, size_t *ret);
 	/* out grows as needed (buf_reserve). NULL: read-only. */
@@ -79,13 +82,16 @@ struct codec_chain;
 
 /* array: form of the decoded chunk. -ENOTSUP: a codec that is not here (the text names it, and the library if
  * only that is missing) or that cannot be decoded; -EINVAL: bad configuration. */
-int codec_chain_open(const struct codec_spec *, size_t n, const struct form *array, struct codec_chain **ret);
+int codec_chain_open(
+	const struct codec_spec *, size_t n, const struct form *array, struct codec_chain **ret);
 struct codec_chain *codec_chain_free(struct codec_chain *);
 CLEAN_DEFINE(struct codec_chain, codec_chain_free)
 
 /* Decodes a whole chunk. out->cap >= form->bytes; the last codec writes straight into it. form NULL: the one of open. */
-int codec_chain_decode(const struct codec_chain *, const struct form *, struct span in, struct buf *out);
-int codec_chain_encode(const struct codec_chain *, const struct form *, struct span in, struct buf *out);
+int codec_chain_decode(
+	const struct codec_chain *, const struct form *, struct span in, struct buf *out);
+int codec_chain_encode(
+	const struct codec_chain *, const struct form *, struct span in, struct buf *out);
 /* Bytes no valid encoded chunk exceeds. */
 size_t codec_chain_encoded_max(const struct codec_chain *);
 /* Bytes that a decode needs besides input and output. */
@@ -94,7 +100,8 @@ size_t codec_chain_scratch(const struct codec_chain *);
 bool codec_chain_ranged(const struct codec_chain *);
 /* The chunk is stored as it is. */
 bool codec_chain_empty(const struct codec_chain *);
-int codec_chain_decode_range(const struct codec_chain *, struct codec_src *, size_t off, size_t len, void *out);
+int codec_chain_decode_range(
+	const struct codec_chain *, struct codec_src *, size_t off, size_t len, void *out);
 int codec_chain_grain(const struct codec_chain *, struct codec_src *, size_t *ret);
 /* Longest element of a chunk of a variable-length dtype. */
 int codec_chain_width(const struct codec_chain *, struct span in, size_t *ret);
@@ -114,4 +121,5 @@ size_t codec_worst(size_t n);
 /* A number that only steers encoding: def when absent or odd, else brought into [min, max]. */
 int codec_level(const struct json *config, const char *key, int def, int min, int max);
 /* A number that decoding depends on: def when absent or null; -EINVAL when it is no integer or outside [min, max]. */
-int codec_number(const struct json *config, const char *key, int64_t def, int64_t min, int64_t max, int64_t *ret);
+int codec_number(const struct json *config, const char *key, int64_t def, int64_t min, int64_t max,
+	int64_t *ret);
