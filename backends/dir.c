@@ -339,7 +339,10 @@ clean_dir(DIR **p)
 static int
 open_dir(struct dir *d, const char *prefix, DIR **ret)
 {
-	const char *path = *prefix ? prefix : ".";
+	/* without its '/', so that what is found there may be a link */
+	CLEAN(clean_free) char *path = *prefix ? strndup(prefix, strlen(prefix) - 1) : strdup(".");
+	if (!path)
+		return err_set(-ENOMEM, "no memory for a path");
 	for (unsigned try = 0; try < TRIES; try++) {
 		int fd = dir_open_below(d, path, O_RDONLY | O_DIRECTORY);
 		if (fd >= 0) {
