@@ -41,7 +41,7 @@ eventually 15 test -f "$mnt/third" || fail "a new array does not show after the 
 ls "$mnt" | grep -qx third || fail "ls does not list it"
 umount_store
 
-must_mount "$tmp/store.zarr" immutable
+must_mount "$tmp/store.zarr" metadata_ttl=immutable
 ls "$mnt" >/dev/null
 add fourth
 sleep 1
