@@ -1,5 +1,6 @@
-/* delta (numcodecs): the first element, then the differences, stored as "astype". Sums are formed in "dtype", so that integers
- * wrap and float32 rounds as it did for the writer. Of booleans the difference is "not equal", so their sum is the same. */
+/* delta (numcodecs): the first element, then the differences, stored as "astype". Integers wrap in "dtype"; floats are summed in
+ * the smallest float that holds both types, as numpy does. Of booleans the difference is "not equal", and so is
+ * the sum. */
 #include "base/err.h"
 #include "codecs/number_codec.h"
 
@@ -7,7 +8,7 @@
 
 /* One run through a chunk. */
 struct run {
-	const struct dtype *dtype;
+	const struct dtype *dtype; /* in which it calculates */
 	union number last;
 };
 
@@ -73,6 +74,19 @@ delta_open(const struct json *config, const struct form *in, struct form *out, v
 	return 0;
 }
 
+static struct dtype
+sum_type(const struct number_codec *c)
+{
+	struct dtype d = c->decoded;
+	if (d.kind != DTYPE_FLOAT)
+		return d;
+	uint32_t size = c->encoded.size;
+	if (c->encoded.kind != DTYPE_FLOAT && c->encoded.kind != DTYPE_BOOL)
+		size = size < 4 ? 2 * size : 8; /* a float holds integers of half its size */
+	d.size = size > d.size ? size : d.size;
+	return d;
+}
+
 /* The number before the first: positive zero would turn a first -0.0 to 0.0. */
 static union number
 nothing(const struct dtype *d)
@@ -84,7 +98,8 @@ static int
 delta_decode(const void *state, const struct form *form, struct span in, struct buf *out)
 {
 	const struct number_codec *c = state;
-	struct run r = {.dtype = &c->decoded, .last = nothing(&c->decoded)};
+	struct dtype sum = sum_type(c);
+	struct run r = {.dtype = &sum, .last = nothing(&sum)};
 	return number_run(&(struct number_job){&c->encoded, &c->decoded, sum_up, &r}, in, out);
 }
 

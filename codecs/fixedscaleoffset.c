@@ -31,7 +31,9 @@ static enum number_class
 from_stored(void *arg, enum number_class class, union number *v, size_t n)
 {
 	const struct scale_offset *s = arg;
-	const struct dtype *d = &s->number.encoded;
+	struct dtype wide =
+		number_widen(&s->number.encoded, fmax(fabs(s->scale.f), fabs(s->offset.f)));
+	const struct dtype *d = &wide;
 	double scale = number_round(d, s->scale.f), offset = number_round(d, s->offset.f);
 	if (d->kind != DTYPE_FLOAT || d->size == sizeof(double)) {
 		for (size_t i = 0; i < n; i++)
@@ -55,7 +57,9 @@ static enum number_class
 to_stored(void *arg, enum number_class class, union number *v, size_t n)
 {
 	const struct scale_offset *s = arg;
-	const struct dtype *d = &s->number.decoded;
+	struct dtype wide =
+		number_widen(&s->number.decoded, fmax(fabs(s->scale.f), fabs(s->offset.f)));
+	const struct dtype *d = &wide;
 	double scale = number_round(d, s->scale.f), offset = number_round(d, s->offset.f);
 	if (class != NUMBER_FLOAT && !s->offset.is_int)
 		class = to_double(class, v, n);

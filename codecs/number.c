@@ -9,6 +9,7 @@ enum {
 	HALF_BIAS = 15,
 	HALF_INF = 0x7c00,
 	HALF_NAN = 0x7e00,
+	HALF_PAYLOAD = 0x3ff,
 	HALF_SIGN = 0x8000,
 };
 
@@ -66,8 +67,11 @@ number_to_half(double v)
 {
 	uint16_t sign = signbit(v) ? HALF_SIGN : 0;
 	double a = fabs(v);
-	if (isnan(v))
-		return sign | HALF_NAN;
+	if (isnan(v)) { /* as much of its payload as there is room for */
+		uint64_t bits;
+		memcpy(&bits, &v, sizeof bits);
+		return sign | HALF_NAN | (uint16_t)(bits >> (52 - HALF_FRACTION) & HALF_PAYLOAD);
+	}
 	if (a >= 65520) /* nearer to 2^16 than to the largest, 65504 */
 		return sign | HALF_INF;
 	if (a < 0x1p-14) /* subnormal; rounding up to 2^10 gives the smallest normal by itself */
@@ -258,6 +262,23 @@ number_store(const struct dtype *d, enum number_class from, const union number *
 		store_low(d, v, n, dst);
 }
 
+double
+number_round(const struct dtype *d, double v)
+{
+	if (d->kind != DTYPE_FLOAT || d->size == sizeof(double))
+		return v;
+	return d->size == sizeof(float) ? (double)(float)v : number_from_half(number_to_half(v));
+}
+
+struct dtype
+number_widen(const struct dtype *d, double v)
+{
+	struct dtype wide = *d;
+	while (wide.kind == DTYPE_FLOAT && wide.size < sizeof v && isinf(number_round(&wide, v)))
+		wide.size *= 2;
+	return wide;
+}
+
 enum number_class
 number_cast(const struct dtype *d, enum number_class from, union number *v, size_t n)
 {
@@ -265,12 +286,4 @@ number_cast(const struct dtype *d, enum number_class from, union number *v, size
 	number_store(d, from, v, n, bytes);
 	number_load(d, bytes, n, v);
 	return number_class(d);
-}
-
-double
-number_round(const struct dtype *d, double v)
-{
-	if (d->kind != DTYPE_FLOAT || d->size == sizeof(double))
-		return v;
-	return d->size == sizeof(float) ? (double)(float)v : number_from_half(number_to_half(v));
 }

@@ -35,6 +35,8 @@ enum number_class number_cast(
 /* Rounds a double to the floats of d: the result of +, -, * or / is then what d's own arithmetic gives
  * (double has more than twice the digits). Not a float: double itself. */
 double number_round(const struct dtype *d, double);
+/* d, or the next wider float that holds v: in which to calculate with an operand that d cannot hold. */
+struct dtype number_widen(const struct dtype *d, double v);
 
 float number_from_half(uint16_t);
 /* Rounds to the nearest, ties to even. */

@@ -4,6 +4,7 @@
 #include "base/err.h"
 
 #include <errno.h>
+#include <string.h>
 
 static int
 read_dtype(const struct json *config, const char *key, const struct dtype *def, struct dtype *ret)
@@ -99,16 +100,22 @@ number_run(const struct number_job *j, struct span in, struct buf *out)
 		return r;
 	if (bytes > out->cap)
 		return err_set(-EIO, "%zu bytes, at most %zu are possible", bytes, out->cap);
+	out->len = bytes;
+	const struct dtype *from = j->from, *to = j->to;
+	if (!j->step && from->kind == to->kind && from->size == to->size && from->big == to->big) {
+		if (bytes)
+			memcpy(out->data, in.data, bytes); /* every bit, whatever it means */
+		return 0;
+	}
 	union number v[NUMBER_BLOCK];
 	for (size_t at = 0; at < n; at += NUMBER_BLOCK) {
 		size_t some = min_u64(n - at, NUMBER_BLOCK);
-		enum number_class class = number_class(j->from);
-		number_load(j->from, in.data + at * j->from->size, some, v);
+		enum number_class class = number_class(from);
+		number_load(from, in.data + at * from->size, some, v);
 		if (j->step)
 			class = j->step(j->arg, class, v, some);
-		number_store(j->to, class, v, some, out->data + at * j->to->size);
+		number_store(to, class, v, some, out->data + at * to->size);
 	}
-	out->len = bytes;
 	return 0;
 }
 

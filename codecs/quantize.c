@@ -17,10 +17,9 @@ static enum number_class
 round_to_scale(void *arg, enum number_class class, union number *v, size_t n)
 {
 	const struct quantize *q = arg;
-	const struct dtype *d = &q->number.decoded;
-	double scale = number_round(d, q->scale);
+	struct dtype d = number_widen(&q->number.decoded, q->scale);
 	for (size_t i = 0; i < n; i++)
-		v[i].f = number_round(d, rint(number_round(d, scale * v[i].f)) / scale);
+		v[i].f = number_round(&d, rint(number_round(&d, q->scale * v[i].f)) / q->scale);
 	return class;
 }
 
