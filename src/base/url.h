@@ -26,18 +26,22 @@ struct url_pair {
 
 struct url {
 	char *wrappers; /* "fault", "trace" … before '+', joined by '+', outermost first; "" if none */
-	char *backend;  /* which entry of the backend table: dir, zip, s3, http, mem */
-	char *scheme;   /* as written, lower case; "" for a plain path */
-	char *host;     /* "" if none; with port if given */
-	char *path;     /* decoded; absolute for files */
-	unsigned mode;  /* enum url_mode */
-	struct url_pair *pair; /* the fragment's other members, and the wrappers' options */
+	char *backend; /* which entry of the backend table: dir, zip, s3, http, mem */
+	char *scheme;  /* as written, lower case; "" for a plain path */
+	char *host;    /* or bucket; with port if given; "" if none */
+	char *path; /* decoded, no '/' at its end. Files: absolute and tidy. Hosts and buckets: with its first '/', or "". mem: its name */
+	char *query;   /* of http and https, as written without '?'; "" if none; never a secret */
+	unsigned mode; /* enum url_mode: what the fragment says, nothing inferred */
+	struct url_pair *
+		pair; /* the fragment's other members, keys in lower case, and the wrappers' options ("fault.kind") */
 	size_t npairs;
-	char *shown;    /* for df, mount and messages: no user information, no query, no secrets */
+	char *shown; /* for df, mount and messages: the URL without its query, or an absolute path; no secrets */
 };
 
-/* -EINVAL with a text that says what is wrong: contradiction, unknown word, secret in the URL. */
+/* A store with "scheme://", and "file:/…" and "mem:…", is a URL, where %XX stands for a byte. All else is a path, and every
+ * character of it counts. Nothing is looked up but whether a file is a directory or an archive.
+ * -EINVAL with a text that says what is wrong: contradiction, unknown word, secret in the URL (which the text does not repeat). */
 int url_parse(const char *store, struct url *ret);
 void url_free(struct url *);
-/* Value of a fragment key, or NULL. */
+/* Value of a fragment key ("" where it has none), or NULL. */
 const char *url_get(const struct url *, const char *key);
