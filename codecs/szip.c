@@ -22,6 +22,7 @@ enum {
 	BLOCKS_PER_SCANLINE_MAX = 128,
 	PIXELS_PER_SCANLINE_MAX = PIXELS_PER_BLOCK_MAX * BLOCKS_PER_SCANLINE_MAX,
 	SCRATCH_LINES = 2,
+	SLACK = 8, /* what a writer may have added to fill a word */
 };
 
 /* pixel: bytes of one; planes: how many the elements are taken apart into (1: not at all). */
@@ -94,7 +95,7 @@ lay_lines(const struct szip *z, uint64_t scanline, size_t n, struct lines *ret)
 	uint64_t bytes;
 	if (mul_over(ret->count, ret->padded, &bytes) || bytes > SIZE_MAX / 2)
 		return err_set(-EIO, "szip cannot hold %zu bytes", n);
-	ret->bytes = ret->line == ret->padded ? n : bytes;
+	ret->bytes = ret->line == ret->padded ? round_up(n, z->block * z->pixel) : bytes;
 	return 0;
 }
 
@@ -141,9 +142,10 @@ split_planes(
 	for (unsigned b = 0; b < z->planes; b++)
 		for (size_t i = 0; i < elements; i++)
 			to[padded_at(l, b * elements + i)] = from[i * z->planes + b];
-	for (uint64_t i = 0; i < l->count && l->line != l->padded; i++) {
+	for (uint64_t i = 0; i < l->count; i++) {
 		uint8_t *line = to + i * l->padded;
-		for (size_t at = min_u64(l->line, n - i * l->line); at < l->padded; at++)
+		size_t end = min_u64(l->padded, l->bytes - i * l->padded);
+		for (size_t at = min_u64(l->line, n - i * l->line); at < end; at++)
 			line[at] = line[at - z->pixel];
 	}
 }
@@ -155,7 +157,7 @@ decode_with(const struct szip *z, uint64_t scanline, struct span in, size_t n, u
 	int r = lay_lines(z, scanline, n, &l);
 	if (r < 0)
 		return r;
-	bool direct = z->planes == 1 && l.line == l.padded;
+	bool direct = z->planes == 1 && l.bytes == n;
 	uint8_t *pixels = direct ? out : codec_scratch(SCRATCH_LINES, l.bytes);
 	if (!pixels)
 		return err_set(-ENOMEM, "no memory to decode %zu bytes", n);
@@ -169,7 +171,7 @@ decode_with(const struct szip *z, uint64_t scanline, struct span in, size_t n, u
 		return err_set(-ENOMEM, "out of memory");
 	if (r != AEC_OK || s.total_out <= padded_at(&l, n - 1))
 		return err_set(-EIO, "szip data are damaged or truncated (%zu bytes)", in.len);
-	if (s.avail_in)
+	if (s.avail_in > SLACK)
 		return err_set(-EIO, "%zu bytes follow the end of szip data", s.avail_in);
 	if (!direct)
 		join_planes(z, &l, pixels, out, n);

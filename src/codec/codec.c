@@ -184,6 +184,16 @@ lay_forms(const struct codec_chain *c, const struct form *form, struct form *ret
 		ret[i] = form_beyond(&c->link[i - 1], &ret[i - 1]);
 }
 
+/* The link that decoding runs last; all before it change nothing. n: there is none. */
+static size_t
+last_decoder(const struct codec_chain *c)
+{
+	size_t i = 0;
+	while (i < c->n && !c->link[i].ops->decode)
+		i++;
+	return i;
+}
+
 int
 codec_chain_decode(
 	const struct codec_chain *c, const struct form *form, struct span in, struct buf *out)
@@ -255,7 +265,7 @@ codec_chain_scratch(const struct codec_chain *c)
 {
 	size_t need[2] = {0};
 	unsigned turn = 0;
-	for (size_t i = c->n; i-- > 1;) {
+	for (size_t i = c->n, last = last_decoder(c); i-- > last + 1;) {
 		const struct link *l = &c->link[i];
 		if (!l->ops->decode)
 			continue;
