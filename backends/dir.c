@@ -25,6 +25,7 @@
 enum {
 	LOOK_EVERY = 100 * 1000 * 1000, /* ns */
 	TRIES = 9,                      /* of a file that changes: an eighth of a second together */
+	SETTLE = 10 * 1000 * 1000,      /* ns: longer than a write of one chunk, and than a tick of the clock of file times */
 	PIECE = 64 << 20,               /* bytes between two looks at the deadline */
 	PATIENCE_EVERY = 1024,          /* directory entries, likewise */
 };
@@ -270,6 +271,22 @@ same_bytes(const struct stat *a, const struct stat *b)
 	       (ns(a->st_ctim) == ns(b->st_ctim) || a->st_nlink != b->st_nlink);
 }
 
+/* A write in place shows in a file's times only when it begins, so one that was written a moment ago may still be half old.
+ * Waits until that cannot be; a file without a name is nobody's to write any more. */
+static int
+settle(int fd, struct stat *s)
+{
+	for (unsigned try = 0; try < TRIES; try++) {
+		int64_t age = when_wall() - ns(s->st_mtim);
+		if (age < 0 || age >= SETTLE || !s->st_nlink)
+			return 0;
+		usleep((useconds_t)(SETTLE - age) / 1000 + 1);
+		if (fstat(fd, s) != 0)
+			return DIR_AGAIN;
+	}
+	return err_set(-EIO, "it changes all the time");
+}
+
 static int
 read_once(struct dir *d, const struct zmap_get *g, struct zmap_stat *ret)
 {
@@ -278,6 +295,8 @@ read_once(struct dir *d, const struct zmap_get *g, struct zmap_stat *ret)
 	size_t len = 0;
 	CLEAN(dir_clean_fd) int fd = -1;
 	int r = dir_open_file(d, g->key, O_RDONLY, &fd, &before);
+	if (r == 0)
+		r = settle(fd, &before);
 	if (r)
 		return r;
 	dir_say_stat(&before, ret);
