@@ -5,8 +5,7 @@
 
 #include <errno.h>
 
-static const char alphabet[] =
-	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 enum { BAD = 0xff, SKIP = 0xfe, PAD = 0xfd };
 

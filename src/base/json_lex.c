@@ -185,44 +185,50 @@ add_utf8(struct buf *b, uint32_t c)
 	return buf_add(b, u, 4);
 }
 
-/* The code unit of "\uXXXX" at p, or -1 if that is not there. */
-static int32_t
-code_unit(const char *p, const char *end)
+static bool
+hex_digit(char c, uint32_t *ret)
 {
-	int32_t unit = 0;
+	static const char digits[] = "0123456789abcdef";
+	const char *found = c ? strchr(digits, c >= 'A' && c <= 'F' ? c | 0x20 : c) : NULL;
+	if (found)
+		*ret = (uint32_t)(found - digits);
+	return found;
+}
+
+/* The code unit of "\uXXXX" at p; false: that is not there. */
+static bool
+code_unit(const char *p, const char *end, uint32_t *ret)
+{
+	uint32_t unit = 0, digit;
 	if (end - p < 6 || p[0] != '\\' || p[1] != 'u')
-		return -1;
+		return false;
 	for (int i = 2; i < 6; i++) {
-		char c = p[i];
-		int digit = c >= '0' && c <= '9'   ? c - '0'
-			    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-			    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-						   : -1;
-		if (digit < 0)
-			return -1;
-		unit = unit * 16 + digit;
+		if (!hex_digit(p[i], &digit))
+			return false;
+		unit = unit << 4 | digit;
 	}
-	return unit;
+	*ret = unit;
+	return true;
 }
 
 /* *p is at "\u"; it is left behind what was understood. */
 static int
 unescape_unicode(const char **p, const char *end, struct buf *ret)
 {
-	int32_t c = code_unit(*p, end);
-	if (c < 0) {
+	uint32_t c, low;
+	if (!code_unit(*p, end, &c)) {
 		*p += 2;
 		return buf_add(ret, "\\u", 2);
 	}
 	*p += 6;
-	int32_t low = c >= 0xd800 && c < 0xdc00 ? code_unit(*p, end) : -1;
-	if (low >= 0xdc00 && low < 0xe000) {
+	bool high = c >= 0xd800 && c < 0xdc00;
+	if (high && code_unit(*p, end, &low) && low >= 0xdc00 && low < 0xe000) {
 		*p += 6;
 		c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 	} else if (c >= 0xd800 && c < 0xe000) {
 		c = 0xfffd;
 	}
-	return add_utf8(ret, (uint32_t)c);
+	return add_utf8(ret, c);
 }
 
 /* *p is at a backslash. */

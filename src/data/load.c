@@ -432,7 +432,7 @@ load_one(struct array *a, struct piece *p)
 static void
 run(struct task *t)
 {
-	struct piece *p = (struct piece *)((char *)t - offsetof(struct piece, task));
+	struct piece *p = (struct piece *)(void *)((char *)t - offsetof(struct piece, task));
 	struct array *a = p->owner;
 	while (p) {
 		struct piece *next = p->batch;

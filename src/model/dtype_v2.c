@@ -26,6 +26,8 @@ static const struct {
 	const char *name, *dtype;
 	uint32_t unsupported; /* bytes, where there is no dtype */
 } names[] = {
+	{.name = "?", .dtype = "|b1"},
+	{.name = "|?", .dtype = "|b1"},
 	{.name = "bool", .dtype = "|b1"},
 	{.name = "int8", .dtype = "|i1"},
 	{.name = "int16", .dtype = "=i2"},
@@ -140,8 +142,7 @@ check_size(char letter, uint32_t size)
 {
 	bool power = size && !(size & (size - 1));
 	switch (letter) {
-	case 'b':
-	case '?': return size == 1 ? 0 : -EINVAL;
+	case 'b': return size == 1 ? 0 : -EINVAL;
 	case 'i':
 	case 'u': return power && size <= 8 ? 0 : -EINVAL;
 	case 'f':
@@ -156,15 +157,15 @@ check_size(char letter, uint32_t size)
 	}
 }
 
+/* A letter and a size, of what `text` says in all. */
 static int
-parse_string(const char *text, struct dtype *ret)
+parse_sized(const char *text, const char *s, bool big, struct dtype *ret)
 {
 	static const struct {
 		char letter;
 		enum dtype_kind kind;
 	} letters[] = {
 		{'b', DTYPE_BOOL},
-		{'?', DTYPE_BOOL},
 		{'i', DTYPE_INT},
 		{'u', DTYPE_UINT},
 		{'f', DTYPE_FLOAT},
@@ -174,29 +175,14 @@ parse_string(const char *text, struct dtype *ret)
 		{'U', DTYPE_UNICODE},
 		{'V', DTYPE_RAW},
 	};
-	const char *s = text + (*text && strchr("<>|=", *text));
-	bool big = *text == '>' || (*text != '<' && native_big);
-	if (!strcmp(s, "O") || !strcmp(s, "O8") || !strcmp(s, "O4")) {
-		*ret = (struct dtype){.kind = DTYPE_OBJECT};
-		return 0;
-	}
-	struct dtype d = {.big = big};
-	if (*s == 'M' || *s == 'm') {
-		if (!read_time(*s == 'M' ? DTYPE_DATETIME : DTYPE_TIMEDELTA, s + 1, &d))
-			return unknown(text);
-		*ret = d;
-		return 0;
-	}
 	size_t i = 0;
 	while (i < sizeof letters / sizeof *letters && letters[i].letter != *s)
 		i++;
 	if (i == sizeof letters / sizeof *letters)
 		return unknown(text);
 	char letter = *s++;
-	d.kind = letters[i].kind;
-	if (letter == '?' && !*s)
-		d.size = 1;
-	else if (!read_count(&s, &d.size) || *s)
+	struct dtype d = {.kind = letters[i].kind};
+	if (!read_count(&s, &d.size) || *s)
 		return unknown(text);
 	int r = check_size(letter, d.size);
 	if (r < 0)
@@ -206,6 +192,24 @@ parse_string(const char *text, struct dtype *ret)
 	if (d.kind == DTYPE_UNICODE)
 		d.size *= 4;
 	d.big = dtype_swap_unit(&d) > 1 && big;
+	*ret = d;
+	return 0;
+}
+
+static int
+parse_string(const char *text, struct dtype *ret)
+{
+	const char *s = text + (*text && strchr("<>|=", *text));
+	bool big = *text == '>' || (*text != '<' && native_big);
+	if (!strcmp(s, "O") || !strcmp(s, "O8") || !strcmp(s, "O4")) {
+		*ret = (struct dtype){.kind = DTYPE_OBJECT};
+		return 0;
+	}
+	if (*s != 'M' && *s != 'm')
+		return parse_sized(text, s, big, ret);
+	struct dtype d = {.big = big};
+	if (!read_time(*s == 'M' ? DTYPE_DATETIME : DTYPE_TIMEDELTA, s + 1, &d))
+		return unknown(text);
 	*ret = d;
 	return 0;
 }

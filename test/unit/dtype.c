@@ -38,6 +38,7 @@ static void
 test_simple(void)
 {
 	type_is("\"|b1\"", "|b1", 1);
+	type_is("\"?\"", "|b1", 1);
 	type_is("\"<u1\"", "|u1", 1);
 	type_is("\">i1\"", "|i1", 1);
 	type_is("\"<i2\"", "<i2", 2);
