@@ -6,6 +6,12 @@ arrays=20000 chunks=100000
 sanitized && arrays=2000 chunks=10000
 "$python" "$here/many.py" "$tmp" $arrays $chunks || exit 1
 
+# since: seconds since $before
+since()
+{
+	awk "BEGIN { printf \"%.2f\", $EPOCHREALTIME - $before }"
+}
+
 # peak_below KIB WHAT: of the present daemon
 peak_below()
 {
@@ -18,7 +24,7 @@ peak_below()
 must_mount "$tmp/arrays.zarr"
 before=$EPOCHREALTIME
 ls -l "$mnt" >"$tmp/list" || fail "ls -l"
-echo "ls -l of $arrays arrays: $(bc <<<"$EPOCHREALTIME - $before") s"
+echo "ls -l of $arrays arrays: $(since) s"
 same "lines of ls -l" "$(grep -c '^-r' "$tmp/list")" $arrays
 same "sizes in ls -l" "$(awk '$1 ~ /^-/ { print $5 }' "$tmp/list" | sort -u)" 48000
 same "chunks fetched by ls -l" "$(stat_value chunk_fetches_total)" 0
@@ -29,6 +35,6 @@ must_mount "$tmp/chunks.zarr"
 before=$EPOCHREALTIME
 same "files that find sees" "$(find "$mnt" -type f | wc -l)" 3
 same "bytes that du sees" "$(du -sb --apparent-size "$mnt/a0" | cut -f1)" $((chunks * 8))
-echo "find and du over $((3 * chunks)) chunks: $(bc <<<"$EPOCHREALTIME - $before") s"
+echo "find and du over $((3 * chunks)) chunks: $(since) s"
 same "chunks fetched by find and du" "$(stat_value chunk_fetches_total)" 0
 peak_below $((64 * 1024 + 3 * 4)) "find and du over $((3 * chunks)) chunks"
