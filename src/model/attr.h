@@ -39,7 +39,11 @@ struct attrs {
 };
 
 void attrs_free(struct attrs *);
+void attr_clear(struct attr *); /* what it holds */
 const struct attr *attrs_find(const struct attrs *, const char *name);
 size_t nc_type_size(enum nc_type);       /* 0 for STRING */
+struct dtype;
+/* The netCDF type that holds elements of a dtype as they are, or NC_TYPE_NONE. */
+enum nc_type nc_type_of(const struct dtype *);
 /* The value as a user reads it: text as it is, numbers in CDL notation (1.5f, 3b, 7ULL …) joined by ", ". Caller frees. */
 char *attr_text(const struct attr *);

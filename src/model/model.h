@@ -32,6 +32,7 @@ struct array_meta {
 	uint64_t *shape, *chunk;   /* elements; chunk >= 1 everywhere */
 	struct dim *dim;           /* rank of them */
 	char separator;            /* between chunk indices: '.' or '/' */
+	bool separator_assumed;    /* metadata do not name one, and nobody has looked at the chunks yet */
 	char key_form;             /* '2': "0.0"; later V3's 'c' */
 	struct codec_spec *codec;  /* in order of encoding, order F included as a transpose */
 	size_t ncodecs;
@@ -44,6 +45,17 @@ struct array_meta {
 	uint64_t layout;           /* fingerprint of everything that decides what the chunks mean (type, chunks, codecs, keys) but not shape */
 };
 
+/* What NCZarr (any generation) says of a group, and what holds for all of its Zarr hierarchy. */
+struct group_meta {
+	struct dim *dim;       /* declared in this group, in their order */
+	size_t ndims;
+	char **order;          /* names of its arrays, then of its groups, in order of definition */
+	size_t norder;
+	bool nczarr;           /* the hierarchy has NCZarr metadata, and they count */
+	bool v1;               /* in objects of their own (netcdf-c 4.8.0) */
+	unsigned writer;       /* netcdf-c that wrote the hierarchy: 40902 is 4.9.2; 0: not said */
+};
+
 struct node {
 	atomic_uint refs;
 	enum node_kind kind;
@@ -53,12 +65,13 @@ struct node {
 	char version[ZMAP_VERSION]; /* of the node's own metadata objects together */
 	uint64_t size;         /* NODE_OBJECT: bytes */
 	struct array_meta *array; /* NODE_ARRAY whose shape and type are known, else NULL */
-	char *attrs_text;      /* raw JSON of the attributes, or NULL: attr_load makes them */
+	struct group_meta *group; /* NODE_GROUP, else NULL */
+	const char *attrs_text; /* raw JSON of the attributes, or NULL: node_attrs makes them */
 	size_t attrs_len;
 	bool nczarr;           /* attributes carry recorded types */
 	char *error;           /* why it cannot be read, one line; NULL: it can, as far as metadata say */
 	int error_code;        /* -errno of that */
-	struct attr_context *attr_context; /* what attr_load needs besides (types of NCZarr generations); may be NULL */
+	struct attr_context *attr_context; /* what node_attrs needs besides; may be NULL */
 };
 
 struct node *node_ref(struct node *);
@@ -79,7 +92,8 @@ struct model_options {
 	unsigned mode;              /* enum url_mode of the URL */
 	bool missing_403;           /* -o missing=403 */
 	int64_t timeout;            /* ns for one operation */
-	size_t meta_max;            /* largest metadata object, bytes */
+	size_t meta_max;            /* largest metadata object, bytes; 0: 512 MiB */
+	bool detect_separator;      /* where metadata do not name one, look how the chunks are really called */
 };
 
 struct model;

@@ -1,0 +1,308 @@
+/* What lies in a group or directory. */
+#include "base/err.h"
+#include "model/tree.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Names in a directory, sorted. */
+struct name {
+	char *name;
+	bool prefix; /* keys lie below it */
+	bool known;  /* kind is certain */
+	bool gone;   /* not to be shown */
+	enum node_kind kind;
+};
+
+struct names {
+	struct name *of;
+	size_t count, room;
+};
+
+static void
+names_done(struct names *n)
+{
+	for (size_t i = 0; i < n->count; i++)
+		free(n->of[i].name);
+	free(n->of);
+	*n = (struct names){0};
+}
+
+static int
+add_name(struct names *n, const char *name, bool prefix)
+{
+	if (n->count == n->room) {
+		size_t room = n->room ? 2 * n->room : 64;
+		struct name *more = realloc(n->of, room * sizeof *more);
+		if (!more)
+			return err_set(-ENOMEM, "no memory for names");
+		n->of = more;
+		n->room = room;
+	}
+	char *copy = strdup(name);
+	if (!copy)
+		return err_set(-ENOMEM, "no memory for a name");
+	n->of[n->count++] = (struct name){.name = copy, .prefix = prefix};
+	return 0;
+}
+
+static int
+list_entry(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
+{
+	return meta_is_name(name) ? 0 : add_name(arg, name, prefix);
+}
+
+/* Prefixes first, where a name is both. */
+static int
+by_name(const void *x, const void *y)
+{
+	const struct name *a = x, *b = y;
+	int order = strcmp(a->name, b->name);
+	return order ? order : b->prefix - a->prefix;
+}
+
+static void
+sort_once(struct names *n)
+{
+	if (!n->count)
+		return;
+	qsort(n->of, n->count, sizeof *n->of, by_name);
+	size_t kept = 1;
+	for (size_t i = 1; i < n->count; i++) {
+		if (strcmp(n->of[i].name, n->of[kept - 1].name))
+			n->of[kept++] = n->of[i];
+		else
+			free(n->of[i].name);
+	}
+	n->count = kept;
+}
+
+/* A listing that is still good, if the store is remote. */
+static int
+names_remembered(struct model *m, const char *path, struct names *ret)
+{
+	int r = ZMAP_ABSENT;
+	LOCKED(&m->lock) {
+		const struct place *p = tree_find(m, path);
+		if (!p || !p->names || when_now() >= p->names_due)
+			break;
+		r = 0;
+		for (size_t i = 0; i < p->nnames && r == 0; i++)
+			r = add_name(ret, p->names[i], true);
+	}
+	return r;
+}
+
+static void
+remember_names(struct model *m, const char *path, const struct names *n)
+{
+	if (!(m->zmap->caps & ZMAP_REMOTE))
+		return;
+	char **copy = calloc(n->count + 1, sizeof *copy);
+	size_t count = 0;
+	for (size_t i = 0; copy && i < n->count; i++)
+		if (n->of[i].prefix && (copy[count] = strdup(n->of[i].name)))
+			count++;
+	LOCKED(&m->lock) {
+		struct place *p = copy ? tree_find(m, path) : NULL;
+		if (p)
+			tree_put_names(p, MOVE(copy), count, m->opt.ttl == INT64_MAX ? INT64_MAX : when_now() + m->opt.ttl);
+	}
+	for (size_t i = 0; copy && i < count; i++)
+		free(copy[i]);
+	free(copy);
+}
+
+/* A store that cannot list: what NCZarr says of the group. */
+static int
+names_said(const struct node *n, struct names *ret)
+{
+	int r = 0;
+	for (size_t i = 0; n->group && i < n->group->norder && r == 0; i++)
+		r = strchr(n->group->order[i], '/') ? 0 : add_name(ret, n->group->order[i], true);
+	return r;
+}
+
+static int
+list_names(struct model *m, const struct node *n, struct names *ret)
+{
+	bool group = n->kind == NODE_GROUP;
+	if (!(m->zmap->caps & ZMAP_LIST))
+		return names_said(n, ret);
+	if (group && names_remembered(m, n->path, ret) == 0)
+		return 0;
+	CLEAN(clean_free) char *prefix = NULL;
+	if (asprintf(&prefix, "%s%s", n->path, *n->path ? "/" : "") < 0)
+		return err_set(-ENOMEM, "no memory for a prefix");
+	int r = zmap_list(m->zmap, prefix, list_entry, ret);
+	if (r < 0)
+		return r;
+	sort_once(ret);
+	if (group)
+		remember_names(m, n->path, ret);
+	return 0;
+}
+
+/* The children of one group being loaded, by several threads where each request costs a round trip. */
+struct loading {
+	struct model *model;
+	const struct walk *walk;
+	const char *path;
+	struct names *names;
+	atomic_size_t next;
+};
+
+static int
+child_path(const char *dir, const char *name, char *path, size_t size)
+{
+	int n = snprintf(path, size, "%s%s%s", dir, *dir ? "/" : "", name);
+	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+static void
+load_one(const struct loading *g, struct name *n)
+{
+	char path[PATH_BYTES_MAX + 1];
+	CLEAN(node_unrefp) struct node *node = NULL;
+	if (!n->prefix || child_path(g->path, n->name, path, sizeof path) < 0) {
+		n->gone = true;
+		return;
+	}
+	int r = tree_child(g->model, path, HOW_LOOKUP, g->walk, &node);
+	if (r == ZMAP_ABSENT) /* it was just listed: an older answer */
+		r = tree_child(g->model, path, HOW_NOW, g->walk, &node);
+	n->gone = r == ZMAP_ABSENT;
+	n->known = r == 0;
+	n->kind = node ? node->kind : NODE_GROUP;
+}
+
+static void *
+load_thread(void *arg)
+{
+	struct loading *g = arg;
+	for (size_t i; (i = atomic_fetch_add(&g->next, 1)) < g->names->count;)
+		load_one(g, &g->names->of[i]);
+	return NULL;
+}
+
+enum { THREADS_MAX = 32, WORTH_A_THREAD = 2 };
+
+static void
+load_children(struct model *m, const struct walk *w, const char *path, struct names *names)
+{
+	struct loading g = {.model = m, .walk = w, .path = path, .names = names};
+	pthread_t thread[THREADS_MAX];
+	size_t wanted = m->zmap->caps & ZMAP_REMOTE ? names->count / WORTH_A_THREAD : 0, n = 0;
+	while (n < wanted && n < THREADS_MAX && pthread_create(&thread[n], NULL, load_thread, &g) == 0)
+		n++;
+	load_thread(&g);
+	while (n)
+		pthread_join(thread[--n], NULL);
+}
+
+/* Above stores: nothing is looked at, but what is known already is said. */
+static void
+guess_kinds(struct model *m, const char *dir, struct names *names)
+{
+	char path[PATH_BYTES_MAX + 1];
+	LOCKED(&m->lock) {
+		for (size_t i = 0; i < names->count; i++) {
+			struct name *n = &names->of[i];
+			n->kind = n->prefix ? NODE_PLAIN : NODE_OBJECT;
+			n->known = !n->prefix;
+			const struct place *p = child_path(dir, n->name, path, sizeof path) == 0 ? tree_find(m, path) : NULL;
+			if (n->prefix && p && p->node)
+				n->kind = p->node->kind;
+		}
+	}
+}
+
+static int
+add_consolidated(void *arg, const char *name, bool array)
+{
+	struct names *n = arg;
+	int r = meta_is_name(name) ? 0 : add_name(n, name, true);
+	if (r == 0 && n->count) {
+		n->of[n->count - 1].known = true;
+		n->of[n->count - 1].kind = array ? NODE_ARRAY : NODE_GROUP;
+	}
+	return r;
+}
+
+/* Not what was found to be deleted since, or to be of another kind. */
+static void
+correct_consolidated(struct model *m, const struct walk *w, const char *dir, struct names *names)
+{
+	char path[PATH_BYTES_MAX + 1];
+	uint64_t id = consolidated_id(w->con);
+	LOCKED(&m->lock) {
+		for (size_t i = 0; i < names->count; i++) {
+			struct name *n = &names->of[i];
+			const struct place *p = child_path(dir, n->name, path, sizeof path) == 0 ? tree_find(m, path) : NULL;
+			if (!p || !p->known || p->con_id != id)
+				continue;
+			n->gone = !p->node;
+			n->kind = p->node ? p->node->kind : n->kind;
+		}
+	}
+}
+
+/* Names and kinds of all children; load: as exactly as the group allows. */
+static int
+read_children(struct model *m, const char *path, struct names *ret)
+{
+	CLEAN(walk_done) struct walk w = {0};
+	CLEAN(node_unrefp) struct node *n = NULL;
+	int r = tree_get(m, path, HOW_LOOKUP, &w, &n);
+	if (r)
+		return r;
+	if (n->kind == NODE_ARRAY || n->kind == NODE_OBJECT)
+		return err_set(-ENOTDIR, "'%s' is no group", path);
+	if (n->error_code == -ENOTSUP)
+		return 0;
+	if (walk_covers(&w)) {
+		size_t skip = strlen(path) < w.con_skip ? strlen(path) : w.con_skip;
+		r = consolidated_children(w.con, path + skip, add_consolidated, ret);
+		if (r == 0)
+			correct_consolidated(m, &w, path, ret);
+		return r;
+	}
+	r = list_names(m, n, ret);
+	if (r < 0)
+		return r;
+	if (n->kind == NODE_GROUP)
+		load_children(m, &w, path, ret);
+	else
+		guess_kinds(m, path, ret);
+	return 0;
+}
+
+int
+model_children(struct model *m, const char *path, model_child_fn *fn, void *arg)
+{
+	CLEAN(names_done) struct names names = {0};
+	int r = read_children(m, path, &names);
+	for (size_t i = 0; r == 0 && i < names.count; i++) {
+		const struct name *n = &names.of[i];
+		const struct model_child child = {n->name, n->kind, n->known};
+		if (!n->gone)
+			r = fn(&child, arg);
+	}
+	return r;
+}
+
+int
+model_preload(struct model *m, const char *path)
+{
+	CLEAN(names_done) struct names names = {0};
+	return read_children(m, path, &names);
+}
+
+bool
+model_consolidated(struct model *m, const char *path)
+{
+	CLEAN(walk_done) struct walk w = {0};
+	CLEAN(node_unrefp) struct node *n = NULL;
+	return tree_get(m, path, HOW_LOOKUP, &w, &n) == 0 && walk_covers(&w);
+}

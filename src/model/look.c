@@ -1,0 +1,420 @@
+/* One look at one path: what is there, in the store's own objects or in consolidated metadata. */
+#include "base/err.h"
+#include "base/log.h"
+#include "model/tree.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	A = 1 << META_ARRAY,
+	G = 1 << META_GROUP,
+	T = 1 << META_ATTRS,
+	ALL = 1 << META_ALL,
+	NC_GROUP = 1 << META_NC_GROUP,
+	NC_ARRAY = 1 << META_NC_ARRAY,
+	NC_ATTRS = 1 << META_NC_ATTRS,
+	V3 = 1 << META_V3,
+};
+
+/* A look at a node's own objects. */
+struct own {
+	struct look *l;
+	struct fetch f;
+	unsigned asked, stale; /* what was asked for; what is known to be the same but has no bytes here */
+	bool in_zarr;          /* the path lies in a Zarr hierarchy */
+	bool v1, pure;
+};
+
+static void
+need(struct own *o, unsigned kinds)
+{
+	o->f.want = kinds & ~o->asked;
+	if (o->f.want)
+		fetch(o->l, &o->f);
+	o->asked |= kinds;
+}
+
+static bool
+has(const struct own *o, unsigned kinds)
+{
+	for (unsigned k = 0; k < META_KINDS; k++)
+		if ((kinds & o->asked) >> k & 1 && (o->f.result[k] == 0 || o->f.result[k] == ZMAP_SAME))
+			return true;
+	return false;
+}
+
+/* The first failure among what was asked for. Beside an object that is there, one that is refused or too large is only left out:
+ * it is optional. */
+static int
+failure(const struct own *o, bool found)
+{
+	for (unsigned k = 0; k < META_KINDS; k++) {
+		int r = o->asked >> k & 1 ? o->f.result[k] : 0;
+		if (r < 0 && !(found && k != META_ARRAY && (r == -EACCES || r == -EFBIG)))
+			return r;
+	}
+	return 0;
+}
+
+static bool
+covered(const struct look *l)
+{
+	return l->walk->con && consolidated_has(l->walk->con, l->path + l->walk->con_skip);
+}
+
+/* Everything that can say what the path is. Where each request costs a round trip, all that is likely needed goes together. */
+static unsigned
+ask_what_it_is(struct own *o)
+{
+	bool remote = o->l->model->zmap->caps & ZMAP_REMOTE;
+	bool consolidated = o->l->model->opt.consolidated != CONSOLIDATED_IGNORE && !covered(o->l);
+	unsigned group = G | T | (consolidated ? ALL : 0);
+	if (o->v1 || (!o->in_zarr && !o->pure))
+		group |= NC_GROUP;
+	need(o, remote ? A | group | (o->in_zarr ? 0 : V3) : A);
+	if (has(o, A)) {
+		bool v1 = o->v1 || (!*o->l->path && !o->pure);
+		need(o, T | (v1 ? NC_ARRAY | NC_ATTRS : 0));
+		return A;
+	}
+	need(o, group);
+	if (has(o, NC_GROUP))
+		need(o, NC_ATTRS);
+	if (!has(o, group) && !o->in_zarr)
+		need(o, V3);
+	return has(o, group) ? group : has(o, V3) ? V3 : 0;
+}
+
+/* All that was asked for is as it was when the node was made. */
+static bool
+unchanged(const struct own *o)
+{
+	const struct look *l = o->l;
+	if (!l->old || !l->seen)
+		return false;
+	for (unsigned k = 0; k < META_KINDS; k++) {
+		bool asked = o->asked >> k & 1;
+		if (!asked && l->seen[k].present)
+			return false;
+		if (asked && o->f.result[k] != (l->seen[k].present ? ZMAP_SAME : ZMAP_ABSENT))
+			return false;
+	}
+	return true;
+}
+
+/* Bytes of what was the same, since a node is made of all of its objects; not of .zmetadata, whose index is kept. */
+static void
+get_the_same(struct own *o)
+{
+	o->f.if_changed = NULL;
+	o->f.want = 0;
+	for (unsigned k = 0; k < META_KINDS; k++)
+		if (k != META_ALL && o->asked >> k & 1 && o->f.result[k] == ZMAP_SAME)
+			o->f.want |= 1u << k;
+	if (o->f.want)
+		fetch(o->l, &o->f);
+}
+
+static int
+keep_seen(const struct own *o, struct seen **ret)
+{
+	struct seen *seen = calloc(META_KINDS, sizeof *seen);
+	for (unsigned k = 0; seen && k < META_KINDS; k++) {
+		if (!has(o, 1u << k))
+			continue;
+		seen[k].present = true;
+		const char *version = o->f.metas.of[k].version;
+		if (*version && !(seen[k].version = strdup(version))) {
+			seen_free(seen);
+			seen = NULL;
+		}
+	}
+	if (!seen)
+		return err_set(-ENOMEM, "no memory for versions");
+	*ret = seen;
+	return 0;
+}
+
+void
+seen_free(struct seen *s)
+{
+	for (unsigned k = 0; s && k < META_KINDS; k++)
+		free(s[k].version);
+	free(s);
+}
+
+/* Consolidated metadata of this group; a .zmetadata that is none is as good as none. */
+static int
+open_consolidated(struct own *o)
+{
+	struct look *l = o->l;
+	if (!has(o, ALL))
+		return 0;
+	if (o->f.result[META_ALL] == ZMAP_SAME) {
+		l->con = consolidated_ref(l->old_con);
+		return 0;
+	}
+	uint64_t id = 0;
+	LOCKED(&l->model->lock)
+		id = ++l->model->last_con;
+	int r = consolidated_open(&o->f.metas.of[META_ALL], id, &l->con);
+	if (r < 0 && r != -ENOMEM)
+		log_debug("'%s/.zmetadata' is not used: %s", l->path, err_text());
+	return r == -ENOMEM ? r : 0;
+}
+
+static int
+make_group(struct own *o)
+{
+	struct look *l = o->l;
+	const struct scope s = walk_scope(l->walk, l->model);
+	int r = open_consolidated(o);
+	if (r < 0)
+		return r;
+	bool only_consolidated = !has(o, G | T | NC_GROUP);
+	if (only_consolidated && !l->con && has(o, ALL))
+		return ZMAP_ABSENT; /* kerchunk's, say */
+	if (only_consolidated && l->con)
+		consolidated_node(l->con, "", &o->f.metas);
+	return meta_v2_group(l->path, &o->f.metas, &s, &l->node);
+}
+
+/* A path without metadata of its own. */
+static int
+make_plain(struct own *o)
+{
+	struct look *l = o->l;
+	const struct scope s = walk_scope(l->walk, l->model);
+	int r = failure(o, false);
+	if (r == 0)
+		r = fetch_below(l);
+	if (r < 0)
+		return r;
+	if (r > 0 && o->in_zarr)
+		return meta_v2_group(l->path, &(struct metas){0}, &s, &l->node);
+	if (r > 0)
+		return node_new(NODE_PLAIN, l->path, &l->node);
+	if (o->in_zarr || !*l->path)
+		return ZMAP_ABSENT;
+	struct zmap_stat st = {0};
+	r = zmap_stat(l->model->zmap, l->path, &st);
+	if (r == 0)
+		r = node_new(NODE_OBJECT, l->path, &l->node);
+	if (r == 0) {
+		l->node->size = st.size;
+		l->node->mtime = st.mtime;
+		memcpy(l->node->version, st.version, sizeof st.version);
+	}
+	return r;
+}
+
+static bool
+digits_only(const char *s, size_t n)
+{
+	return n && strspn(s, "0123456789") >= n;
+}
+
+/* The first name that can only be a chunk's decides: "1.7" or the directory "1". */
+static int
+judge_name(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
+{
+	char *found = arg;
+	const char *dot = strchr(name, '.');
+	if (prefix && digits_only(name, strlen(name)))
+		*found = '/';
+	else if (!prefix && dot && digits_only(name, (size_t)(dot - name)))
+		*found = '.';
+	return *found != 0;
+}
+
+static int
+detect_separator(const struct look *l, struct node *n)
+{
+	struct array_meta *a = n->array;
+	char prefix[PATH_BYTES_MAX + 2];
+	char found = 0;
+	if (!a || !a->separator_assumed || l->how == HOW_LOOKUP || !l->model->opt.detect_separator)
+		return 0;
+	snprintf(prefix, sizeof prefix, "%s%s", l->path, *l->path ? "/" : "");
+	int r = l->model->zmap->caps & ZMAP_LIST ? zmap_list(l->model->zmap, prefix, judge_name, &found) : 0;
+	if (r < 0)
+		return r;
+	a->separator_assumed = false;
+	a->separator = found ? found : a->separator;
+	return array_fingerprint(a);
+}
+
+/* Would anybody who holds `old` see something else in `new`? */
+static bool
+same_node(const struct node *old, const struct node *new)
+{
+	if (!old || old->kind != new->kind || old->mtime != new->mtime || old->size != new->size ||
+	    strcmp(old->version, new->version) || !old->error != !new->error || !old->array != !new->array)
+		return false;
+	return !old->array || new->array->separator_assumed ||
+	       (!old->array->separator_assumed && old->array->layout == new->array->layout);
+}
+
+static void
+prefer_old(struct look *l)
+{
+	if (!l->node || l->node == l->old || !same_node(l->old, l->node))
+		return;
+	node_unref(l->node);
+	l->node = node_ref(l->old);
+}
+
+static int
+make(struct own *o, unsigned what)
+{
+	struct look *l = o->l;
+	const struct scope s = walk_scope(l->walk, l->model);
+	get_the_same(o);
+	int r = what ? failure(o, true) : 0;
+	if (r < 0)
+		return r;
+	if (what == V3)
+		return meta_v3(l->path, &o->f.metas, &l->node);
+	if (what == A) {
+		r = meta_v2_array(l->path, &o->f.metas, &s, &l->node);
+		return r < 0 ? r : detect_separator(l, l->node);
+	}
+	r = what ? make_group(o) : ZMAP_ABSENT;
+	return r == ZMAP_ABSENT ? make_plain(o) : r;
+}
+
+static bool
+separator_due(const struct look *l)
+{
+	const struct node *n = l->old;
+	return l->how != HOW_LOOKUP && l->model->opt.detect_separator && n && n->array && n->array->separator_assumed;
+}
+
+static void
+own_done(struct own *o)
+{
+	metas_done(&o->f.metas);
+}
+
+static int
+look_own(struct look *l)
+{
+	const struct group_meta *parent = l->walk->in_zarr ? l->walk->up[l->walk->depth - 1]->group : NULL;
+	CLEAN(own_done) struct own o = {.l = l, .in_zarr = l->walk->in_zarr, .v1 = parent && parent->v1};
+	const struct scope s = walk_scope(l->walk, l->model);
+	o.pure = scope_pure(&s);
+	l->own = true;
+	o.f.if_changed = separator_due(l) ? NULL : l->seen;
+	if (l->how == HOW_NOW && l->old && l->old->array && o.f.if_changed && o.f.if_changed[META_ARRAY].version) {
+		need(&o, A); /* all that decides what chunks mean */
+		if (o.f.result[META_ARRAY] == ZMAP_SAME) {
+			l->partly = true;
+			l->node = node_ref(l->old);
+			return 0;
+		}
+	}
+	unsigned what = ask_what_it_is(&o);
+	if (unchanged(&o) && what) {
+		l->node = node_ref(l->old);
+		l->con = consolidated_ref(l->old_con);
+		return 0;
+	}
+	int r = make(&o, what);
+	if (r == 0)
+		r = keep_seen(&o, &l->new_seen);
+	/* One time for both: .zmetadata is written last, and opening a file should not move its mtime. */
+	if (r == 0 && covered(l) && l->node->mtime < consolidated_mtime(l->walk->con))
+		l->node->mtime = consolidated_mtime(l->walk->con);
+	if (r == 0)
+		prefer_old(l);
+	return r;
+}
+
+static uint64_t
+hash_metas(const struct metas *m)
+{
+	uint64_t h = HASH_START;
+	for (unsigned k = 0; k < META_KINDS; k++) {
+		if (!m->of[k].data)
+			continue;
+		h = hash_more(h, &k, sizeof k);
+		h = hash_more(h, m->of[k].data, m->of[k].len);
+	}
+	return h;
+}
+
+/* What consolidated metadata say of the node, noted with the place, so that it is made again only when that changes. */
+static bool
+compare_consolidated(struct look *l, struct metas *m)
+{
+	if (!consolidated_node(l->walk->con, l->path + l->walk->con_skip, m))
+		return false;
+	l->con_hash = hash_metas(m);
+	l->con_id = consolidated_id(l->walk->con);
+	return true;
+}
+
+/* The node as consolidated metadata have it. */
+static int
+look_consolidated(struct look *l)
+{
+	CLEAN(metas_done) struct metas m = {0};
+	const struct scope s = walk_scope(l->walk, l->model);
+	if (!compare_consolidated(l, &m))
+		return ZMAP_ABSENT;
+	if (l->old && l->old_con_id && l->old_con_hash == l->con_hash && !separator_due(l)) {
+		l->node = node_ref(l->old);
+		return 0;
+	}
+	bool array = m.of[META_ARRAY].data;
+	int r = array ? meta_v2_array(l->path, &m, &s, &l->node) : meta_v2_group(l->path, &m, &s, &l->node);
+	if (r == 0)
+		r = detect_separator(l, l->node);
+	if (r == 0)
+		prefer_old(l);
+	return r;
+}
+
+/* The node is in consolidated metadata and has no objects of its own: was it deleted, or did it never have any? */
+static bool
+deleted(const struct look *l)
+{
+	bool was_there = l->seen && (l->seen[META_ARRAY].present || l->seen[META_GROUP].present);
+	return was_there || (l->walk->con_beside_objects && fetch_below(l) <= 0);
+}
+
+/* Nothing is there where something was: is that so, or is the whole store gone? */
+static int
+confirm_loss(const struct look *l)
+{
+	if (!l->old)
+		return ZMAP_ABSENT;
+	int r = fetch_alive(l->model);
+	if (r == 0 && !*l->path)
+		r = err_set(-EIO, "the store is no longer there");
+	return r < 0 ? r : ZMAP_ABSENT;
+}
+
+int
+look_at(struct look *l)
+{
+	const struct consolidated *con = l->walk->con;
+	bool trust = l->model->opt.consolidated == CONSOLIDATED_TRUST;
+	bool found_gone = con && !l->old && l->old_con_id == consolidated_id(con);
+	if (con && (trust || (covered(l) && l->how == HOW_LOOKUP && !found_gone))) {
+		int alive = l->how == HOW_NOW ? fetch_alive(l->model) : 0;
+		l->own = l->how != HOW_LOOKUP;
+		return alive < 0 ? alive : look_consolidated(l);
+	}
+	int r = look_own(l);
+	if (r == ZMAP_ABSENT && covered(l) && !deleted(l)) {
+		r = fetch_alive(l->model);
+		return r < 0 ? r : look_consolidated(l);
+	}
+	CLEAN(metas_done) struct metas m = {0};
+	if (covered(l))
+		compare_consolidated(l, &m);
+	return r == ZMAP_ABSENT ? confirm_loss(l) : r;
+}
