@@ -1,6 +1,6 @@
 /* What lies in a group or directory. */
 #include "base/err.h"
-#include "model/tree.h"
+#include "model/place.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -84,7 +84,7 @@ names_remembered(struct model *m, const char *path, struct names *ret)
 {
 	int r = ZMAP_ABSENT;
 	LOCKED(&m->lock) {
-		const struct place *p = tree_find(m, path);
+		const struct place *p = place_find(m, path);
 		if (!p || !p->names || when_now() >= p->names_due)
 			break;
 		r = 0;
@@ -105,9 +105,9 @@ remember_names(struct model *m, const char *path, const struct names *n)
 		if (n->of[i].prefix && (copy[count] = strdup(n->of[i].name)))
 			count++;
 	LOCKED(&m->lock) {
-		struct place *p = copy ? tree_find(m, path) : NULL;
+		struct place *p = copy ? place_find(m, path) : NULL;
 		if (p)
-			tree_put_names(p, MOVE(copy), count, m->opt.ttl == INT64_MAX ? INT64_MAX : when_now() + m->opt.ttl);
+			place_put_names(p, MOVE(copy), count, m->opt.ttl == INT64_MAX ? INT64_MAX : when_now() + m->opt.ttl);
 	}
 	for (size_t i = 0; copy && i < count; i++)
 		free(copy[i]);
@@ -169,9 +169,9 @@ load_one(const struct loading *g, struct name *n)
 		n->gone = true;
 		return;
 	}
-	int r = tree_child(g->model, path, HOW_LOOKUP, g->walk, &node);
+	int r = place_get_child(g->model, path, HOW_LOOKUP, g->walk, &node);
 	if (r == ZMAP_ABSENT) /* it was just listed: an older answer */
-		r = tree_child(g->model, path, HOW_NOW, g->walk, &node);
+		r = place_get_child(g->model, path, HOW_NOW, g->walk, &node);
 	n->gone = r == ZMAP_ABSENT;
 	n->known = r == 0;
 	n->kind = node ? node->kind : NODE_GROUP;
@@ -211,7 +211,7 @@ guess_kinds(struct model *m, const char *dir, struct names *names)
 			struct name *n = &names->of[i];
 			n->kind = n->prefix ? NODE_PLAIN : NODE_OBJECT;
 			n->known = !n->prefix;
-			const struct place *p = child_path(dir, n->name, path, sizeof path) == 0 ? tree_find(m, path) : NULL;
+			const struct place *p = child_path(dir, n->name, path, sizeof path) == 0 ? place_find(m, path) : NULL;
 			if (n->prefix && p && p->node)
 				n->kind = p->node->kind;
 		}
@@ -235,11 +235,11 @@ static void
 correct_consolidated(struct model *m, const struct walk *w, const char *dir, struct names *names)
 {
 	char path[PATH_BYTES_MAX + 1];
-	uint64_t id = consolidated_id(w->con);
+	uint64_t id = catalog_id(w->con);
 	LOCKED(&m->lock) {
 		for (size_t i = 0; i < names->count; i++) {
 			struct name *n = &names->of[i];
-			const struct place *p = child_path(dir, n->name, path, sizeof path) == 0 ? tree_find(m, path) : NULL;
+			const struct place *p = child_path(dir, n->name, path, sizeof path) == 0 ? place_find(m, path) : NULL;
 			if (!p || !p->known || p->con_id != id)
 				continue;
 			n->gone = !p->node;
@@ -254,7 +254,7 @@ read_children(struct model *m, const char *path, struct names *ret)
 {
 	CLEAN(walk_done) struct walk w = {0};
 	CLEAN(node_unrefp) struct node *n = NULL;
-	int r = tree_get(m, path, HOW_LOOKUP, &w, &n);
+	int r = place_get(m, path, HOW_LOOKUP, &w, &n);
 	if (r)
 		return r;
 	if (n->kind == NODE_ARRAY || n->kind == NODE_OBJECT)
@@ -263,7 +263,7 @@ read_children(struct model *m, const char *path, struct names *ret)
 		return 0;
 	if (walk_covers(&w)) {
 		size_t skip = strlen(path) < w.con_skip ? strlen(path) : w.con_skip;
-		r = consolidated_children(w.con, path + skip, add_consolidated, ret);
+		r = catalog_children(w.con, path + skip, add_consolidated, ret);
 		if (r == 0)
 			correct_consolidated(m, &w, path, ret);
 		return r;
@@ -304,5 +304,5 @@ model_consolidated(struct model *m, const char *path)
 {
 	CLEAN(walk_done) struct walk w = {0};
 	CLEAN(node_unrefp) struct node *n = NULL;
-	return tree_get(m, path, HOW_LOOKUP, &w, &n) == 0 && walk_covers(&w);
+	return place_get(m, path, HOW_LOOKUP, &w, &n) == 0 && walk_covers(&w);
 }

@@ -1,7 +1,7 @@
 /* Metadata objects brought from the store. */
 #include "base/err.h"
 #include "base/log.h"
-#include "model/tree.h"
+#include "model/place.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -181,7 +181,7 @@ root_object(struct model *m, char *key, size_t size)
 	static const enum meta_kind kinds[] = {META_ARRAY, META_GROUP, META_ALL, META_ATTRS, META_NC_GROUP, META_V3};
 	const char *found = NULL;
 	LOCKED(&m->lock) {
-		const struct place *root = tree_find(m, "");
+		const struct place *root = place_find(m, "");
 		for (unsigned i = 0; root && root->seen && i < sizeof kinds / sizeof *kinds && !found; i++)
 			if (root->seen[kinds[i]].present)
 				found = meta_name[kinds[i]][0];

@@ -1,7 +1,7 @@
 /* One look at one path: what is there, in the store's own objects or in consolidated metadata. */
 #include "base/err.h"
 #include "base/log.h"
-#include "model/tree.h"
+#include "model/place.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ failure(const struct own *o, bool found)
 static bool
 covered(const struct look *l)
 {
-	return l->walk->con && consolidated_has(l->walk->con, l->path + l->walk->con_skip);
+	return l->walk->con && catalog_has(l->walk->con, l->path + l->walk->con_skip);
 }
 
 /* Everything that can say what the path is. Where each request costs a round trip, all that is likely needed goes together. */
@@ -153,13 +153,13 @@ open_consolidated(struct own *o)
 	if (!has(o, ALL))
 		return 0;
 	if (o->f.result[META_ALL] == ZMAP_SAME) {
-		l->con = consolidated_ref(l->old_con);
+		l->con = catalog_ref(l->old_con);
 		return 0;
 	}
 	uint64_t id = 0;
 	LOCKED(&l->model->lock)
 		id = ++l->model->last_con;
-	int r = consolidated_open(&o->f.metas.of[META_ALL], id, &l->con);
+	int r = catalog_open(&o->f.metas.of[META_ALL], id, &l->con);
 	if (r < 0 && r != -ENOMEM)
 		log_debug("'%s/.zmetadata' is not used: %s", l->path, err_text());
 	return r == -ENOMEM ? r : 0;
@@ -177,7 +177,7 @@ make_group(struct own *o)
 	if (only_consolidated && !l->con && has(o, ALL))
 		return ZMAP_ABSENT; /* kerchunk's, say */
 	if (only_consolidated && l->con)
-		consolidated_node(l->con, "", &o->f.metas);
+		catalog_node(l->con, "", &o->f.metas);
 	return meta_v2_group(l->path, &o->f.metas, &s, &l->node);
 }
 
@@ -318,15 +318,15 @@ look_own(struct look *l)
 	unsigned what = ask_what_it_is(&o);
 	if (unchanged(&o) && what) {
 		l->node = node_ref(l->old);
-		l->con = consolidated_ref(l->old_con);
+		l->con = catalog_ref(l->old_con);
 		return 0;
 	}
 	int r = make(&o, what);
 	if (r == 0)
 		r = keep_seen(&o, &l->new_seen);
 	/* One time for both: .zmetadata is written last, and opening a file should not move its mtime. */
-	if (r == 0 && covered(l) && l->node->mtime < consolidated_mtime(l->walk->con))
-		l->node->mtime = consolidated_mtime(l->walk->con);
+	if (r == 0 && covered(l) && l->node->mtime < catalog_mtime(l->walk->con))
+		l->node->mtime = catalog_mtime(l->walk->con);
 	if (r == 0)
 		prefer_old(l);
 	return r;
@@ -349,10 +349,10 @@ hash_metas(const struct metas *m)
 static bool
 compare_consolidated(struct look *l, struct metas *m)
 {
-	if (!consolidated_node(l->walk->con, l->path + l->walk->con_skip, m))
+	if (!catalog_node(l->walk->con, l->path + l->walk->con_skip, m))
 		return false;
 	l->con_hash = hash_metas(m);
-	l->con_id = consolidated_id(l->walk->con);
+	l->con_id = catalog_id(l->walk->con);
 	return true;
 }
 
@@ -400,9 +400,9 @@ confirm_loss(const struct look *l)
 int
 look_at(struct look *l)
 {
-	const struct consolidated *con = l->walk->con;
+	const struct catalog *con = l->walk->con;
 	bool trust = l->model->opt.consolidated == CONSOLIDATED_TRUST;
-	bool found_gone = con && !l->old && l->old_con_id == consolidated_id(con);
+	bool found_gone = con && !l->old && l->old_con_id == catalog_id(con);
 	if (con && (trust || (covered(l) && l->how == HOW_LOOKUP && !found_gone))) {
 		int alive = l->how == HOW_NOW ? fetch_alive(l->model) : 0;
 		l->own = l->how != HOW_LOOKUP;

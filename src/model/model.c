@@ -1,4 +1,4 @@
-#include "model/tree.h"
+#include "model/place.h"
 
 #include "base/err.h"
 
@@ -37,7 +37,7 @@ model_close(struct model *m)
 		return NULL;
 	for (size_t i = 0; i < m->nbuckets; i++)
 		while (m->bucket[i])
-			tree_forget(m, m->bucket[i]);
+			place_forget(m, m->bucket[i]);
 	free(m->bucket);
 	pthread_cond_destroy(&m->idle);
 	pthread_mutex_destroy(&m->lock);
@@ -55,19 +55,19 @@ model_on_change(struct model *m, model_changed_fn *fn, void *arg)
 int
 model_lookup(struct model *m, const char *path, struct node **ret)
 {
-	return tree_get(m, path, HOW_LOOKUP, NULL, ret);
+	return place_get(m, path, HOW_LOOKUP, NULL, ret);
 }
 
 int
 model_check(struct model *m, const char *path, struct node **ret)
 {
-	return tree_get(m, path, HOW_CHECK, NULL, ret);
+	return place_get(m, path, HOW_CHECK, NULL, ret);
 }
 
 int
 model_look_again(struct model *m, const char *path, struct node **ret)
 {
-	return tree_get(m, path, HOW_NOW, NULL, ret);
+	return place_get(m, path, HOW_NOW, NULL, ret);
 }
 
 /* Of the nearest group above with consolidated metadata. Lock held. */
@@ -82,7 +82,7 @@ seen_above(const struct model *m, const char *path)
 	while (*above) {
 		char *slash = strrchr(above, '/');
 		*(slash ? slash : above) = 0;
-		const struct place *p = tree_find(m, above);
+		const struct place *p = place_find(m, above);
 		if (p && p->con)
 			return p->wall;
 	}
@@ -94,7 +94,7 @@ model_seen(struct model *m, const char *path)
 {
 	int64_t wall = 0;
 	LOCKED(&m->lock) {
-		const struct place *p = tree_find(m, path);
+		const struct place *p = place_find(m, path);
 		wall = p ? p->wall : 0;
 		if (m->opt.consolidated == CONSOLIDATED_TRUST) {
 			int64_t above = seen_above(m, path);
@@ -155,7 +155,7 @@ node_now(struct model *m, const char *path)
 {
 	struct node *n = NULL;
 	LOCKED(&m->lock) {
-		const struct place *p = tree_find(m, path);
+		const struct place *p = place_find(m, path);
 		n = p ? node_ref(p->node) : NULL;
 	}
 	return n;
@@ -166,7 +166,7 @@ refresh_one(struct model *m, const char *path, struct buf *ret)
 {
 	CLEAN(node_unrefp) struct node *old = node_now(m, path), *new = NULL;
 	const char *shown = *path ? path : "/";
-	int r = tree_get(m, path, HOW_LOOKUP, NULL, &new);
+	int r = place_get(m, path, HOW_LOOKUP, NULL, &new);
 	if (r < 0)
 		return buf_addf(ret, "%s: %s\n", shown, err_text());
 	if (r == ZMAP_ABSENT)
@@ -202,7 +202,7 @@ model_trim(struct model *m)
 			for (struct place *p = m->bucket[i], *next; p; p = next) {
 				next = p->next;
 				if (may_forget(p))
-					tree_forget(m, p);
+					place_forget(m, p);
 			}
 		after = m->bytes + m->nplaces * sizeof(struct place);
 	}

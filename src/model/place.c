@@ -1,5 +1,5 @@
 /* Places by path, and the one look at each that is under way. */
-#include "model/tree.h"
+#include "model/place.h"
 
 #include "base/err.h"
 
@@ -12,7 +12,7 @@ walk_done(struct walk *w)
 {
 	for (unsigned i = 0; i < w->depth; i++)
 		node_unref(w->up[i]);
-	consolidated_unref(w->con);
+	catalog_unref(w->con);
 	*w = (struct walk){0};
 }
 
@@ -33,7 +33,7 @@ walk_covers(const struct walk *w)
 	if (!w->con)
 		return false;
 	/* con's own group has a path one shorter than con_skip */
-	return strlen(path) < w->con_skip || consolidated_has(w->con, path + w->con_skip);
+	return strlen(path) < w->con_skip || catalog_has(w->con, path + w->con_skip);
 }
 
 static size_t
@@ -43,7 +43,7 @@ bucket_of(const struct model *m, const char *path)
 }
 
 struct place *
-tree_find(const struct model *m, const char *path)
+place_find(const struct model *m, const char *path)
 {
 	struct place *p = m->nbuckets ? m->bucket[bucket_of(m, path)] : NULL;
 	while (p && strcmp(p->path, path))
@@ -62,7 +62,7 @@ drop_names(struct place *p)
 }
 
 void
-tree_put_names(struct place *p, char **names, size_t n, int64_t due)
+place_put_names(struct place *p, char **names, size_t n, int64_t due)
 {
 	drop_names(p);
 	p->names = names;
@@ -73,11 +73,11 @@ tree_put_names(struct place *p, char **names, size_t n, int64_t due)
 static size_t
 place_bytes(const struct place *p)
 {
-	return (p->node ? node_bytes(p->node) : 0) + (p->con ? consolidated_bytes(p->con) : 0);
+	return (p->node ? node_bytes(p->node) : 0) + (p->con ? catalog_bytes(p->con) : 0);
 }
 
 void
-tree_forget(struct model *m, struct place *p)
+place_forget(struct model *m, struct place *p)
 {
 	assert(!p->busy);
 	struct place **at = &m->bucket[bucket_of(m, p->path)];
@@ -89,7 +89,7 @@ tree_forget(struct model *m, struct place *p)
 	m->bytes -= place_bytes(p);
 	drop_names(p);
 	seen_free(p->seen);
-	consolidated_unref(p->con);
+	catalog_unref(p->con);
 	node_unref(p->node);
 	free(p->path);
 	free(p);
@@ -127,7 +127,7 @@ drop_absent(struct model *m)
 		for (struct place *p = m->bucket[i], *next; p; p = next) {
 			next = p->next;
 			if (!p->node && !p->busy && *p->path)
-				tree_forget(m, p);
+				place_forget(m, p);
 		}
 }
 
@@ -156,10 +156,10 @@ add_place(struct model *m, const char *path, struct place **ret)
 static bool
 fresh(const struct model *m, const struct place *p, const struct look *l)
 {
-	const struct consolidated *con = l->walk->con;
-	bool covered = con && consolidated_has(con, l->path + l->walk->con_skip);
+	const struct catalog *con = l->walk->con;
+	bool covered = con && catalog_has(con, l->path + l->walk->con_skip);
 	bool in_time = l->begun < p->due;
-	if (!p->known || p->con_id != (covered ? consolidated_id(con) : 0))
+	if (!p->known || p->con_id != (covered ? catalog_id(con) : 0))
 		return false;
 	if (l->how == HOW_NOW)
 		return p->begun >= l->begun; /* somebody else just did */
@@ -189,7 +189,7 @@ begin(struct look *l, struct place **ret_place, struct node **ret)
 	struct model *m = l->model;
 	struct place *p;
 	int r = 0;
-	while ((p = tree_find(m, l->path)) && p->busy && r == 0)
+	while ((p = place_find(m, l->path)) && p->busy && r == 0)
 		r = wait_idle(m, l); /* and the place may have been forgotten meanwhile */
 	if (r == 0 && !p)
 		r = add_place(m, l->path, &p);
@@ -229,7 +229,7 @@ put_con(struct place *p, struct look *l)
 {
 	if (!l->own || l->partly)
 		return;
-	consolidated_unref(p->con);
+	catalog_unref(p->con);
 	p->con = MOVE(l->con);
 }
 
@@ -267,20 +267,20 @@ static void
 look_done(struct look *l)
 {
 	seen_free(l->new_seen);
-	consolidated_unref(l->con);
+	catalog_unref(l->con);
 	node_unref(l->node);
 	node_unref(l->old);
 }
 
 int
-tree_child(struct model *m, const char *path, enum how how, const struct walk *w, struct node **ret)
+place_get_child(struct model *m, const char *path, enum how how, const struct walk *w, struct node **ret)
 {
 	int64_t now = when_now();
 	CLEAN(look_done) struct look l = {.model = m, .path = path, .walk = w, .how = how, .begun = now, .deadline = now + m->opt.timeout};
 	CLEAN(node_unrefp) struct node *answer = NULL;
 	struct place *p = NULL;
 	int r = 0;
-	if (w->con && m->opt.consolidated == CONSOLIDATED_TRUST && !consolidated_has(w->con, path + w->con_skip))
+	if (w->con && m->opt.consolidated == CONSOLIDATED_TRUST && !catalog_has(w->con, path + w->con_skip))
 		return ZMAP_ABSENT;
 	LOCKED(&m->lock)
 		r = begin(&l, &p, &answer);
@@ -316,10 +316,10 @@ step(struct model *m, struct walk *w, struct node *n)
 	}
 	w->up[w->depth++] = n;
 	LOCKED(&m->lock) {
-		const struct place *p = tree_find(m, n->path);
+		const struct place *p = place_find(m, n->path);
 		if (p && p->con) {
-			consolidated_unref(w->con);
-			w->con = consolidated_ref(p->con);
+			catalog_unref(w->con);
+			w->con = catalog_ref(p->con);
 			w->con_skip = strlen(n->path) + (*n->path != 0);
 			w->con_beside_objects = p->seen && p->seen[META_GROUP].present;
 		}
@@ -345,7 +345,7 @@ is_node_path(const char *path)
 }
 
 int
-tree_get(struct model *m, const char *path, enum how how, struct walk *ret_walk, struct node **ret)
+place_get(struct model *m, const char *path, enum how how, struct walk *ret_walk, struct node **ret)
 {
 	CLEAN(walk_done) struct walk own_walk = {0};
 	struct walk *w = ret_walk ? ret_walk : &own_walk;
@@ -363,7 +363,7 @@ tree_get(struct model *m, const char *path, enum how how, struct walk *ret_walk,
 			return ZMAP_ABSENT;
 		bool last = !path[end];
 		CLEAN(node_unrefp) struct node *n = NULL;
-		int r = tree_child(m, prefix, last || (trust && how == HOW_NOW) ? how : HOW_LOOKUP, w, &n);
+		int r = place_get_child(m, prefix, last || (trust && how == HOW_NOW) ? how : HOW_LOOKUP, w, &n);
 		if (r)
 			return r;
 		if (last) {

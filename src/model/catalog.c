@@ -1,4 +1,4 @@
-#include "model/consolidated.h"
+#include "model/catalog.h"
 
 #include "base/err.h"
 
@@ -13,7 +13,7 @@ struct entry {
 	bool escaped;
 };
 
-struct consolidated {
+struct catalog {
 	atomic_uint refs;
 	uint64_t id;
 	int64_t mtime;
@@ -24,16 +24,16 @@ struct consolidated {
 	size_t count, room;
 };
 
-struct consolidated *
-consolidated_ref(struct consolidated *c)
+struct catalog *
+catalog_ref(struct catalog *c)
 {
 	if (c)
 		atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
 	return c;
 }
 
-struct consolidated *
-consolidated_unref(struct consolidated *c)
+struct catalog *
+catalog_unref(struct catalog *c)
 {
 	if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1)
 		return NULL;
@@ -45,19 +45,19 @@ consolidated_unref(struct consolidated *c)
 }
 
 uint64_t
-consolidated_id(const struct consolidated *c)
+catalog_id(const struct catalog *c)
 {
 	return c->id;
 }
 
 int64_t
-consolidated_mtime(const struct consolidated *c)
+catalog_mtime(const struct catalog *c)
 {
 	return c->mtime;
 }
 
 size_t
-consolidated_bytes(const struct consolidated *c)
+catalog_bytes(const struct catalog *c)
 {
 	return sizeof *c + c->text->bytes.cap + c->unescaped.cap + c->room * sizeof *c->entry;
 }
@@ -93,7 +93,7 @@ is_key(const char *key, size_t len)
 static int
 add_entry(const struct json_slice *s, void *arg)
 {
-	struct consolidated *c = arg;
+	struct catalog *c = arg;
 	if (c->count == c->room) {
 		size_t room = c->room ? 2 * c->room : 64;
 		struct entry *more = realloc(c->entry, room * sizeof *more);
@@ -126,7 +126,7 @@ add_entry(const struct json_slice *s, void *arg)
 }
 
 static const char *
-key_of(const struct consolidated *c, const struct entry *e)
+key_of(const struct catalog *c, const struct entry *e)
 {
 	return e->escaped ? (const char *)c->unescaped.data + e->key : c->data + e->key;
 }
@@ -148,7 +148,7 @@ by_key(const void *x, const void *y, void *arg)
 }
 
 int
-consolidated_open(const struct meta *m, uint64_t id, struct consolidated **ret)
+catalog_open(const struct meta *m, uint64_t id, struct catalog **ret)
 {
 	struct kind k = {0};
 	if (m->len > UINT32_MAX)
@@ -158,7 +158,7 @@ consolidated_open(const struct meta *m, uint64_t id, struct consolidated **ret)
 		return r;
 	if (!k.metadata || k.kerchunk || k.other_version)
 		return ZMAP_ABSENT;
-	CLEAN(consolidated_unrefp) struct consolidated *c = calloc(1, sizeof *c);
+	CLEAN(catalog_unrefp) struct catalog *c = calloc(1, sizeof *c);
 	if (!c)
 		return err_set(-ENOMEM, "no memory for consolidated metadata");
 	atomic_init(&c->refs, 1);
@@ -177,7 +177,7 @@ consolidated_open(const struct meta *m, uint64_t id, struct consolidated **ret)
 
 /* The first entry whose key is not below `key`. */
 static size_t
-lower_bound(const struct consolidated *c, const char *key, size_t len)
+lower_bound(const struct catalog *c, const char *key, size_t len)
 {
 	size_t low = 0, high = c->count;
 	while (low < high) {
@@ -192,7 +192,7 @@ lower_bound(const struct consolidated *c, const char *key, size_t len)
 }
 
 static bool
-starts_with(const struct consolidated *c, size_t i, const char *prefix, size_t len)
+starts_with(const struct catalog *c, size_t i, const char *prefix, size_t len)
 {
 	if (i >= c->count)
 		return false;
@@ -201,14 +201,14 @@ starts_with(const struct consolidated *c, size_t i, const char *prefix, size_t l
 }
 
 static bool
-equals(const struct consolidated *c, size_t i, const char *key, size_t len)
+equals(const struct catalog *c, size_t i, const char *key, size_t len)
 {
 	return i < c->count && c->entry[i].key_len == len && !memcmp(key_of(c, &c->entry[i]), key, len);
 }
 
 /* The last entry of that very key, or c->count. */
 static size_t
-find(const struct consolidated *c, const char *key, size_t len)
+find(const struct catalog *c, const char *key, size_t len)
 {
 	size_t i = lower_bound(c, key, len);
 	if (!equals(c, i, key, len))
@@ -235,7 +235,7 @@ directory(const char *path, char *key, size_t *ret_len)
 }
 
 bool
-consolidated_has(const struct consolidated *c, const char *path)
+catalog_has(const struct catalog *c, const char *path)
 {
 	char key[KEY_MAX];
 	size_t dir;
@@ -243,7 +243,7 @@ consolidated_has(const struct consolidated *c, const char *path)
 }
 
 bool
-consolidated_node(const struct consolidated *c, const char *path, struct metas *ret)
+catalog_node(const struct catalog *c, const char *path, struct metas *ret)
 {
 	static const enum meta_kind kinds[] = {META_ARRAY, META_GROUP, META_ATTRS};
 	char key[KEY_MAX];
@@ -266,7 +266,7 @@ consolidated_node(const struct consolidated *c, const char *path, struct metas *
 }
 
 int
-consolidated_children(const struct consolidated *c, const char *path, consolidated_child_fn *fn, void *arg)
+catalog_children(const struct catalog *c, const char *path, catalog_child_fn *fn, void *arg)
 {
 	char key[KEY_MAX];
 	size_t dir;

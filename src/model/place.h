@@ -4,7 +4,7 @@
  * without the lock, holding a struct look with all that it needs, and puts the outcome in under the lock. */
 #pragma once
 
-#include "model/consolidated.h"
+#include "model/catalog.h"
 
 enum how {
 	HOW_LOOKUP, /* consolidated metadata will do */
@@ -29,7 +29,7 @@ struct place {
 	int64_t wall;              /* when_wall(): the last look at own objects; 0: never */
 	struct seen *seen;         /* META_KINDS of them, or NULL: own objects were never there */
 	uint64_t con_id, con_hash; /* the consolidated metadata that node was last compared with, and what they said of it */
-	struct consolidated *con;  /* a group that has its own */
+	struct catalog *con;  /* a group that has its own */
 	char **names;              /* a listing of a remote store, for the TTL */
 	size_t nnames;
 	int64_t names_due;
@@ -57,7 +57,7 @@ struct walk {
 	unsigned depth;
 	bool in_zarr;              /* the path lies in a Zarr hierarchy, whose top is up[top] */
 	unsigned top;
-	struct consolidated *con;  /* of the nearest group that has some; a reference */
+	struct catalog *con;  /* of the nearest group that has some; a reference */
 	size_t con_skip;           /* bytes of the path before what con calls it */
 	bool con_beside_objects;   /* that group has a .zgroup of its own: the store is not of consolidated metadata only */
 };
@@ -77,12 +77,12 @@ struct look {
 	/* what was known; the place's, which is busy */
 	struct node *old;
 	const struct seen *seen;
-	struct consolidated *old_con;
+	struct catalog *old_con;
 	uint64_t old_con_id, old_con_hash;
 	/* the outcome, with references */
 	struct node *node;         /* NULL: absent. May be `old` */
 	struct seen *new_seen;     /* NULL: as before */
-	struct consolidated *con;
+	struct catalog *con;
 	uint64_t con_id, con_hash; /* 0: consolidated metadata know nothing of it */
 	bool own;                  /* the node's own objects were seen */
 	bool partly;               /* only the .zarray: attributes are as old as before */
@@ -107,11 +107,11 @@ int fetch_below(const struct look *);
 /* The store's root is still what it was. 0, or -EIO with the reason. */
 int fetch_alive(struct model *);
 
-/* tree.c */
+/* place.c */
 /* The node at a path, everything above it looked at. walk (zeroed; may be NULL) is left as it stands for the node's children. */
-int tree_get(struct model *, const char *path, enum how, struct walk *, struct node **ret);
+int place_get(struct model *, const char *path, enum how, struct walk *, struct node **ret);
 /* The same for a child of the node that the walk ends with, at its full path. */
-int tree_child(struct model *, const char *path, enum how, const struct walk *, struct node **ret);
-struct place *tree_find(const struct model *, const char *path); /* lock held */
-void tree_forget(struct model *, struct place *);                /* lock held; not busy */
-void tree_put_names(struct place *, char **names, size_t n, int64_t due); /* takes the names over; lock held */
+int place_get_child(struct model *, const char *path, enum how, const struct walk *, struct node **ret);
+struct place *place_find(const struct model *, const char *path); /* lock held */
+void place_forget(struct model *, struct place *);                /* lock held; not busy */
+void place_put_names(struct place *, char **names, size_t n, int64_t due); /* takes the names over; lock held */
