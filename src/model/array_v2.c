@@ -71,10 +71,12 @@ size_by_name(const struct json *v)
 	return size * unit <= INT32_MAX ? (uint32_t)(size * unit) : 0;
 }
 
-/* Before 4.9.1 netcdf-c called its char "<U1", one byte each; 4.9.0 to 4.9.2 say '>' and store '<'. */
+/* netcdf-c calls its char ">S1", which nobody else writes; before 4.9.1 "<U1", one byte each. 4.9.0 to 4.9.2 say '>' and store '<'. */
 static void
 apply_quirks(const struct nczarr_docs *d, const struct scope *s, struct dtype *t)
 {
+	if (json_is(json_get(d->main, "dtype"), ">S1"))
+		t->is_char = true;
 	const struct group_meta *g = scope_parent(s);
 	bool v1 = d->v1 || (g && g->v1);
 	if (t->kind == DTYPE_UNICODE && t->size == 4 && (v1 || nczarr_wrote(d, s, 40800, 40900)))

@@ -88,6 +88,8 @@ nc_type_of(const struct dtype *d)
 }
 
 enum { FLOAT_DIGITS = 9, DOUBLE_DIGITS = 17, NUMBER_TEXT = 40 };
+/* Powers of ten up to which ncdump writes numbers without an exponent; all integers below are exact. */
+enum { FLOAT_PLAIN = 7, DOUBLE_PLAIN = 15 };
 
 /* The shortest decimal that reads back as the same number, with a '.' as CDL wants it. */
 static void
@@ -105,6 +107,11 @@ float_text(double v, bool single, char *ret)
 			break;
 	}
 	char *exponent = strchr(digits, 'e');
+	int power = exponent ? (int)strtol(exponent + 1, NULL, 10) : 0;
+	if (power > 0 && power < (single ? FLOAT_PLAIN : DOUBLE_PLAIN)) {
+		snprintf(digits, sizeof digits, "%.*g", power + 1, v);
+		exponent = NULL;
+	}
 	size_t mantissa = exponent ? (size_t)(exponent - digits) : strlen(digits);
 	const char *point = memchr(digits, '.', mantissa) ? "" : ".";
 	snprintf(ret, NUMBER_TEXT, "%.*s%s%s%s", (int)mantissa, digits, point, exponent ? exponent : "", suffix);
