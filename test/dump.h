@@ -10,8 +10,8 @@
 static inline const char *
 dump_type(const struct node *n)
 {
-	static const char *const name[] = {"none", "byte", "char", "short", "int", "float", "double", "ubyte", "ushort", "uint", "int64",
-		"uint64", "string"};
+	static const char *const name[] = {"none", "byte", "char", "short", "int", "float",
+		"double", "ubyte", "ushort", "uint", "int64", "uint64", "string"};
 	static _Thread_local char other[64];
 	enum nc_type t = n->array ? nc_type_of(&n->array->dtype) : NC_TYPE_NONE;
 	if (t)
@@ -45,12 +45,14 @@ dump_attrs(FILE *f, const struct node *n, const char *indent)
 		return;
 	for (size_t i = 0; i < as.count; i++) {
 		const struct attr *a = &as.attr[i];
-		fprintf(f, "%s%s%s:%s = ", indent, a->type == NC_TYPE_STRING ? "string " : "", n->kind == NODE_ARRAY ? n->name : "", a->name);
+		fprintf(f, "%s%s%s:%s = ", indent, a->type == NC_TYPE_STRING ? "string " : "",
+			n->kind == NODE_ARRAY ? n->name : "", a->name);
 		char *text = attr_text(a);
 		if (a->type == NC_TYPE_STRING)
 			for (size_t k = 0; k < a->count; k++) {
 				fputs(k ? ", " : "", f);
-				dump_quoted(f, ((char **)a->data)[k], strlen(((char **)a->data)[k]));
+				dump_quoted(
+					f, ((char **)a->data)[k], strlen(((char **)a->data)[k]));
 			}
 		else if (a->type == NC_TYPE_CHAR)
 			dump_quoted(f, a->data, a->count);
@@ -76,7 +78,8 @@ dump_array(FILE *f, const struct node *n, const char *indent)
 		else
 			fprintf(f, "_Anonymous_Dim_%llu", (unsigned long long)a->dim[i].size);
 	}
-	fprintf(f, "%s ;%s%s\n", a && a->rank ? ")" : "", n->error ? " // " : "", n->error ? n->error : "");
+	fprintf(f, "%s ;%s%s\n", a && a->rank ? ")" : "", n->error ? " // " : "",
+		n->error ? n->error : "");
 	char deeper[64];
 	snprintf(deeper, sizeof deeper, "%s  ", indent);
 	dump_attrs(f, n, deeper);
@@ -106,12 +109,14 @@ dump_child(struct dump *d, const char *name)
 	if (array && d->want == NODE_ARRAY)
 		dump_array(d->file, n, indent);
 	if (n && !array && d->want != NODE_ARRAY && n->kind != NODE_OBJECT) {
-		fprintf(d->file, "%sgroup: %s {%s%s\n", indent, name, n->error ? " // " : "", n->error ? n->error : "");
+		fprintf(d->file, "%sgroup: %s {%s%s\n", indent, name, n->error ? " // " : "",
+			n->error ? n->error : "");
 		dump_group(d->model, d->file, path, d->depth + 1);
 		fprintf(d->file, "%s}\n", indent);
 	}
 	if (n && n->kind == NODE_OBJECT && d->want != NODE_ARRAY)
-		fprintf(d->file, "%s// object %s, %llu bytes\n", indent, name, (unsigned long long)n->size);
+		fprintf(d->file, "%s// object %s, %llu bytes\n", indent, name,
+			(unsigned long long)n->size);
 	node_unref(n);
 }
 
@@ -154,7 +159,8 @@ dump_group(struct model *m, FILE *f, const char *path, unsigned depth)
 	}
 	for (size_t i = 0; n->group && i < n->group->ndims; i++) {
 		const struct dim *d = &n->group->dim[i];
-		fprintf(f, "%sdim %s = %llu%s ;\n", indent, d->name, (unsigned long long)d->size, d->unlimited ? " unlimited" : "");
+		fprintf(f, "%sdim %s = %llu%s ;\n", indent, d->name, (unsigned long long)d->size,
+			d->unlimited ? " unlimited" : "");
 	}
 	struct dump d = {m, f, path, depth, NODE_ARRAY};
 	if (depth < 100)

@@ -16,7 +16,8 @@ read_sizes(const struct json *v, const char *what, unsigned *rank, uint64_t *out
 	bool list = json_type(v) == JSON_TYPE_LIST;
 	size_t n = list ? json_count(v) : 1;
 	if (n > RANK_MAX)
-		return err_set(-ENOTSUP, "'%s' has %zu dimensions, at most %d are supported", what, n, RANK_MAX);
+		return err_set(-ENOTSUP, "'%s' has %zu dimensions, at most %d are supported", what,
+			n, RANK_MAX);
 	for (size_t i = 0; i < n; i++) {
 		int r = json_uint(list ? json_at(v, i) : v, &out[i]);
 		if (r == 0 && out[i] > INT64_MAX)
@@ -39,7 +40,8 @@ read_shape(const struct json *zarray, struct array_meta *a)
 	if (r < 0)
 		return r;
 	if (chunk_rank != a->rank)
-		return err_set(-EINVAL, "'chunks' has %u dimensions, 'shape' %u", chunk_rank, a->rank);
+		return err_set(
+			-EINVAL, "'chunks' has %u dimensions, 'shape' %u", chunk_rank, a->rank);
 	for (unsigned i = 0; i < a->rank; i++) {
 		if (!chunk[i] && shape[i])
 			return err_set(-EINVAL, "a chunk of length 0");
@@ -131,11 +133,14 @@ read_object(struct node *n)
 		found = c->id;
 	}
 	if (!found)
-		return node_mark(n, err_set(-ENOTSUP, "objects without a codec that says how they are stored"));
+		return node_mark(n,
+			err_set(-ENOTSUP, "objects without a codec that says how they are stored"));
 	if (!strcmp(found, "pickle"))
-		return node_mark(n, err_set(-ENOTSUP, "pickled objects are never read: that would run code from the store"));
+		return node_mark(n, err_set(-ENOTSUP, "pickled objects are never read: that would "
+						      "run code from the store"));
 	if (a->dtype.kind == DTYPE_OBJECT)
-		return node_mark(n, err_set(-ENOTSUP, "objects stored by codec '%s' have no flat form", found));
+		return node_mark(n,
+			err_set(-ENOTSUP, "objects stored by codec '%s' have no flat form", found));
 	return 0;
 }
 
@@ -154,7 +159,8 @@ read_fill(const struct json *zarray, struct node *n)
 {
 	struct array_meta *a = n->array;
 	const struct json *v = json_get(zarray, "fill_value");
-	if (a->dtype.kind == DTYPE_VLEN_TEXT || a->dtype.kind == DTYPE_VLEN_BYTES || a->dtype.kind == DTYPE_OBJECT)
+	if (a->dtype.kind == DTYPE_VLEN_TEXT || a->dtype.kind == DTYPE_VLEN_BYTES ||
+		a->dtype.kind == DTYPE_OBJECT)
 		return read_fill_text(v, a);
 	a->fill = calloc(1, (size_t)a->dtype.size + 1);
 	if (!a->fill)

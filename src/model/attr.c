@@ -78,9 +78,13 @@ enum nc_type
 nc_type_of(const struct dtype *d)
 {
 	switch (d->kind) {
-	case DTYPE_INT: return by_size(d->size, NC_TYPE_BYTE, NC_TYPE_SHORT, NC_TYPE_INT, NC_TYPE_INT64);
-	case DTYPE_UINT: return by_size(d->size, NC_TYPE_UBYTE, NC_TYPE_USHORT, NC_TYPE_UINT, NC_TYPE_UINT64);
-	case DTYPE_FLOAT: return by_size(d->size, NC_TYPE_NONE, NC_TYPE_NONE, NC_TYPE_FLOAT, NC_TYPE_DOUBLE);
+	case DTYPE_INT:
+		return by_size(d->size, NC_TYPE_BYTE, NC_TYPE_SHORT, NC_TYPE_INT, NC_TYPE_INT64);
+	case DTYPE_UINT:
+		return by_size(
+			d->size, NC_TYPE_UBYTE, NC_TYPE_USHORT, NC_TYPE_UINT, NC_TYPE_UINT64);
+	case DTYPE_FLOAT:
+		return by_size(d->size, NC_TYPE_NONE, NC_TYPE_NONE, NC_TYPE_FLOAT, NC_TYPE_DOUBLE);
 	case DTYPE_BYTES: return d->is_char ? NC_TYPE_CHAR : NC_TYPE_STRING;
 	case DTYPE_VLEN_TEXT: return NC_TYPE_STRING;
 	default: return NC_TYPE_NONE;
@@ -97,7 +101,11 @@ float_text(double v, bool single, char *ret)
 {
 	const char *suffix = single ? "f" : "";
 	if (!isfinite(v)) {
-		snprintf(ret, NUMBER_TEXT, "%s%s", isnan(v) ? "NaN" : v < 0 ? "-Infinity" : "Infinity", suffix);
+		snprintf(ret, NUMBER_TEXT, "%s%s",
+			isnan(v) ? "NaN"
+			: v < 0  ? "-Infinity"
+				 : "Infinity",
+			suffix);
 		return;
 	}
 	char digits[NUMBER_TEXT / 2 + 8];
@@ -114,7 +122,8 @@ float_text(double v, bool single, char *ret)
 	}
 	size_t mantissa = exponent ? (size_t)(exponent - digits) : strlen(digits);
 	const char *point = memchr(digits, '.', mantissa) ? "" : ".";
-	snprintf(ret, NUMBER_TEXT, "%.*s%s%s%s", (int)mantissa, digits, point, exponent ? exponent : "", suffix);
+	snprintf(ret, NUMBER_TEXT, "%.*s%s%s%s", (int)mantissa, digits, point,
+		exponent ? exponent : "", suffix);
 }
 
 static void

@@ -25,10 +25,10 @@ enum nc_type {
 struct attr {
 	char *name;
 	enum nc_type type;
-	bool recorded;  /* the store said the type (NCZarr); else inferred */
-	bool json;      /* text of a JSON object or nested list */
-	size_t count;   /* elements; CHAR: bytes */
-	void *data;     /* count elements in native order; CHAR: bytes and a NUL behind; STRING: char *[count] */
+	bool recorded; /* the store said the type (NCZarr); else inferred */
+	bool json;     /* text of a JSON object or nested list */
+	size_t count;  /* elements; CHAR: bytes */
+	void *data; /* count elements in native order; CHAR: bytes and a NUL behind; STRING: char *[count] */
 };
 
 struct attrs {
@@ -41,7 +41,7 @@ struct attrs {
 void attrs_free(struct attrs *);
 void attr_clear(struct attr *); /* what it holds */
 const struct attr *attrs_find(const struct attrs *, const char *name);
-size_t nc_type_size(enum nc_type);       /* 0 for STRING */
+size_t nc_type_size(enum nc_type); /* 0 for STRING */
 struct dtype;
 /* The netCDF type that holds elements of a dtype as they are, or NC_TYPE_NONE. */
 enum nc_type nc_type_of(const struct dtype *);

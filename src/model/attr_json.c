@@ -58,7 +58,8 @@ add_problem(struct attrs *as, const char *name, const char *what)
 		return err_set(-ENOMEM, "no memory for a message");
 	as->problem = more;
 	char *line = NULL;
-	if (asprintf(&line, "%s%s%s%s", name ? "attribute '" : "attributes", name ? name : "", name ? "': " : ": ", what) < 0)
+	if (asprintf(&line, "%s%s%s%s", name ? "attribute '" : "attributes", name ? name : "",
+		    name ? "': " : ": ", what) < 0)
 		return err_set(-ENOMEM, "no memory for a message");
 	as->problem[as->nproblems++] = line;
 	return 0;
@@ -69,21 +70,27 @@ static int
 put_integer(enum nc_type t, const struct json *v, uint8_t *to)
 {
 	size_t size = nc_type_size(t);
-	bool is_signed = t == NC_TYPE_BYTE || t == NC_TYPE_SHORT || t == NC_TYPE_INT || t == NC_TYPE_INT64;
+	bool is_signed =
+		t == NC_TYPE_BYTE || t == NC_TYPE_SHORT || t == NC_TYPE_INT || t == NC_TYPE_INT64;
 	int64_t i = 0;
 	uint64_t u = 0;
 	int r = is_signed ? json_int(v, &i) : json_uint(v, &u);
 	if (r < 0)
 		return r;
 	unsigned bits = (unsigned)size * 8;
-	if (bits < 64 && (is_signed ? i < -((int64_t)1 << (bits - 1)) || i >= (int64_t)1 << (bits - 1) : u >> bits))
+	if (bits < 64 &&
+		(is_signed ? i < -((int64_t)1 << (bits - 1)) || i >= (int64_t)1 << (bits - 1)
+			   : u >> bits))
 		return err_set(-ERANGE, "the number does not fit its type");
 	if (is_signed)
 		u = (uint64_t)i;
 	const uint8_t u8 = (uint8_t)u;
 	const uint16_t u16 = (uint16_t)u;
 	const uint32_t u32 = (uint32_t)u;
-	const void *from = size == 1 ? (const void *)&u8 : size == 2 ? (const void *)&u16 : size == 4 ? (const void *)&u32 : &u;
+	const void *from = size == 1   ? (const void *)&u8
+			   : size == 2 ? (const void *)&u16
+			   : size == 4 ? (const void *)&u32
+				       : &u;
 	memcpy(to, from, size);
 	return 0;
 }
@@ -199,7 +206,8 @@ make_source(const struct reading *g, const char *name, const struct json *v, str
 	if (w.text && !memchr(w.text, '\n', w.len))
 		return make_chars(w.text, w.len, ret);
 	CLEAN(clean_free) char *text = json_dump(v);
-	return text ? make_chars(text, strlen(text), ret) : err_set(-ENOMEM, "no memory for the text of '%s'", name);
+	return text ? make_chars(text, strlen(text), ret)
+		    : err_set(-ENOMEM, "no memory for the text of '%s'", name);
 }
 
 /* The text of a value that is neither list nor dict. */
@@ -332,13 +340,7 @@ make_inferred(const struct reading *g, const char *name, const struct json *v, s
 	if (t != NC_TYPE_NONE && t != NC_TYPE_CHAR)
 		return make_numbers(t, v, ret);
 	ret->json = json_type(v) == JSON_TYPE_NULL;
-	if (!is_nested(v))
-		return make_text(g, name, v, ret);
-	CLEAN(clean_free) char *text = json_dump(v);
-	if (!text)
-		return err_set(-ENOMEM, "no memory for the text of '%s'", name);
-	ret->json = true;
-	return make_chars(text, strlen(text), ret);
+	return make_text(g, name, v, ret);
 }
 
 static int

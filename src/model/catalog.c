@@ -18,9 +18,9 @@ struct catalog {
 	uint64_t id;
 	int64_t mtime;
 	struct text *text;
-	const char *data;       /* in text */
+	const char *data; /* in text */
 	struct buf unescaped;
-	struct entry *entry;    /* in the order of keys */
+	struct entry *entry; /* in the order of keys */
 	size_t count, room;
 };
 
@@ -203,7 +203,8 @@ starts_with(const struct catalog *c, size_t i, const char *prefix, size_t len)
 static bool
 equals(const struct catalog *c, size_t i, const char *key, size_t len)
 {
-	return i < c->count && c->entry[i].key_len == len && !memcmp(key_of(c, &c->entry[i]), key, len);
+	return i < c->count && c->entry[i].key_len == len &&
+	       !memcmp(key_of(c, &c->entry[i]), key, len);
 }
 
 /* The last entry of that very key, or c->count. */

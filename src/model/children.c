@@ -107,7 +107,8 @@ remember_names(struct model *m, const char *path, const struct names *n)
 	LOCKED(&m->lock) {
 		struct place *p = copy ? place_find(m, path) : NULL;
 		if (p)
-			place_put_names(p, MOVE(copy), count, m->opt.ttl == INT64_MAX ? INT64_MAX : when_now() + m->opt.ttl);
+			place_put_names(p, MOVE(copy), count,
+				m->opt.ttl == INT64_MAX ? INT64_MAX : when_now() + m->opt.ttl);
 	}
 	for (size_t i = 0; copy && i < count; i++)
 		free(copy[i]);
@@ -194,7 +195,8 @@ load_children(struct model *m, const struct walk *w, const char *path, struct na
 	struct loading g = {.model = m, .walk = w, .path = path, .names = names};
 	pthread_t thread[THREADS_MAX];
 	size_t wanted = m->zmap->caps & ZMAP_REMOTE ? names->count / WORTH_A_THREAD : 0, n = 0;
-	while (n < wanted && n < THREADS_MAX && pthread_create(&thread[n], NULL, load_thread, &g) == 0)
+	while (n < wanted && n < THREADS_MAX &&
+		pthread_create(&thread[n], NULL, load_thread, &g) == 0)
 		n++;
 	load_thread(&g);
 	while (n)
@@ -211,7 +213,9 @@ guess_kinds(struct model *m, const char *dir, struct names *names)
 			struct name *n = &names->of[i];
 			n->kind = n->prefix ? NODE_PLAIN : NODE_OBJECT;
 			n->known = !n->prefix;
-			const struct place *p = child_path(dir, n->name, path, sizeof path) == 0 ? place_find(m, path) : NULL;
+			const struct place *p = child_path(dir, n->name, path, sizeof path) == 0
+							? place_find(m, path)
+							: NULL;
 			if (n->prefix && p && p->node)
 				n->kind = p->node->kind;
 		}
@@ -239,7 +243,9 @@ correct_consolidated(struct model *m, const struct walk *w, const char *dir, str
 	LOCKED(&m->lock) {
 		for (size_t i = 0; i < names->count; i++) {
 			struct name *n = &names->of[i];
-			const struct place *p = child_path(dir, n->name, path, sizeof path) == 0 ? place_find(m, path) : NULL;
+			const struct place *p = child_path(dir, n->name, path, sizeof path) == 0
+							? place_find(m, path)
+							: NULL;
 			if (!p || !p->known || p->con_id != id)
 				continue;
 			n->gone = !p->node;

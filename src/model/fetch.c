@@ -28,7 +28,8 @@ static int
 key_of(const char *path, const char *name, char *key, size_t size)
 {
 	int n = snprintf(key, size, "%s%s%s", path, *path ? "/" : "", name);
-	return n < 0 || (size_t)n >= size ? err_set(-ENAMETOOLONG, "'%.60s…' is too long", path) : 0;
+	return n < 0 || (size_t)n >= size ? err_set(-ENAMETOOLONG, "'%.60s…' is too long", path)
+					  : 0;
 }
 
 static struct zmap_get
@@ -64,7 +65,8 @@ request_done(void *arg, int r, const struct zmap_stat *s)
 static void
 submit_all(const struct look *l, const struct fetch *f, struct request *q, unsigned n)
 {
-	struct batch b = {.lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .pending = n};
+	struct batch b = {
+		.lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .pending = n};
 	for (unsigned i = 0; i < n; i++) {
 		q[i].batch = &b;
 		struct zmap_get g = ask(l, f, &q[i]);
@@ -123,7 +125,8 @@ static void
 try_second_name(const struct look *l, const struct fetch *f, struct request *q)
 {
 	const char *second = meta_name[q->kind][1];
-	if (q->result == ZMAP_ABSENT && second && key_of(l->path, second, q->key, sizeof q->key) == 0)
+	if (q->result == ZMAP_ABSENT && second &&
+		key_of(l->path, second, q->key, sizeof q->key) == 0)
 		get_one(l, f, q);
 }
 
@@ -178,11 +181,13 @@ fetch_below(const struct look *l)
 static const char *
 root_object(struct model *m, char *key, size_t size)
 {
-	static const enum meta_kind kinds[] = {META_ARRAY, META_GROUP, META_ALL, META_ATTRS, META_NC_GROUP, META_V3};
+	static const enum meta_kind kinds[] = {
+		META_ARRAY, META_GROUP, META_ALL, META_ATTRS, META_NC_GROUP, META_V3};
 	const char *found = NULL;
 	LOCKED(&m->lock) {
 		const struct place *root = place_find(m, "");
-		for (unsigned i = 0; root && root->seen && i < sizeof kinds / sizeof *kinds && !found; i++)
+		for (unsigned i = 0;
+			root && root->seen && i < sizeof kinds / sizeof *kinds && !found; i++)
 			if (root->seen[kinds[i]].present)
 				found = meta_name[kinds[i]][0];
 	}

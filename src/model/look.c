@@ -22,8 +22,9 @@ enum {
 struct own {
 	struct look *l;
 	struct fetch f;
-	unsigned asked, stale; /* what was asked for; what is known to be the same but has no bytes here */
-	bool in_zarr;          /* the path lies in a Zarr hierarchy */
+	unsigned asked,
+		stale; /* what was asked for; what is known to be the same but has no bytes here */
+	bool in_zarr;  /* the path lies in a Zarr hierarchy */
 	bool v1, pure;
 };
 
@@ -40,7 +41,8 @@ static bool
 has(const struct own *o, unsigned kinds)
 {
 	for (unsigned k = 0; k < META_KINDS; k++)
-		if ((kinds & o->asked) >> k & 1 && (o->f.result[k] == 0 || o->f.result[k] == ZMAP_SAME))
+		if ((kinds & o->asked) >> k & 1 &&
+			(o->f.result[k] == 0 || o->f.result[k] == ZMAP_SAME))
 			return true;
 	return false;
 }
@@ -238,7 +240,9 @@ detect_separator(const struct look *l, struct node *n)
 	if (!a || !a->separator_assumed || l->how == HOW_LOOKUP || !l->model->opt.detect_separator)
 		return 0;
 	snprintf(prefix, sizeof prefix, "%s%s", l->path, *l->path ? "/" : "");
-	int r = l->model->zmap->caps & ZMAP_LIST ? zmap_list(l->model->zmap, prefix, judge_name, &found) : 0;
+	int r = l->model->zmap->caps & ZMAP_LIST
+			? zmap_list(l->model->zmap, prefix, judge_name, &found)
+			: 0;
 	if (r < 0)
 		return r;
 	a->separator_assumed = false;
@@ -251,7 +255,8 @@ static bool
 same_node(const struct node *old, const struct node *new)
 {
 	if (!old || old->kind != new->kind || old->mtime != new->mtime || old->size != new->size ||
-	    strcmp(old->version, new->version) || !old->error != !new->error || !old->array != !new->array)
+		strcmp(old->version, new->version) || !old->error != !new->error ||
+		!old->array != !new->array)
 		return false;
 	return !old->array || new->array->separator_assumed ||
 	       (!old->array->separator_assumed && old->array->layout == new->array->layout);
@@ -289,7 +294,8 @@ static bool
 separator_due(const struct look *l)
 {
 	const struct node *n = l->old;
-	return l->how != HOW_LOOKUP && l->model->opt.detect_separator && n && n->array && n->array->separator_assumed;
+	return l->how != HOW_LOOKUP && l->model->opt.detect_separator && n && n->array &&
+	       n->array->separator_assumed;
 }
 
 static void
@@ -301,13 +307,16 @@ own_done(struct own *o)
 static int
 look_own(struct look *l)
 {
-	const struct group_meta *parent = l->walk->in_zarr ? l->walk->up[l->walk->depth - 1]->group : NULL;
-	CLEAN(own_done) struct own o = {.l = l, .in_zarr = l->walk->in_zarr, .v1 = parent && parent->v1};
+	const struct group_meta *parent =
+		l->walk->in_zarr ? l->walk->up[l->walk->depth - 1]->group : NULL;
+	CLEAN(own_done)
+	struct own o = {.l = l, .in_zarr = l->walk->in_zarr, .v1 = parent && parent->v1};
 	const struct scope s = walk_scope(l->walk, l->model);
 	o.pure = scope_pure(&s);
 	l->own = true;
 	o.f.if_changed = separator_due(l) ? NULL : l->seen;
-	if (l->how == HOW_NOW && l->old && l->old->array && o.f.if_changed && o.f.if_changed[META_ARRAY].version) {
+	if (l->how == HOW_NOW && l->old && l->old->array && o.f.if_changed &&
+		o.f.if_changed[META_ARRAY].version) {
 		need(&o, A); /* all that decides what chunks mean */
 		if (o.f.result[META_ARRAY] == ZMAP_SAME) {
 			l->partly = true;
@@ -369,7 +378,8 @@ look_consolidated(struct look *l)
 		return 0;
 	}
 	bool array = m.of[META_ARRAY].data;
-	int r = array ? meta_v2_array(l->path, &m, &s, &l->node) : meta_v2_group(l->path, &m, &s, &l->node);
+	int r = array ? meta_v2_array(l->path, &m, &s, &l->node)
+		      : meta_v2_group(l->path, &m, &s, &l->node);
 	if (r == 0)
 		r = detect_separator(l, l->node);
 	if (r == 0)

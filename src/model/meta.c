@@ -103,10 +103,12 @@ finish(const struct metas *m, const struct parsed *p, const struct scope *s, str
 {
 	snprintf(n->version, sizeof n->version, "%016" PRIx64, p->hash);
 	for (unsigned k = 0; k < META_KINDS; k++)
-		if (m->of[k].data && m->of[k].mtime > n->mtime && (k != META_ALL || n->kind == NODE_GROUP))
+		if (m->of[k].data && m->of[k].mtime > n->mtime &&
+			(k != META_ALL || n->kind == NODE_GROUP))
 			n->mtime = m->of[k].mtime;
 	bool pure = scope_pure(s);
-	n->nczarr = !pure && p->doc[META_ATTRS] && nczarr_types(p->doc[META_ATTRS], p->doc[META_NC_ATTRS]);
+	n->nczarr = !pure && p->doc[META_ATTRS] &&
+		    nczarr_types(p->doc[META_ATTRS], p->doc[META_NC_ATTRS]);
 	return keep_attrs(m, pure, n);
 }
 
@@ -124,7 +126,8 @@ meta_v2_array(const char *path, const struct metas *m, const struct scope *s, st
 		if (parse(m, minor[i], &p) == -ENOMEM)
 			return -ENOMEM;
 	r = parse(m, META_ARRAY, &p);
-	const struct nczarr_docs docs = {p.doc[META_ATTRS], p.doc[META_ARRAY], p.doc[META_NC_ARRAY]};
+	const struct nczarr_docs docs = {
+		p.doc[META_ATTRS], p.doc[META_ARRAY], p.doc[META_NC_ARRAY]};
 	if (r == 0)
 		r = array_v2(&docs, s, n);
 	if (r < 0) {
@@ -152,7 +155,8 @@ meta_v2_group(const char *path, const struct metas *m, const struct scope *s, st
 			r = node_mark(n, bad);
 	}
 	if (r == 0) {
-		const struct nczarr_docs d = {p.doc[META_ATTRS], p.doc[META_GROUP], p.doc[META_NC_GROUP]};
+		const struct nczarr_docs d = {
+			p.doc[META_ATTRS], p.doc[META_GROUP], p.doc[META_NC_GROUP]};
 		r = nczarr_group(&d, scope_parent(s), scope_pure(s), &n->group);
 	}
 	if (r == 0)

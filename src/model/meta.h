@@ -23,7 +23,7 @@ bool meta_is_name(const char *name);
 
 /* One object. data NULL: it is not there. */
 struct meta {
-	struct text *owner;   /* a reference */
+	struct text *owner; /* a reference */
 	const char *data;
 	size_t len;
 	int64_t mtime;

@@ -68,8 +68,10 @@ read_dim(const char *name, const struct json *v, struct group_meta *g)
 	int64_t flag = 0;
 	if (!size || json_uint(size, &d.size) < 0)
 		return 0;
-	if (unlimited && (json_type(unlimited) == JSON_TYPE_BOOL || json_int(unlimited, &flag) == 0))
-		d.unlimited = flag != 0 || (json_type(unlimited) == JSON_TYPE_BOOL && json_bool(unlimited));
+	if (unlimited &&
+		(json_type(unlimited) == JSON_TYPE_BOOL || json_int(unlimited, &flag) == 0))
+		d.unlimited = flag != 0 ||
+			      (json_type(unlimited) == JSON_TYPE_BOOL && json_bool(unlimited));
 	d.name = strdup(name);
 	if (!d.name)
 		return err_set(-ENOMEM, "no memory for a dimension");
@@ -113,7 +115,8 @@ read_order(const struct json *list, struct group_meta *g)
 }
 
 int
-nczarr_group(const struct nczarr_docs *d, const struct group_meta *parent, bool pure, struct group_meta **ret)
+nczarr_group(const struct nczarr_docs *d, const struct group_meta *parent, bool pure,
+	struct group_meta **ret)
 {
 	struct group_meta *g = calloc(1, sizeof *g);
 	if (!g)
@@ -126,7 +129,8 @@ nczarr_group(const struct nczarr_docs *d, const struct group_meta *parent, bool 
 	if (pure)
 		return 0;
 	g->v1 = d->v1 || (parent && parent->v1);
-	g->nczarr = said || part(d, "_nczarr_superblock", "_NCZARR_SUPERBLOCK") || (parent && parent->nczarr);
+	g->nczarr = said || part(d, "_nczarr_superblock", "_NCZARR_SUPERBLOCK") ||
+		    (parent && parent->nczarr);
 	int r = read_dims(either(said, "dimensions", "dims"), g);
 	if (r == 0)
 		r = read_order(either(said, "arrays", "vars"), g);
@@ -159,7 +163,9 @@ nczarr_wrote(const struct nczarr_docs *d, const struct scope *s, unsigned from, 
 static const struct json *
 xarray_dims(const struct nczarr_docs *d, const struct scope *s)
 {
-	const struct json *v = d->attrs && !(s->mode & URL_NOXARRAY) ? json_get(d->attrs, "_ARRAY_DIMENSIONS") : NULL;
+	const struct json *v = d->attrs && !(s->mode & URL_NOXARRAY)
+				       ? json_get(d->attrs, "_ARRAY_DIMENSIONS")
+				       : NULL;
 	return v && json_type(v) == JSON_TYPE_LIST ? v : NULL;
 }
 
@@ -168,7 +174,8 @@ says_scalar(const struct json *array)
 {
 	int64_t flag;
 	const struct json *v = array ? json_get(array, "scalar") : NULL;
-	if (v && ((json_type(v) == JSON_TYPE_BOOL && json_bool(v)) || (json_int(v, &flag) == 0 && flag)))
+	if (v && ((json_type(v) == JSON_TYPE_BOOL && json_bool(v)) ||
+			 (json_int(v, &flag) == 0 && flag)))
 		return true;
 	v = array ? json_get(array, "storage") : NULL;
 	return v && json_is(v, "scalar");
@@ -186,7 +193,8 @@ nczarr_scalar(const struct nczarr_docs *d, const struct scope *s, const struct a
 	}
 	/* What netcdf-c writes as pure Zarr. */
 	const struct json *names = xarray_dims(d, s);
-	return names && (!json_count(names) || (json_count(names) == 1 && json_is(json_at(names, 0), "_scalar_")));
+	return names && (!json_count(names) ||
+				(json_count(names) == 1 && json_is(json_at(names, 0), "_scalar_")));
 }
 
 /* The group of a full name's directory, if it stands above the array. */
@@ -306,7 +314,10 @@ nczarr_type(const struct json *v)
 	if (!s || !len)
 		return NC_TYPE_NONE;
 	if (isdigit((unsigned char)*s)) /* V1 */
-		return json_int(v, &number) == 0 && number >= NC_TYPE_BYTE && number <= NC_TYPE_STRING ? (enum nc_type)number : NC_TYPE_NONE;
+		return json_int(v, &number) == 0 && number >= NC_TYPE_BYTE &&
+				       number <= NC_TYPE_STRING
+			       ? (enum nc_type)number
+			       : NC_TYPE_NONE;
 	if (!strcmp(s, ">S1"))
 		return NC_TYPE_CHAR;
 	if (strchr("<>|=", *s))

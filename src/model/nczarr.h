@@ -19,13 +19,14 @@ struct nczarr_docs {
 };
 
 /* parent: the group above in the same hierarchy, NULL at its top. pure: NCZarr's metadata do not count, only who wrote them. */
-int nczarr_group(const struct nczarr_docs *, const struct group_meta *parent, bool pure, struct group_meta **ret);
+int nczarr_group(const struct nczarr_docs *, const struct group_meta *parent, bool pure,
+	struct group_meta **ret);
 
 /* What stands above an array, from the top of its hierarchy: for dimensions by their full names. */
 struct scope {
 	struct node *const *group;
 	unsigned depth;
-	unsigned mode;    /* enum url_mode */
+	unsigned mode; /* enum url_mode */
 };
 
 /* The group that holds the array; NULL if it lies in none. */

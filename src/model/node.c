@@ -156,8 +156,10 @@ node_bytes(const struct node *n)
 		bytes += sizeof *n->attr_context + MALLOC_BYTES;
 	if (n->array) {
 		const struct array_meta *a = n->array;
-		bytes += sizeof *a + a->rank * (2 * sizeof *a->shape + sizeof *a->dim + 2 * MALLOC_BYTES);
-		bytes += a->dtype.size + a->ncodecs * CODEC_BYTES_ABOUT + a->dtype.nfields * sizeof(struct dtype_field);
+		bytes += sizeof *a +
+			 a->rank * (2 * sizeof *a->shape + sizeof *a->dim + 2 * MALLOC_BYTES);
+		bytes += a->dtype.size + a->ncodecs * CODEC_BYTES_ABOUT +
+			 a->dtype.nfields * sizeof(struct dtype_field);
 	}
 	if (n->group)
 		bytes += sizeof *n->group + (n->group->ndims + n->group->norder) * 4 * MALLOC_BYTES;
@@ -204,8 +206,9 @@ array_fingerprint(struct array_meta *a)
 	if (!type)
 		return err_set(-ENOMEM, "no memory for a dtype's name");
 	uint64_t h = hash_text(HASH_START, type);
-	const uint32_t facts[] = {a->dtype.kind, a->dtype.big, a->dtype.is_char, a->dtype.size, a->rank,
-		(uint32_t)a->separator, (uint32_t)a->key_form, a->null_fill, a->zarr_format};
+	const uint32_t facts[] = {a->dtype.kind, a->dtype.big, a->dtype.is_char, a->dtype.size,
+		a->rank, (uint32_t)a->separator, (uint32_t)a->key_form, a->null_fill,
+		a->zarr_format};
 	h = hash_more(h, facts, sizeof facts);
 	h = hash_more(h, a->chunk, a->rank * sizeof *a->chunk);
 	if (a->fill)

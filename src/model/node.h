@@ -18,11 +18,12 @@ CLEAN_DEFINE(struct text, text_unref)
 
 /* Where the attributes of a node lie, and what their types are. */
 struct attr_context {
-	struct text *attrs;      /* owns attrs_text */
-	struct text *types;      /* V1: the object that names the types; else NULL, they are among the attributes */
+	struct text *attrs; /* owns attrs_text */
+	struct text *
+		types; /* V1: the object that names the types; else NULL, they are among the attributes */
 	const char *types_text;
 	size_t types_len;
-	bool pure;               /* recorded types do not count */
+	bool pure; /* recorded types do not count */
 };
 
 int node_new(enum node_kind, const char *path, struct node **ret);

@@ -163,7 +163,8 @@ fresh(const struct model *m, const struct place *p, const struct look *l)
 		return false;
 	if (l->how == HOW_NOW)
 		return p->begun >= l->begun; /* somebody else just did */
-	if (l->how == HOW_CHECK && m->opt.detect_separator && p->node && p->node->array && p->node->array->separator_assumed)
+	if (l->how == HOW_CHECK && m->opt.detect_separator && p->node && p->node->array &&
+		p->node->array->separator_assumed)
 		return false;
 	if (covered && l->how == HOW_LOOKUP && p->node)
 		return true;
@@ -175,7 +176,8 @@ static int
 wait_idle(struct model *m, const struct look *l)
 {
 	const struct timespec until = {l->deadline / SECOND, l->deadline % SECOND};
-	if (pthread_cond_timedwait(&m->idle, &m->lock, &until) == ETIMEDOUT && when_over(l->deadline))
+	if (pthread_cond_timedwait(&m->idle, &m->lock, &until) == ETIMEDOUT &&
+		when_over(l->deadline))
 		return err_set(-ETIMEDOUT, "no answer about '%s' in time", l->path);
 	return 0;
 }
@@ -273,14 +275,22 @@ look_done(struct look *l)
 }
 
 int
-place_get_child(struct model *m, const char *path, enum how how, const struct walk *w, struct node **ret)
+place_get_child(
+	struct model *m, const char *path, enum how how, const struct walk *w, struct node **ret)
 {
 	int64_t now = when_now();
-	CLEAN(look_done) struct look l = {.model = m, .path = path, .walk = w, .how = how, .begun = now, .deadline = now + m->opt.timeout};
+	CLEAN(look_done)
+	struct look l = {.model = m,
+		.path = path,
+		.walk = w,
+		.how = how,
+		.begun = now,
+		.deadline = now + m->opt.timeout};
 	CLEAN(node_unrefp) struct node *answer = NULL;
 	struct place *p = NULL;
 	int r = 0;
-	if (w->con && m->opt.consolidated == CONSOLIDATED_TRUST && !catalog_has(w->con, path + w->con_skip))
+	if (w->con && m->opt.consolidated == CONSOLIDATED_TRUST &&
+		!catalog_has(w->con, path + w->con_skip))
 		return ZMAP_ABSENT;
 	LOCKED(&m->lock)
 		r = begin(&l, &p, &answer);
@@ -363,7 +373,8 @@ place_get(struct model *m, const char *path, enum how how, struct walk *ret_walk
 			return ZMAP_ABSENT;
 		bool last = !path[end];
 		CLEAN(node_unrefp) struct node *n = NULL;
-		int r = place_get_child(m, prefix, last || (trust && how == HOW_NOW) ? how : HOW_LOOKUP, w, &n);
+		int r = place_get_child(
+			m, prefix, last || (trust && how == HOW_NOW) ? how : HOW_LOOKUP, w, &n);
 		if (r)
 			return r;
 		if (last) {

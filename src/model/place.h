@@ -19,18 +19,19 @@ struct seen {
 };
 
 struct place {
-	struct place *next;        /* in its bucket */
+	struct place *next; /* in its bucket */
 	char *path;
 	bool busy;
-	bool known;                /* was looked at; node NULL: there is nothing */
+	bool known; /* was looked at; node NULL: there is nothing */
 	struct node *node;
-	int64_t due;               /* when_now(): own objects are to be looked at again; 0: at once */
-	int64_t begun;             /* when_now(): the last look at own objects began */
-	int64_t wall;              /* when_wall(): the last look at own objects; 0: never */
-	struct seen *seen;         /* META_KINDS of them, or NULL: own objects were never there */
-	uint64_t con_id, con_hash; /* the consolidated metadata that node was last compared with, and what they said of it */
-	struct catalog *con;  /* a group that has its own */
-	char **names;              /* a listing of a remote store, for the TTL */
+	int64_t due;       /* when_now(): own objects are to be looked at again; 0: at once */
+	int64_t begun;     /* when_now(): the last look at own objects began */
+	int64_t wall;      /* when_wall(): the last look at own objects; 0: never */
+	struct seen *seen; /* META_KINDS of them, or NULL: own objects were never there */
+	uint64_t con_id,
+		con_hash; /* the consolidated metadata that node was last compared with, and what they said of it */
+	struct catalog *con; /* a group that has its own */
+	char **names;        /* a listing of a remote store, for the TTL */
 	size_t nnames;
 	int64_t names_due;
 };
@@ -44,9 +45,9 @@ struct model {
 	pthread_cond_t idle;  /* some place is no longer busy */
 	struct place **bucket;
 	size_t nbuckets, nplaces, nabsent;
-	size_t bytes;         /* of nodes, roughly */
+	size_t bytes; /* of nodes, roughly */
 	uint64_t last_con;
-	uint32_t seed;        /* of the jitter */
+	uint32_t seed; /* of the jitter */
 };
 
 enum { DEPTH_MAX = 128, PATH_BYTES_MAX = 4000 };
@@ -55,11 +56,11 @@ enum { DEPTH_MAX = 128, PATH_BYTES_MAX = 4000 };
 struct walk {
 	struct node *up[DEPTH_MAX];
 	unsigned depth;
-	bool in_zarr;              /* the path lies in a Zarr hierarchy, whose top is up[top] */
+	bool in_zarr; /* the path lies in a Zarr hierarchy, whose top is up[top] */
 	unsigned top;
-	struct catalog *con;  /* of the nearest group that has some; a reference */
-	size_t con_skip;           /* bytes of the path before what con calls it */
-	bool con_beside_objects;   /* that group has a .zgroup of its own: the store is not of consolidated metadata only */
+	struct catalog *con; /* of the nearest group that has some; a reference */
+	size_t con_skip;     /* bytes of the path before what con calls it */
+	bool con_beside_objects; /* that group has a .zgroup of its own: the store is not of consolidated metadata only */
 };
 
 void walk_done(struct walk *);
@@ -80,8 +81,8 @@ struct look {
 	struct catalog *old_con;
 	uint64_t old_con_id, old_con_hash;
 	/* the outcome, with references */
-	struct node *node;         /* NULL: absent. May be `old` */
-	struct seen *new_seen;     /* NULL: as before */
+	struct node *node;     /* NULL: absent. May be `old` */
+	struct seen *new_seen; /* NULL: as before */
 	struct catalog *con;
 	uint64_t con_id, con_hash; /* 0: consolidated metadata know nothing of it */
 	bool own;                  /* the node's own objects were seen */
@@ -94,7 +95,7 @@ void seen_free(struct seen *);
 
 /* fetch.c */
 struct fetch {
-	unsigned want;         /* bits of meta_kind */
+	unsigned want;                 /* bits of meta_kind */
 	const struct seen *if_changed; /* versions that need not come again, or NULL */
 	/* outcome of each that was wanted: 0, ZMAP_SAME, ZMAP_ABSENT, -errno */
 	int result[META_KINDS];
@@ -111,7 +112,9 @@ int fetch_alive(struct model *);
 /* The node at a path, everything above it looked at. walk (zeroed; may be NULL) is left as it stands for the node's children. */
 int place_get(struct model *, const char *path, enum how, struct walk *, struct node **ret);
 /* The same for a child of the node that the walk ends with, at its full path. */
-int place_get_child(struct model *, const char *path, enum how, const struct walk *, struct node **ret);
+int place_get_child(
+	struct model *, const char *path, enum how, const struct walk *, struct node **ret);
 struct place *place_find(const struct model *, const char *path); /* lock held */
 void place_forget(struct model *, struct place *);                /* lock held; not busy */
-void place_put_names(struct place *, char **names, size_t n, int64_t due); /* takes the names over; lock held */
+void place_put_names(
+	struct place *, char **names, size_t n, int64_t due); /* takes the names over; lock held */

@@ -14,7 +14,8 @@ dump(const char *store)
 		return r;
 	const struct zmap_options zo = {.timeout = 60 * SECOND};
 	r = zmap_open(&u, &zo, &z);
-	const struct model_options mo = {.ttl = 60 * SECOND, .timeout = 60 * SECOND, .mode = u.mode};
+	const struct model_options mo = {
+		.ttl = 60 * SECOND, .timeout = 60 * SECOND, .mode = u.mode};
 	if (r == 0)
 		r = model_open(z, &mo, &m);
 	if (r == 0)
