@@ -25,9 +25,9 @@
 enum {
 	LOOK_EVERY = 100 * 1000 * 1000, /* ns */
 	TRIES = 9,                      /* of a file that changes: an eighth of a second together */
-	SETTLE = 10 * 1000 * 1000,      /* ns: longer than a write of one chunk, and than a tick of the clock of file times */
-	PIECE = 64 << 20,               /* bytes between two looks at the deadline */
-	PATIENCE_EVERY = 1024,          /* directory entries, likewise */
+	SETTLE = 10000000, /* ns: longer than a write of one chunk, and than a tick of file times */
+	PIECE = 64 << 20,  /* bytes between two looks at the deadline */
+	PATIENCE_EVERY = 1024, /* directory entries, likewise */
 };
 
 void
@@ -145,7 +145,8 @@ static int
 open_and_see(struct dir *d, const char *path, int flags)
 {
 	char root[PATH_MAX], here[PATH_MAX], link[32];
-	CLEAN(dir_clean_fd) int fd = openat(d->root, path, O_PATH | O_CLOEXEC | (flags & O_DIRECTORY));
+	CLEAN(dir_clean_fd)
+	int fd = openat(d->root, path, O_PATH | O_CLOEXEC | (flags & O_DIRECTORY));
 	if (fd < 0)
 		return -errno;
 	if (!fd_path(d->root, root) || !fd_path(fd, here))
@@ -173,7 +174,8 @@ dir_open_below(struct dir *d, const char *path, int flags)
 	}
 	if (d->has_openat2) {
 		struct open_how how = {
-			.flags = (uint64_t)(flags & O_PATH ? flags & ~(O_NONBLOCK | O_NOCTTY) : flags),
+			.flags = (uint64_t)(flags & O_PATH ? flags & ~(O_NONBLOCK | O_NOCTTY)
+							   : flags),
 			.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
 		};
 		int fd = (int)syscall(SYS_openat2, d->root, path, &how, sizeof how);
@@ -208,7 +210,9 @@ dir_refused(struct dir *d, const char *path, int e)
 	case ENAMETOOLONG: return absent(d, path);
 	case EAGAIN:
 	case ESTALE: return DIR_AGAIN;
-	case EXDEV: return err_set(-EACCES, "a symbolic link leads out of the store (option 'follow' allows it)");
+	case EXDEV:
+		return err_set(-EACCES,
+			"a symbolic link leads out of the store (option 'follow' allows it)");
 	case ENXIO:
 	case ENODEV: return err_set(-EIO, "not a regular file");
 	default: return err_sys(e, "open");
@@ -440,14 +444,16 @@ dir_open(const struct url *url, const struct zmap_options *options, struct zmap 
 	if (!d)
 		return err_set(-ENOMEM, "no memory for a store");
 	d->z.ops = &backend_dir;
-	d->z.caps = ZMAP_RANGE | ZMAP_LIST | (options->writable ? ZMAP_WRITE | ZMAP_CONDITIONAL : 0);
+	d->z.caps =
+		ZMAP_RANGE | ZMAP_LIST | (options->writable ? ZMAP_WRITE | ZMAP_CONDITIONAL : 0);
 	d->follow = options->follow;
 	d->root = -1;
 	d->path = strdup(url->path);
 	int r = d->path ? take_root(d) : -ENOMEM;
 	if (r == 0) {
 		struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH};
-		CLEAN(dir_clean_fd) int fd = (int)syscall(SYS_openat2, d->root, ".", &how, sizeof how);
+		CLEAN(dir_clean_fd)
+		int fd = (int)syscall(SYS_openat2, d->root, ".", &how, sizeof how);
 		d->has_openat2 = fd >= 0;
 	}
 	/* also tells whether it may be looked into at all */
@@ -456,7 +462,7 @@ dir_open(const struct url *url, const struct zmap_options *options, struct zmap 
 		r = fd;
 	if (r < 0) {
 		dir_close(&d->z);
-		return err_sys(-r, "directory");
+		return err_set(r, "%s", strerrordesc_np(-r));
 	}
 	d->next_look = when_now() + LOOK_EVERY;
 	*ret = &d->z;

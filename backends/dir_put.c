@@ -45,7 +45,8 @@ open_parent(struct dir *d, char *path, int *ret)
 static int
 write_temporary(int up, const char *name, struct span bytes)
 {
-	CLEAN(dir_clean_fd) int fd = openat(up, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	CLEAN(dir_clean_fd)
+	int fd = openat(up, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return err_sys(errno, "make a temporary file");
 	for (size_t done = 0; done < bytes.len;) {

@@ -64,7 +64,8 @@ switched_on(const struct fault *f)
 static bool
 due(struct fault *f, enum zmap_kind call, const char *key)
 {
-	if (!f->kind || !(f->calls & 1u << call) || (f->match && !strstr(key, f->match)) || !switched_on(f))
+	if (!f->kind || !(f->calls & 1u << call) || (f->match && !strstr(key, f->match)) ||
+		!switched_on(f))
 		return false;
 	unsigned long n = atomic_fetch_add(&f->seen, 1) + 1;
 	if (n <= f->after)
@@ -221,7 +222,11 @@ set_number(struct fault *f, const char *key, const char *value)
 		const char *key;
 		unsigned long *to;
 	} number[] = {
-		{"after", &f->after}, {"nth", &f->nth}, {"every", &f->every}, {"ms", &f->ms}, {"deaf", &f->deaf},
+		{"after", &f->after},
+		{"nth", &f->nth},
+		{"every", &f->every},
+		{"ms", &f->ms},
+		{"deaf", &f->deaf},
 	};
 	for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
 		if (strcmp(key, number[i].key))

@@ -20,12 +20,12 @@ struct object {
 struct shelf {
 	struct shelf *next;
 	char *name;
-	unsigned opened;       /* guarded by shelves.lock */
+	unsigned opened; /* guarded by shelves.lock */
 
-	pthread_mutex_t lock;  /* guards all below */
+	pthread_mutex_t lock;   /* guards all below */
 	struct object **sorted; /* by strcmp of keys */
 	size_t count, room;
-	uint64_t puts;         /* ever: the next version */
+	uint64_t puts; /* ever: the next version */
 };
 
 struct mem {
@@ -146,7 +146,8 @@ collect(struct shelf *s, const char *prefix, struct buf *ret)
 			end = strchrnul(name, '/');
 			size_t len = (size_t)(end - name);
 			const char *before = last == SIZE_MAX ? "" : (char *)ret->data + last;
-			if (*end && *before == 'p' && strlen(before) == len + 1 && !memcmp(before + 1, name, len))
+			if (*end && *before == 'p' && strlen(before) == len + 1 &&
+				!memcmp(before + 1, name, len))
 				continue; /* all keys below one name lie together */
 			last = ret->len;
 			int r = buf_addf(ret, "%c%.*s", *end ? 'p' : 'k', (int)len, name);
@@ -305,7 +306,8 @@ mem_open(const struct url *url, const struct zmap_options *options, struct zmap 
 		return err_set(-ENOMEM, "no memory for a store");
 	}
 	m->z.ops = &backend_mem;
-	m->z.caps = ZMAP_RANGE | ZMAP_LIST | (options->writable ? ZMAP_WRITE | ZMAP_CONDITIONAL : 0);
+	m->z.caps =
+		ZMAP_RANGE | ZMAP_LIST | (options->writable ? ZMAP_WRITE | ZMAP_CONDITIONAL : 0);
 	*ret = &m->z;
 	return 0;
 }

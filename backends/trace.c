@@ -38,7 +38,10 @@ say(const struct line *l, int r, size_t bytes)
 	for (char *p = key; *p; p++)
 		if ((unsigned char)*p < ' ')
 			*p = '?';
-	snprintf(code, sizeof code, "%s", r < 0 ? strerrorname_np(-r) : r < 4 ? outcome[r] : "ended");
+	snprintf(code, sizeof code, "%s",
+		r < 0   ? strerrorname_np(-r)
+		: r < 4 ? outcome[r]
+			: "ended");
 	fprintf(stderr, "trace: %s\t%s\t%s\t%s\t%zu\t%.3f\n", l->kind, key, l->range, code, bytes,
 		(double)(when_now() - l->started) / 1e6);
 	return r;

@@ -15,12 +15,12 @@ struct queue {
 struct worker {
 	struct pool *pool;
 	pthread_t thread;
-	bool started;   /* thread is valid */
-	bool blocked;   /* gave its place away; touched by the worker alone */
+	bool started; /* thread is valid */
+	bool blocked; /* gave its place away; touched by the worker alone */
 };
 
 struct pool {
-	unsigned places;      /* tasks that run at once */
+	unsigned places; /* tasks that run at once */
 	unsigned blocked_max;
 
 	pthread_mutex_t lock; /* guards all below */
@@ -28,11 +28,11 @@ struct pool {
 	pthread_cond_t place; /* a worker that comes back from waiting may go on */
 	struct queue urgent, normal;
 	unsigned queued;
-	unsigned running;     /* workers in a task that hold a place */
-	unsigned blocked;     /* workers in a task that gave theirs away */
-	unsigned returning;   /* of these, the ones that want it back: they go before new tasks */
-	unsigned idle;        /* workers that sleep */
-	unsigned nworkers;    /* ever made; a failed start is not tried again */
+	unsigned running;   /* workers in a task that hold a place */
+	unsigned blocked;   /* workers in a task that gave theirs away */
+	unsigned returning; /* of these, the ones that want it back: they go before new tasks */
+	unsigned idle;      /* workers that sleep */
+	unsigned nworkers;  /* ever made; a failed start is not tried again */
 	bool ending;
 	struct worker worker[];
 };

@@ -59,8 +59,8 @@ call_end(const struct call *c, int r, size_t bytes)
 			err_add(r, "cannot %s '%s'", verb[c->kind], c->key);
 	}
 	if (c->started)
-		log_debug("%s: %s '%s': %s, %zu bytes, %" PRId64 " us", c->z->ops->name, verb[c->kind],
-			c->key, outcome(r), bytes, (when_now() - c->started) / 1000);
+		log_debug("%s: %s '%s': %s, %zu bytes, %" PRId64 " us", c->z->ops->name,
+			verb[c->kind], c->key, outcome(r), bytes, (when_now() - c->started) / 1000);
 	return r;
 }
 
@@ -99,7 +99,8 @@ zmap_range(const struct zmap_get *g, uint64_t size, uint64_t *ret_off, size_t *r
 	if (g->len && g->len < len)
 		len = g->len;
 	if (len > g->max)
-		return err_set(-EFBIG, "%" PRIu64 " bytes, where at most %zu can be right", len, g->max);
+		return err_set(
+			-EFBIG, "%" PRIu64 " bytes, where at most %zu can be right", len, g->max);
 	*ret_off = off;
 	*ret_len = (size_t)len;
 	return 0;
@@ -119,7 +120,8 @@ static const struct zmap_ops *
 find(const char *name, size_t len, bool wraps)
 {
 	for (const struct zmap_ops *const *o = backend_table; *o; o++)
-		if ((*o)->wraps == wraps && strlen((*o)->name) == len && !memcmp((*o)->name, name, len))
+		if ((*o)->wraps == wraps && strlen((*o)->name) == len &&
+			!memcmp((*o)->name, name, len))
 			return *o;
 	return NULL;
 }
@@ -139,12 +141,13 @@ zmap_open(const struct url *url, const struct zmap_options *options, struct zmap
 	}
 	const struct zmap_ops *ops = find(name, len, wraps);
 	if (!ops)
-		return err_set(-ENOTSUP, "no %s '%.*s' in this build", wraps ? "wrapper" : "kind of store",
-			(int)len, name);
+		return err_set(-ENOTSUP, "no %s '%.*s' in this build",
+			wraps ? "wrapper" : "kind of store", (int)len, name);
 	struct zmap *z;
 	int r = ops->open(&inner, options, &z);
 	if (r < 0)
-		return wraps ? r : err_add(r, "cannot open store '%s'", url->shown ? url->shown : "");
+		return wraps ? r
+			     : err_add(r, "cannot open store '%s'", url->shown ? url->shown : "");
 	assert(z->ops == ops);
 	z->timeout = options->timeout;
 	*ret = z;
@@ -166,7 +169,8 @@ zmap_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
 	struct zmap_stat s = {0};
 	int r = zmap_check_key(key);
 	if (r == 0)
-		r = z->ops->stat ? z->ops->stat(z, key, &s) : err_set(-ENOSYS, "this store cannot say");
+		r = z->ops->stat ? z->ops->stat(z, key, &s)
+				 : err_set(-ENOSYS, "this store cannot say");
 	if (r == 0)
 		*ret = s;
 	return call_end(&c, r, 0);
@@ -297,7 +301,8 @@ zmap_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 	struct listing l = {fn, arg, 0};
 	int r = check_prefix(prefix);
 	if (r == 0)
-		r = z->ops->list ? z->ops->list(z, prefix, list_entry, &l) : err_set(-ENOSYS, "this store cannot list");
+		r = z->ops->list ? z->ops->list(z, prefix, list_entry, &l)
+				 : err_set(-ENOSYS, "this store cannot list");
 	return call_end(&c, r, l.names);
 }
 
@@ -318,7 +323,8 @@ zmap_put(struct zmap *z, const char *key, struct span bytes, const char *if_vers
 	if (r == 0 && if_version && !(z->caps & ZMAP_CONDITIONAL))
 		r = err_set(-ENOSYS, "this store cannot write on a condition");
 	if (r == 0)
-		r = z->ops->put ? z->ops->put(z, key, bytes, if_version) : err_set(-EROFS, "this store cannot write");
+		r = z->ops->put ? z->ops->put(z, key, bytes, if_version)
+				: err_set(-EROFS, "this store cannot write");
 	if (r == 0)
 		atomic_fetch_add_explicit(&z->counts.bytes_out, bytes.len, memory_order_relaxed);
 	return call_end(&c, r, bytes.len);

@@ -26,30 +26,31 @@ enum zmap_outcome {
 
 enum zmap_cap {
 	ZMAP_WRITE = 1,
-	ZMAP_RANGE = 2,       /* a part costs less than the whole */
+	ZMAP_RANGE = 2, /* a part costs less than the whole */
 	ZMAP_LIST = 4,
-	ZMAP_REMOTE = 8,      /* each request costs a round trip: ask for many at once, ask once a TTL */
+	ZMAP_REMOTE = 8, /* each request costs a round trip: ask for many at once, ask once a TTL */
 	ZMAP_CONDITIONAL = 16,
 };
 
 enum { ZMAP_VERSION = 64 };
 
 struct zmap_stat {
-	uint64_t size;               /* of the whole object */
-	int64_t mtime;               /* ns since 1970; 0: unknown */
-	char version[ZMAP_VERSION];  /* changes when the object does; "" if unknown or too long, never cut */
+	uint64_t size; /* of the whole object */
+	int64_t mtime; /* ns since 1970; 0: unknown */
+	/* Changes when the object does; "" if unknown or too long, never cut. */
+	char version[ZMAP_VERSION];
 };
 
 /* One request. */
 struct zmap_get {
 	const char *key;
-	uint64_t off;          /* from the start; from_end: the last len bytes, off unused */
-	size_t len;            /* 0: to the end */
+	uint64_t off; /* from the start; from_end: the last len bytes, off unused */
+	size_t len;   /* 0: to the end */
 	bool from_end;
 	const char *if_match, *if_none_match; /* versions, or NULL */
-	struct buf *into;      /* bytes are appended behind into->len; untouched unless 0 is returned */
-	size_t max;            /* at most this many bytes, else -EFBIG; never allocated beyond */
-	int64_t deadline;      /* when_now() clock; 0: none */
+	struct buf *into; /* bytes are appended behind into->len; untouched unless 0 is returned */
+	size_t max;       /* at most this many bytes, else -EFBIG; never allocated beyond */
+	int64_t deadline; /* when_now() clock; 0: none */
 	struct cancel *cancel; /* or NULL */
 };
 
@@ -62,8 +63,8 @@ typedef int zmap_list_fn(void *arg, const char *name, bool prefix, const struct 
 /* What a backend may be told besides its URL. */
 struct zmap_options {
 	bool writable;
-	bool follow;      /* symlinks that lead out of a dir store */
-	int64_t timeout;  /* ns for one operation where the caller gives no deadline */
+	bool follow;     /* symlinks that lead out of a dir store */
+	int64_t timeout; /* ns for one operation where the caller gives no deadline */
 };
 
 struct zmap_ops {
@@ -77,7 +78,8 @@ struct zmap_ops {
 	void (*submit)(struct zmap *, const struct zmap_get *, zmap_done_fn *, void *arg);
 	/* One level below prefix ("" or "a/b/" with its '/'), paged inside. ZMAP_ABSENT: nothing there. What fn returned, if not 0. */
 	int (*list)(struct zmap *, const char *prefix, zmap_list_fn *, void *arg);
-	int (*put)(struct zmap *, const char *key, struct span, const char *if_version); /* NULL: any; "": must not exist */
+	/* if_version NULL: whatever is there; "": only if nothing is. */
+	int (*put)(struct zmap *, const char *key, struct span, const char *if_version);
 	int (*del)(struct zmap *, const char *key);
 	int (*sync)(struct zmap *); /* NULL: what put and del did is durable when they return */
 	/* Is the store still where it was opened? 0, or -EIO with the reason (moved, emptied, bucket lost). NULL: cannot tell. */
@@ -87,7 +89,8 @@ struct zmap_ops {
 enum zmap_kind { ZMAP_GET, ZMAP_STAT, ZMAP_LISTING, ZMAP_PUT, ZMAP_DEL, ZMAP_KINDS };
 
 struct zmap_counts {
-	atomic_ullong calls[ZMAP_KINDS], failed[ZMAP_KINDS], absent[ZMAP_KINDS], bytes_in, bytes_out;
+	atomic_ullong calls[ZMAP_KINDS], failed[ZMAP_KINDS], absent[ZMAP_KINDS], bytes_in,
+		bytes_out;
 };
 
 /* The head of every backend's own struct. ops and caps are set by the backend's open. */

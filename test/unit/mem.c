@@ -8,7 +8,8 @@
 static void
 sizes(void)
 {
-	static const size_t asked[] = {0, 1, 63, 64, 65, 4096, 131071, 131072, 131073, 1 << 20, (1 << 20) + 1, 4152960, 33554433};
+	static const size_t asked[] = {0, 1, 63, 64, 65, 4096, 131071, 131072, 131073, 1 << 20,
+		(1 << 20) + 1, 4152960, 33554433};
 	for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
 		size_t size = asked[i];
 		char *p = mem_get(&size);

@@ -99,7 +99,8 @@ static void
 bad_keys(void)
 {
 	struct zmap_stat s;
-	static const char *const bad[] = {"", "/", "/a", "a/", "a//b", ".", "..", "a/..", "../a", "a/./b"};
+	static const char *const bad[] = {
+		"", "/", "/a", "a/", "a//b", ".", "..", "a/..", "../a", "a/./b"};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		expect((struct zmap_get){.key = bad[i]}, -EINVAL, "");
 		CHECK_INT(zmap_stat(z, bad[i], &s), -EINVAL);
@@ -114,8 +115,9 @@ odd_keys(void)
 	char longest[256];
 	memset(longest, 'x', 255);
 	longest[255] = 0;
-	const char *const odd[] = {"with space", "100%25", "%2F", "été/日本", "c:0:1", ".zarray", "...", "..a", "a..", "#x?y&z=1",
-		"-", "\\", "new\nline", "\xff\xfe", "g/.zgroup/x", "'q'", "\"q\"", "*", "~", longest};
+	const char *const odd[] = {"with space", "100%25", "%2F", "été/日本", "c:0:1", ".zarray",
+		"...", "..a", "a..", "#x?y&z=1", "-", "\\", "new\nline", "\xff\xfe", "g/.zgroup/x",
+		"'q'", "\"q\"", "*", "~", longest};
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
 		put(odd[i], odd[i]);
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
@@ -327,8 +329,18 @@ replaced_while_read(void)
 }
 
 static void (*const row[])(void) = {
-	whole_and_ranges, maximum, absence, bad_keys, odd_keys, versions, conditional_put,
-	listing, many_names, counting, nobody_waits, replaced_while_read,
+	whole_and_ranges,
+	maximum,
+	absence,
+	bad_keys,
+	odd_keys,
+	versions,
+	conditional_put,
+	listing,
+	many_names,
+	counting,
+	nobody_waits,
+	replaced_while_read,
 };
 
 static const struct subject subject[] = {
@@ -353,7 +365,8 @@ main(void)
 			zmap_close(z);
 			place_remove(&here);
 			if (check_failed > before)
-				fprintf(stderr, "^ row %zu of %s+%s\n", j, subject[i].wrappers, subject[i].backend);
+				fprintf(stderr, "^ row %zu of %s+%s\n", j, subject[i].wrappers,
+					subject[i].backend);
 		}
 	return check_end();
 }

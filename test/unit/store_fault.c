@@ -24,7 +24,9 @@ open_fault(struct url_pair *pairs)
 	struct zmap *z = store_open_with("fault", "mem", "fault", &o, pairs);
 	if (z)
 		for (int i = 0; i < 3; i++)
-			zmap_put(z, &"a\0b\0c"[2 * i], (struct span){(const uint8_t *)"0123456789", 10}, NULL);
+			zmap_put(
+				z, &"a\0b\0c" [2 * i],
+				(struct span) { (const uint8_t *)"0123456789", 10 }, NULL);
 	return z;
 }
 
@@ -63,15 +65,18 @@ which_calls(void)
 	check_gets((struct url_pair[]){eio, pair("fault.nth", "3"), end}, "ooeoo", "oo");
 	check_gets((struct url_pair[]){eio, pair("fault.every", "3"), end}, "ooeooeo", "oe");
 	check_gets((struct url_pair[]){eio, pair("fault.after", "2"), end}, "ooeee", "ee");
-	check_gets((struct url_pair[]){eio, pair("fault.after", "2"), pair("fault.nth", "2"), end}, "oooeo", "oo");
+	check_gets((struct url_pair[]){eio, pair("fault.after", "2"), pair("fault.nth", "2"), end},
+		"oooeo", "oo");
 	check_gets((struct url_pair[]){eio, pair("fault.calls", "stat,list"), end}, "oooo", "oo");
-	check_gets((struct url_pair[]){pair("fault.kind", "absent"), pair("fault.nth", "2"), end}, "oao", "o");
+	check_gets((struct url_pair[]){pair("fault.kind", "absent"), pair("fault.nth", "2"), end},
+		"oao", "o");
 }
 
 static void
 other_calls(void)
 {
-	struct url_pair p[] = {pair("fault.kind", "eacces"), pair("fault.calls", "stat,list,put,del"), pair("fault.match", "x"), {0}};
+	struct url_pair p[] = {pair("fault.kind", "eacces"),
+		pair("fault.calls", "stat,list,put,del"), pair("fault.match", "x"), {0}};
 	CLEAN(zmap_closep) struct zmap *z = open_fault(p);
 	struct zmap_stat s;
 	if (!z)
@@ -120,7 +125,9 @@ timed(struct zmap *z, struct cancel *c, int want)
 {
 	CLEAN(buf_free) struct buf b = {0};
 	int64_t start = when_now();
-	CHECK_INT(zmap_get(z, &(struct zmap_get){.key = "a", .into = &b, .max = 10, .cancel = c}, NULL), want);
+	CHECK_INT(zmap_get(z, &(struct zmap_get){.key = "a", .into = &b, .max = 10, .cancel = c},
+			  NULL),
+		want);
 	return (when_now() - start) / MS;
 }
 
@@ -176,7 +183,8 @@ heal_soon(void *arg)
 static void
 switched(void)
 {
-	struct url_pair p[] = {pair("fault.kind", "hang"), pair("fault.file", flag), pair("fault.deaf", "1"), pair("fault.after", "1"), {0}};
+	struct url_pair p[] = {pair("fault.kind", "hang"), pair("fault.file", flag),
+		pair("fault.deaf", "1"), pair("fault.after", "1"), {0}};
 	CLEAN(zmap_closep) struct zmap *z = open_fault(p);
 	pthread_t t;
 	if (!z)
@@ -195,11 +203,16 @@ switched(void)
 static void
 bad_options(void)
 {
-	static const char *const bad[][2] = {{"fault.kind", "gremlin"}, {"fault.nth", ""}, {"fault.nth", "-1"}, {"fault.ms", "1s"},
-		{"fault.calls", "get,"}, {"fault.calls", "peek"}, {"fault.colour", "red"}};
+	static const char *const bad[][2] = {{"fault.kind", "gremlin"}, {"fault.nth", ""},
+		{"fault.nth", "-1"}, {"fault.ms", "1s"}, {"fault.calls", "get,"},
+		{"fault.calls", "peek"}, {"fault.colour", "red"}};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct url_pair p = pair(bad[i][0], bad[i][1]);
-		struct url u = {.wrappers = (char *)"fault", .backend = (char *)"mem", .path = (char *)"x", .pair = &p, .npairs = 1};
+		struct url u = {.wrappers = (char *)"fault",
+			.backend = (char *)"mem",
+			.path = (char *)"x",
+			.pair = &p,
+			.npairs = 1};
 		struct zmap *z = NULL;
 		CHECK_INT(zmap_open(&u, &(struct zmap_options){0}, &z), -EINVAL);
 	}

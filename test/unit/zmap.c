@@ -44,8 +44,9 @@ fake_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 	return r;
 }
 
-static const struct zmap_ops none = {.name = "none"}, sync_only = {.name = "fake", .get = fake_get, .list = fake_list},
-			      with_submit = {.name = "fake", .get = fake_get, .submit = fake_submit};
+static const struct zmap_ops none = {.name = "none"},
+			     sync_only = {.name = "fake", .get = fake_get, .list = fake_list},
+			     with_submit = {.name = "fake", .get = fake_get, .submit = fake_submit};
 
 static int
 see(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
@@ -221,7 +222,10 @@ opening(void)
 {
 	struct zmap *z;
 	const struct zmap_options o = {0};
-	struct url u = {.wrappers = (char *)"", .backend = (char *)"tape", .path = (char *)"/x", .shown = (char *)"tape:/x"};
+	struct url u = {.wrappers = (char *)"",
+		.backend = (char *)"tape",
+		.path = (char *)"/x",
+		.shown = (char *)"tape:/x"};
 	CHECK_INT(zmap_open(&u, &o, &z), -ENOTSUP);
 	CHECK_STR(err_text(), "no kind of store 'tape' in this build");
 	u.backend = (char *)"mem";
@@ -237,7 +241,7 @@ opening(void)
 	u.backend = (char *)"dir";
 	u.path = u.shown = (char *)"/nowhere/at/all";
 	CHECK_INT(zmap_open(&u, &o, &z), -ENOENT);
-	CHECK_STR(err_text(), "cannot open store '/nowhere/at/all': directory: No such file or directory");
+	CHECK_STR(err_text(), "cannot open store '/nowhere/at/all': No such file or directory");
 	u.path = (char *)"/dev/null";
 	CHECK_INT(zmap_open(&u, &o, &z), -ENOTDIR);
 }
