@@ -1,0 +1,95 @@
+"""nczarr.py STORES MOUNT: each store below STORES holds what data/writers.cdl says, less what its writer could not store"""
+
+import os
+import sys
+
+import numpy as np
+
+import stores
+
+
+def numbers(dtype, *values):
+    return np.array(values, dtype).tobytes()
+
+
+# path → bytes with endian=little, dimensions
+VARIABLES = {
+    "time": (numbers("<f8", 0, 1), "/time"),
+    "t2m": (numbers("<f4", *range(1, 31)), "/time, /lat, /lon"),
+    "packed": (numbers("<i2", *range(1, 16)), "/lat, /lon"),
+    "scal": (numbers("<i4", 42), ""),
+    "name": (b"abcdef\0\0ghij", "/lat, /nchar"),
+    "str": (b"".join(text.ljust(16, b"\0") for text in (b"alpha", b"beta", b"a string that is")), "/lat"),
+    "b": (numbers("i1", -1, 2, 3, 4, 5), "/lon"),
+    "ub": (numbers("u1", 1, 2, 3, 4, 255), "/lon"),
+    "us": (numbers("<u2", 1, 2, 3, 4, 65535), "/lon"),
+    "ui": (numbers("<u4", 1, 2, 3, 4, 4294967295), "/lon"),
+    "i64": (numbers("<i8", -1, 2, 3, 4, 5), "/lon"),
+    "u64": (numbers("<u8", 1, 2, 3, 4, 18446744073709551615), "/lon"),
+    "nanv": (numbers("<f8", 1, np.nan, 2), "/lat"),
+    "g1/v": (numbers("<i4", 1, 2), "/g1/x"),
+    "g1/w": (numbers("<i4", *range(1, 7)), "/lat, /g1/x"),
+    "g1/g2/z": (numbers("<f8", *range(1, 11)), "/g1/x, /lon"),
+}
+GROUPS = ["g1", "g1/g2", "empty"]
+# (path, name) → CDL with recorded types
+ATTRIBUTES = {
+    ("", "title"): "hello",
+    ("", "Conventions"): "CF-1.8",
+    ("", "int1"): "1",
+    ("", "intv"): "1, 2, 3",
+    ("", "byte1"): "1b",
+    ("", "dbl"): "1.5",
+    ("", "flt"): "1.5f",
+    ("", "onechar"): "x",
+    ("time", "units"): "days since 2000-01-01",
+    ("t2m", "long_name"): "2 metre temp",
+    ("t2m", "valid_range"): "-100.f, 100.f",
+    ("packed", "scale_factor"): "0.5",
+    ("scal", "note"): "scalar var",
+    ("g1", "gatt"): "in g1",
+    ("g1/w", "a"): "7s",
+}
+
+
+def check_store(check, folder, mount, name):
+    recorded = "nczarr" in name and "zarrzarr" not in name
+    store, shown = os.path.join(folder, name), os.path.join(mount, name)
+    for group in GROUPS:
+        check.that(os.path.isdir(os.path.join(shown, group)), "%s: no group %s" % (name, group))
+    for path, (want, dims) in VARIABLES.items():
+        if not os.path.exists(os.path.join(store, path)):
+            check.that(path == "str", "%s: its writer left out %s" % (name, path))
+            continue
+        file = os.path.join(shown, path)
+        try:
+            check.bytes("%s: %s" % (name, path), stores.read(file), want)
+            got = os.getxattr(file, "user.zarrfs.dims").decode()
+        except OSError as error:
+            check.that(False, "%s: %s: %s" % (name, path, error))
+            continue
+        if recorded:
+            check.same("%s: dimensions of %s" % (name, path), got, dims)
+    for (path, key), want in ATTRIBUTES.items():
+        try:
+            got = os.getxattr(os.path.join(shown, path), "user." + key).decode()
+        except OSError as error:
+            check.that(False, "%s: %s:%s: %s" % (name, path, key, error))
+            continue
+        if recorded or not want[0].isdigit() and want[0] != "-":
+            check.same("%s: %s:%s" % (name, path, key), got, want)
+    hidden = [key for path in ("", "t2m", "g1") for key in os.listxattr(os.path.join(shown, path)) if "ncz" in key.lower() or "_NC" in key or "_ARRAY" in key]
+    check.same("%s: what should be hidden" % name, hidden, [])
+
+
+def main():
+    folder, mount = sys.argv[1:]
+    check, names = stores.Check(), sorted(os.listdir(folder))
+    for name in names:
+        if not os.path.exists(os.path.join(folder, name, "zarr.json")):  # drafts of V3
+            check_store(check, folder, mount, name)
+    print("%d stores: %s" % (len(names), " ".join(names)))
+    check.end()
+
+
+main()
