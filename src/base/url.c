@@ -65,9 +65,10 @@ scheme_length(const char *store)
 static int
 split_scheme(const char *text, size_t len, struct url *u)
 {
-	const char *plus = memrchr(text, '+', len);
-	size_t wrappers = plus ? (size_t)(plus - text) : 0, skip = plus ? wrappers + 1 : 0;
-	int r = set(&u->wrappers, text, wrappers);
+	size_t skip = len; /* wrappers and the '+' behind them */
+	while (skip && text[skip - 1] != '+')
+		skip--;
+	int r = set(&u->wrappers, text, skip ? skip - 1 : 0);
 	if (r == 0)
 		r = set(&u->scheme, text + skip, len - skip);
 	if (r < 0)
