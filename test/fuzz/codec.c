@@ -1,0 +1,155 @@
+/* Hostile chunks for every codec: a byte that picks one of the specs below (from 128 on: with the configuration that
+ * follows, up to a line end), one for the dtype, two for the number of elements, two for a range; then the encoded bytes. */
+#include "codec/codec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct {
+	const char *id, *config;
+} specs[] = {
+	{"blosc", "{}"},
+	{"zlib", "{}"},
+	{"gzip", "{}"},
+	{"zstd", "{}"},
+	{"lz4", "{}"},
+	{"bz2", "{}"},
+	{"lzma", "{}"},
+	{"lzma", "{\"format\": 3, \"filters\": [{\"id\": 3, \"dist\": 4}, {\"id\": 33, \"preset\": "
+		 "1}]}"},
+	{"lzma", "{\"format\": 3, \"filters\": [{\"id\": 4, \"start_offset\": 4}, {\"id\": "
+		 "4611686018427387905}]}"},
+	{"crc32", "{}"},
+	{"adler32", "{}"},
+	{"crc32c", "{}"},
+	{"fletcher32", "{}"},
+	{"jenkins_lookup3", "{\"prefix\": [1, 2, 3]}"},
+	{"base64", "{}"},
+	{"szip", "{\"mask\": 32, \"pixels-per-block\": 8}"},
+	{"szip", "{\"mask\": 4, \"pixels-per-block\": 10}"},
+	{"shuffle", "{\"elementsize\": 4}"},
+	{"transpose", "{\"order\": [1, 0]}"},
+	{"delta", "{\"dtype\": \"<i4\", \"astype\": \"<i2\"}"},
+	{"fixedscaleoffset",
+		"{\"offset\": 1, \"scale\": 10, \"dtype\": \"<f8\", \"astype\": \"<i2\"}"},
+	{"quantize", "{\"digits\": 2, \"dtype\": \"<f8\", \"astype\": \"<f4\"}"},
+	{"bitround", "{\"keepbits\": 5}"},
+	{"astype", "{\"encode_dtype\": \"<f4\", \"decode_dtype\": \"<i8\"}"},
+	{"packbits", "{}"},
+	{"categorize", "{\"labels\": [\"a\", \"bc\"], \"dtype\": \"<U2\", \"astype\": \"|u1\"}"},
+	{"vlen-utf8", "{}"},
+	{"vlen-bytes", "{}"},
+	{"vlen-array", "{\"dtype\": \"<i4\"}"},
+	{"json2", "{}"},
+	{"msgpack2", "{}"},
+	{"zfpy", "{}"},
+};
+
+static const struct dtype dtypes[] = {
+	{.kind = DTYPE_INT, .size = 4},
+	{.kind = DTYPE_UINT, .size = 1},
+	{.kind = DTYPE_INT, .size = 2, .big = true},
+	{.kind = DTYPE_INT, .size = 8},
+	{.kind = DTYPE_FLOAT, .size = 4},
+	{.kind = DTYPE_FLOAT, .size = 8},
+	{.kind = DTYPE_BOOL, .size = 1},
+	{.kind = DTYPE_RAW, .size = 3},
+	{.kind = DTYPE_UNICODE, .size = 8},
+	{.kind = DTYPE_BYTES, .size = 5},
+	{.kind = DTYPE_VLEN_TEXT, .size = 6},
+	{.kind = DTYPE_VLEN_TEXT, .size = 0},
+	{.kind = DTYPE_VLEN_BYTES, .size = 4},
+};
+
+enum { HEAD = 6, RANK = 2 };
+
+static int
+copy_read(struct codec_src *src, uint64_t off, size_t len, void *out)
+{
+	const uint8_t **data = (const uint8_t **)(src + 1);
+	if (off > src->size || len > src->size - off)
+		abort();
+	memcpy(out, *data + off, len);
+	return 0;
+}
+
+static void
+part(const struct codec_chain *c, const struct form *form, struct span in, size_t off, size_t len)
+{
+	struct {
+		struct codec_src src;
+		const uint8_t *data;
+	} reading = {{.size = in.len, .read = copy_read}, in.data};
+	struct codec_src mem = {.size = in.len, .mem = in.data};
+	off %= form->bytes;
+	len = len % (form->bytes - off) + 1;
+	uint8_t *a = malloc(len), *b = malloc(len);
+	if (!a || !b)
+		abort();
+	int r = codec_chain_decode_range(c, &mem, off, len, a);
+	if (codec_chain_decode_range(c, &reading.src, off, len, b) != r)
+		abort();
+	if (r == 0 && memcmp(a, b, len))
+		abort();
+	free(a);
+	free(b);
+	size_t grain;
+	if (codec_chain_grain(c, &mem, &grain) == 0 && !grain)
+		abort();
+}
+
+static void
+use(const struct codec_chain *c, const struct form *form, struct span in, const uint8_t *head)
+{
+	struct buf out = {malloc(form->bytes ? form->bytes : 1), 0, form->bytes};
+	if (!out.data)
+		abort();
+	if (form->bytes && codec_chain_decode(c, NULL, in, &out) >= 0 && out.len != form->bytes)
+		abort();
+	size_t width;
+	codec_chain_width(c, in, &width);
+	if (form->bytes && codec_chain_ranged(c))
+		part(c, form, in, (size_t)head[4] * 37, (size_t)head[5] * 53);
+	buf_free(&out);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size < HEAD)
+		return 0;
+	const uint8_t *head = data, *end = data + size;
+	data += HEAD;
+	size_t which = (head[0] & 0x7f) % (sizeof specs / sizeof *specs);
+	const char *config = specs[which].config;
+	size_t len = strlen(config);
+	if (head[0] & 0x80) {
+		config = (const char *)data;
+		const uint8_t *line = memchr(data, '\n', (size_t)(end - data));
+		if (!line)
+			return 0;
+		len = (size_t)(line - data);
+		data = line + 1;
+	}
+	CLEAN(json_freep) struct json *parsed = NULL;
+	if (json_parse(config, len, &parsed) < 0)
+		return 0;
+	char id[32] = {0};
+	memcpy(id, specs[which].id, strlen(specs[which].id));
+	const struct dtype *d = &dtypes[head[1] % (sizeof dtypes / sizeof *dtypes)];
+	uint64_t shape[RANK] = {head[2] % 64 + 1, head[3] % 64 + 1}, count = shape[0] * shape[1];
+	struct form form = {.dtype = d,
+		.rank = RANK,
+		.shape = shape,
+		.count = count,
+		.bytes = count * d->size,
+		.exact = true};
+	struct codec_spec spec = {id, parsed};
+	CLEAN(codec_chain_freep) struct codec_chain *c = NULL;
+	if (codec_chain_open(&spec, 1, &form, &c) < 0)
+		return 0;
+	use(c, &form, (struct span){data, (size_t)(end - data)}, head);
+	return 0;
+}
