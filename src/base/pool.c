@@ -2,6 +2,7 @@
 
 #include "base/clean.h"
 #include "base/err.h"
+#include "base/when.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -15,8 +16,10 @@ struct queue {
 struct worker {
 	struct pool *pool;
 	pthread_t thread;
-	bool started; /* thread is valid */
-	bool blocked; /* gave its place away; touched by the worker alone */
+	bool started;  /* thread is valid */
+	bool blocked;  /* gave its place away; written by the worker alone, under the lock */
+	bool lent;     /* its place was taken by pool_patrol; under the lock */
+	int64_t since; /* when its task began; 0: it has none; under the lock */
 };
 
 struct pool {
@@ -102,8 +105,9 @@ missing(struct pool *p)
 
 /* Sleeps until there is a task. NULL: the pool ends. */
 static struct task *
-take(struct pool *p)
+take(struct worker *w)
 {
+	struct pool *p = w->pool;
 	struct task *t = NULL;
 	struct worker *more = NULL;
 	LOCKED(&p->lock) {
@@ -119,6 +123,7 @@ take(struct pool *p)
 			t = queue_take(&p->normal);
 		p->queued--;
 		p->running++;
+		w->since = when_now();
 		pass_on(p); /* two pushes may have woken only this one */
 		more = missing(p);
 	}
@@ -128,10 +133,16 @@ take(struct pool *p)
 }
 
 static void
-finish(struct pool *p)
+finish(struct worker *w)
 {
+	struct pool *p = w->pool;
 	LOCKED(&p->lock) {
-		p->running--;
+		if (w->lent)
+			p->blocked--;
+		else
+			p->running--;
+		w->lent = false;
+		w->since = 0;
 		pass_on(p);
 		if (p->ending && !p->queued)
 			pthread_cond_broadcast(&p->work);
@@ -142,12 +153,11 @@ static void *
 work(void *arg)
 {
 	struct worker *w = self = arg;
-	struct pool *p = w->pool;
 	pthread_setname_np(pthread_self(), "zarrfs-work");
-	for (struct task *t; (t = take(p));) {
+	for (struct task *t; (t = take(w));) {
 		t->run(t);
 		pool_unblocking(); /* a task that forgot */
-		finish(p);
+		finish(w);
 	}
 	return NULL;
 }
@@ -174,7 +184,7 @@ pool_blocking(void)
 		return;
 	struct pool *p = w->pool;
 	LOCKED(&p->lock) {
-		if (p->blocked < p->blocked_max) {
+		if (p->blocked < p->blocked_max && !w->lent) {
 			w->blocked = true;
 			p->blocked++;
 			p->running--;
@@ -200,9 +210,31 @@ pool_unblocking(void)
 		p->returning--;
 		p->blocked--;
 		p->running++;
+		w->blocked = false;
 		pass_on(p);
 	}
-	w->blocked = false;
+}
+
+void
+pool_patrol(struct pool *p, int64_t age)
+{
+	struct worker *more = NULL;
+	int64_t now = when_now();
+	LOCKED(&p->lock) {
+		for (unsigned i = 0; i < p->nworkers && p->queued && p->blocked < p->blocked_max;
+			i++) {
+			struct worker *w = &p->worker[i];
+			if (!w->since || w->blocked || w->lent || now - w->since < age)
+				continue;
+			w->lent = true;
+			p->blocked++;
+			p->running--;
+			pass_on(p);
+		}
+		more = missing(p);
+	}
+	if (more)
+		start(more); /* which starts the next one if there is more to do */
 }
 
 unsigned

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct pool;
 
@@ -22,6 +23,10 @@ struct pool *pool_free(struct pool *);
 /* Before and after the slow part of a task, on the worker's thread. Elsewhere they do nothing. */
 void pool_blocking(void);
 void pool_unblocking(void);
+
+/* Places of workers that have been in one task for longer than `age` ns go to others: for tasks that were not expected to wait
+ * (a local disk that hangs). Costs nothing until somebody who waits calls it. */
+void pool_patrol(struct pool *, int64_t age);
 
 void pool_push(struct pool *, struct task *, bool urgent);
 /* Tasks that wait for a worker. */

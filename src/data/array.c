@@ -13,7 +13,8 @@ static int
 find_space(struct array *a, const struct array_meta *m)
 {
 	CLEAN(buf_free) struct buf name = {0};
-	int r = buf_addf(&name, "%s %p %" PRIx64 " %u", a->key, (void *)a->zmap, m->layout, a->dtype.size);
+	int r = buf_addf(
+		&name, "%s %p %" PRIx64 " %u", a->key, (void *)a->zmap, m->layout, a->dtype.size);
 	for (unsigned d = 0; d < a->grid.rank && r == 0; d++)
 		r = buf_addf(&name, " %" PRIu64 "/%" PRIu64, a->grid.shape[d], a->grid.chunk[d]);
 	return r < 0 ? r : cache_space(a->data->cache, (char *)name.data, name.len, &a->space);
@@ -30,7 +31,10 @@ make_fill(struct array *a, const struct array_meta *m)
 	if (vlen && m->fill_text) {
 		size_t len = strlen(m->fill_text);
 		if (len > n)
-			return err_set(-EIO, "fill value of %zu bytes is longer than the width %zu (see -o strlen=)", len, n);
+			return err_set(-EIO,
+				"fill value of %zu bytes is longer than the width %zu (see -o "
+				"strlen=)",
+				len, n);
 		memcpy(a->fill, m->fill_text, len);
 	} else if (!vlen && m->fill) {
 		memcpy(a->fill, m->fill, n);
@@ -87,7 +91,8 @@ init(struct array *a, const char *key, const struct array_meta *m, uint32_t widt
 }
 
 int
-array_open(struct data *d, struct zmap *z, const char *key, const struct array_meta *m, uint32_t width, struct array **ret)
+array_open(struct data *d, struct zmap *z, const char *key, const struct array_meta *m,
+	uint32_t width, struct array **ret)
 {
 	struct array *a = calloc(1, sizeof *a);
 	if (!a)
@@ -174,7 +179,8 @@ array_fill(const struct array *a, uint8_t *to, uint64_t bytes)
 int64_t
 array_fresh(const struct array *a)
 {
-	int64_t ttl = a->data->options.ttl, expired = atomic_load_explicit(&a->data->expired, memory_order_relaxed);
+	int64_t ttl = a->data->options.ttl,
+		expired = atomic_load_explicit(&a->data->expired, memory_order_relaxed);
 	if (ttl == INT64_MAX)
 		return expired;
 	int64_t oldest = when_now() - ttl;
@@ -198,7 +204,8 @@ measure_chunk(struct measure *m, uint64_t chunk)
 	size_t width = 0;
 	int r = array_chunk_key(m->array, chunk, key);
 	if (r == 0)
-		r = zmap_get(m->zmap, &(struct zmap_get){.key = key, .into = &enc, .max = m->max_stored}, NULL);
+		r = zmap_get(m->zmap,
+			&(struct zmap_get){.key = key, .into = &enc, .max = m->max_stored}, NULL);
 	if (r == -EFBIG)
 		return ZMAP_ABSENT;
 	if (r == ZMAP_ABSENT) /* fill value: make_fill has seen that it fits */
@@ -210,14 +217,17 @@ measure_chunk(struct measure *m, uint64_t chunk)
 }
 
 int
-array_measure(struct data *d, struct zmap *z, const char *key, const struct array_meta *meta, size_t max_stored, uint32_t *ret)
+array_measure(struct data *d, struct zmap *z, const char *key, const struct array_meta *meta,
+	size_t max_stored, uint32_t *ret)
 {
 	struct measure m = {.data = d, .zmap = z, .max_stored = max_stored};
 	size_t fill = meta->fill_text ? strlen(meta->fill_text) : 0;
 	int r = array_open(d, z, key, meta, fill ? (uint32_t)fill : 1, &m.array);
 	if (r < 0)
 		return r;
-	m.longest = fill ? fill : 1; /* an element takes a byte at the least, or the file would have none */
+	m.longest =
+		fill ? fill
+		     : 1; /* an element takes a byte at the least, or the file would have none */
 	for (uint64_t c = 0; c < m.array->grid.chunks && r == 0; c++)
 		r = measure_chunk(&m, c);
 	array_unref(m.array);

@@ -11,11 +11,11 @@
 #include "model/model.h"
 
 struct data_options {
-	size_t memory;        /* bytes: the cap on all caches; 0: a quarter of RAM or of the cgroup, at most 4 GiB */
-	unsigned workers;     /* threads that decode; 0: one a processor */
-	int64_t ttl;          /* ns after which a cached chunk is compared with the store again; INT64_MAX: never */
-	int64_t timeout;      /* ns for one operation */
-	bool missing_403;     /* a refused chunk is an absent one */
+	size_t memory; /* bytes: the cap on all caches; 0: a quarter of RAM or of the cgroup, at most 4 GiB */
+	unsigned workers; /* threads that decode; 0: one a processor */
+	int64_t ttl; /* ns after which a cached chunk is compared with the store again; INT64_MAX: never */
+	int64_t timeout;  /* ns for one operation */
+	bool missing_403; /* a refused chunk is an absent one */
 };
 
 struct data;
@@ -42,16 +42,18 @@ struct array_hooks {
 struct array;
 /* key: the array's key prefix without '/' at its end ("" for a root array). meta is copied. width: bytes an element of a
  * variable-length type is padded to, 0 otherwise. -ENOTSUP and so on as codec_chain_open says. */
-int array_open(struct data *, struct zmap *, const char *key, const struct array_meta *meta, uint32_t width, struct array **ret);
+int array_open(struct data *, struct zmap *, const char *key, const struct array_meta *meta,
+	uint32_t width, struct array **ret);
 /* Once, before the first read. Any member may be NULL. */
 void array_set_hooks(struct array *, const struct array_hooks *);
 struct array *array_unref(struct array *);
 struct array *array_ref(struct array *);
-uint64_t array_bytes(const struct array *);      /* count × element size */
+uint64_t array_bytes(const struct array *); /* count × element size */
 const struct dtype *array_dtype(const struct array *);
 /* The width that a variable-length array needs: its longest element, all chunks looked at, if their stored size is at most max_stored
  * bytes each; ZMAP_ABSENT if one is larger. */
-int array_measure(struct data *, struct zmap *, const char *key, const struct array_meta *, size_t max_stored, uint32_t *ret);
+int array_measure(struct data *, struct zmap *, const char *key, const struct array_meta *,
+	size_t max_stored, uint32_t *ret);
 
 struct stream;
 int stream_new(struct array *, struct stream **ret); /* takes a reference */

@@ -12,10 +12,10 @@ struct data_counts {
 	atomic_ullong fetched_bytes; /* stored bytes */
 	atomic_ullong decodes;       /* runs of a codec chain */
 	atomic_ullong decoded_bytes;
-	atomic_ullong absent;        /* chunks shown as fill value */
+	atomic_ullong absent; /* chunks shown as fill value */
 	atomic_ullong failed;
-	atomic_ullong prefetched;    /* loads begun ahead of the reader */
-	atomic_ullong revalidated;   /* cached chunks the store said are unchanged */
+	atomic_ullong prefetched;  /* loads begun ahead of the reader */
+	atomic_ullong revalidated; /* cached chunks the store said are unchanged */
 };
 
 struct data {
@@ -23,8 +23,8 @@ struct data {
 	struct cache *cache;
 	struct pool *pool;
 	unsigned workers;
-	atomic_uint scans;           /* readers in file order, for sharing the budget */
-	atomic_llong expired;        /* when_now() of the last data_expire */
+	atomic_uint scans;    /* readers in file order, for sharing the budget */
+	atomic_llong expired; /* when_now() of the last data_expire */
 	struct data_counts counts;
 };
 
@@ -32,19 +32,19 @@ struct array {
 	atomic_uint refs;
 	struct data *data;
 	struct zmap *zmap;
-	char *key;                   /* prefix with its '/', or "" */
+	char *key; /* prefix with its '/', or "" */
 	uint64_t space;
-	struct dtype dtype;          /* width filled in */
+	struct dtype dtype; /* width filled in */
 	struct grid grid;
 	char separator, key_form;
 	struct codec_chain *chain;
-	struct form form;            /* of a decoded chunk; shape points into grid */
-	bool ranged, raw;            /* parts can be decoded alone; chunks are stored as they are */
+	struct form form; /* of a decoded chunk; shape points into grid */
+	bool ranged, raw; /* parts can be decoded alone; chunks are stored as they are */
 	size_t encoded_max, scratch;
-	uint8_t *fill;               /* one element */
+	uint8_t *fill; /* one element */
 	bool fill_zero;
-	atomic_size_t grain;         /* bytes the codec decodes at the least; 0: not known yet */
-	atomic_size_t encoded_mean;  /* stored size of a chunk, of those seen; 0: none yet */
+	atomic_size_t grain;        /* bytes the codec decodes at the least; 0: not known yet */
+	atomic_size_t encoded_mean; /* stored size of a chunk, of those seen; 0: none yet */
 	struct array_hooks hooks;
 };
 
@@ -55,5 +55,7 @@ void array_fill(const struct array *, uint8_t *to, uint64_t bytes);
 /* The moment before which a cached piece must be compared with the store again. */
 int64_t array_fresh(const struct array *);
 
+/* Asks the store how large a chunk is, if nobody knows how large chunks of this array are stored. */
+void load_probe_size(struct array *, uint64_t chunk);
 /* Begins the loads of pieces that cache_get created, linked by `batch`, one after the other; a cache_finish for each follows on a worker. */
 void load_start(struct array *, struct piece *first, bool urgent);

@@ -184,10 +184,10 @@ unpin(struct cache *c, struct piece *p)
 }
 
 static bool
-evict_from(struct cache *c, struct lru *l)
+evict_from(struct cache *c, struct lru *l, bool unused)
 {
 	struct piece *p = l->head;
-	while (p && p->pins)
+	while (p && (p->pins || !(p->used || unused)))
 		p = p->lru_next;
 	if (!p)
 		return false;
@@ -202,9 +202,11 @@ static bool
 make_room(struct cache *c, size_t n, enum cache_hurry hurry)
 {
 	while (c->used + n > c->budget) {
-		if (evict_from(c, &c->cold))
+		if (evict_from(c, &c->cold, true))
 			continue;
-		if (hurry == CACHE_PREFETCH || !evict_from(c, &c->hot))
+		if (hurry == CACHE_PREFETCH)
+			return false;
+		if (!evict_from(c, &c->hot, false) && !evict_from(c, &c->hot, true))
 			return false;
 	}
 	return true;
@@ -295,6 +297,7 @@ create(struct cache *c, const struct cache_ask *a, struct piece **prev, struct p
 	struct piece *p = insert(c, &id, *prev);
 	if (!p)
 		return err_set(-ENOMEM, "no memory for a cached chunk");
+	p->used = a->hurry != CACHE_PREFETCH;
 	*prev = NULL;
 	*ret = p;
 	return CACHE_CREATED;
@@ -309,6 +312,7 @@ get_locked(struct cache *c, const struct cache_ask *a, struct piece **ret)
 		struct piece *p = find(c, a);
 		if (p && (p->state == PIECE_LOADING || p->checked >= a->fresh)) {
 			p->pins++;
+			p->used |= a->hurry != CACHE_PREFETCH;
 			touch(c, p);
 			r = p->state == PIECE_READY ? CACHE_READY : CACHE_BUSY;
 			c->hits += r == CACHE_READY;
@@ -368,7 +372,9 @@ cache_wait(struct cache *c, struct piece *p, int64_t deadline, struct cancel *ca
 	if (failed)
 		failure = p->failure ? *p->failure : (struct err){-ENOMEM, "no memory"};
 	pthread_mutex_unlock(&c->lock);
-	return failed ? err_restore(&failure) : r;
+	if (failed)
+		return err_restore(&failure);
+	return r == -ETIMEDOUT ? CACHE_PATIENCE : r;
 }
 
 static struct err *
@@ -441,7 +447,7 @@ cache_cool(struct cache *c, const struct piece_id *which)
 		p->cold = true;
 		list_append(c, p);
 	}
-	while (c->cold_bytes > c->cold_max && evict_from(c, &c->cold))
+	while (c->cold_bytes > c->cold_max && evict_from(c, &c->cold, true))
 		;
 	close_lock(c);
 }
@@ -467,12 +473,30 @@ cache_drop_other(struct cache *c, const struct piece *keep)
 	return any;
 }
 
+static bool
+scratch_fits(const struct cache *c, size_t bytes)
+{
+	return !c->scratch || c->scratch + bytes <= c->budget / 8;
+}
+
+bool
+cache_scratch_try(struct cache *c, size_t bytes)
+{
+	bool fits = false;
+	LOCKED(&c->lock) {
+		fits = scratch_fits(c, bytes);
+		if (fits)
+			c->scratch += bytes;
+	}
+	return fits;
+}
+
 void
 cache_scratch_enter(struct cache *c, size_t bytes)
 {
 	LOCKED(&c->lock) {
 		c->memory_waiters++;
-		while (c->scratch && c->scratch + bytes > c->budget / 8)
+		while (!scratch_fits(c, bytes))
 			pthread_cond_wait(&c->freed, &c->lock);
 		c->memory_waiters--;
 		c->scratch += bytes;
@@ -522,7 +546,8 @@ void
 cache_count(struct cache *c, struct cache_counts *ret)
 {
 	LOCKED(&c->lock)
-		*ret = (struct cache_counts){c->budget, c->used, c->cold_bytes, c->pieces, c->hits, c->waits, c->evicted};
+		*ret = (struct cache_counts){c->budget, c->used, c->cold_bytes, c->pieces, c->hits,
+			c->waits, c->evicted};
 }
 
 size_t

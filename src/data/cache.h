@@ -27,11 +27,12 @@ struct piece_id {
 struct piece {
 	struct piece_id id;
 	/* Written by the loader before cache_finish, constant after: */
-	uint8_t *data;     /* id.len bytes; NULL: the chunk is absent (fill value) */
-	size_t cap;        /* of data, for mem_put */
-	size_t encoded_len;/* PIECE_ENCODED: bytes in use */
+	uint8_t *data;      /* id.len bytes; NULL: the chunk is absent (fill value) */
+	size_t cap;         /* of data, for mem_put */
+	size_t encoded_len; /* PIECE_ENCODED: bytes in use */
 	char version[ZMAP_VERSION];
-	struct piece *prev; /* what was cached before and is compared with the store; pinned; NULL after the load */
+	struct piece *
+		prev; /* what was cached before and is compared with the store; pinned; NULL after the load */
 	/* The loader's: */
 	struct task task;
 	void *owner;
@@ -41,7 +42,8 @@ struct piece {
 	enum piece_state state;
 	unsigned pins;
 	bool cold, dropped;
-	int64_t checked;   /* when_now() of the last comparison with the store */
+	bool used; /* somebody read it; what was prefetched and not yet read is evicted last */
+	int64_t checked; /* when_now() of the last comparison with the store */
 	size_t charge;
 	struct err *failure;
 	struct piece *hash_next, *lru_next, *lru_prev;
@@ -62,24 +64,26 @@ enum cache_hurry {
 };
 
 struct cache_ask {
-	struct piece_id id;     /* the piece to make if none is there */
-	uint64_t at;            /* any piece of the chunk that holds this byte will do */
+	struct piece_id id; /* the piece to make if none is there */
+	uint64_t at;        /* any piece of the chunk that holds this byte will do */
 	enum cache_hurry hurry;
-	int64_t fresh;          /* pieces checked before this moment (when_now) must be compared again */
+	int64_t fresh; /* pieces checked before this moment (when_now) must be compared again */
 	int64_t deadline;
 	struct cancel *cancel;
 };
 
 enum cache_found {
 	CACHE_READY = 1,
-	CACHE_BUSY = 2,    /* somebody is loading it: cache_wait */
-	CACHE_CREATED = 3, /* the caller pins it again for itself if it wants to wait, loads it, and calls cache_finish */
+	CACHE_BUSY = 2, /* somebody is loading it: cache_wait */
+	CACHE_CREATED =
+		3, /* the caller pins it again for itself if it wants to wait, loads it, and calls cache_finish */
 };
 /* A pinned piece and how it was found, or -errno. */
 int cache_get(struct cache *, const struct cache_ask *, struct piece **ret);
 /* Whether a piece that holds the byte is there or on its way; does not touch it. */
 bool cache_has(struct cache *, const struct cache_ask *);
-/* Waits for a LOADING piece. 0; the load's failure; -ETIMEDOUT; -EINTR. */
+/* Waits for a LOADING piece. 0; CACHE_PATIENCE: not by then; the load's failure; -EINTR. */
+enum { CACHE_PATIENCE = 1 };
 int cache_wait(struct cache *, struct piece *, int64_t deadline, struct cancel *);
 /* result: 0 or the code of err_text. Hands the piece to all who wait; takes the pin that the creator got. */
 void cache_finish(struct cache *, struct piece *, int result);
@@ -91,6 +95,7 @@ void cache_cool(struct cache *, const struct piece_id *);
 bool cache_drop_other(struct cache *, const struct piece *keep);
 
 /* Bytes that an array's loads need besides their pieces: waits until they fit beside other loads' (alone, anything fits). */
+bool cache_scratch_try(struct cache *, size_t bytes); /* the same without waiting; true: entered */
 void cache_scratch_enter(struct cache *, size_t bytes);
 void cache_scratch_leave(struct cache *, size_t bytes);
 

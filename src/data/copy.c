@@ -51,9 +51,11 @@ copy_clipped(const struct rows *r, const struct piece *p, uint8_t *file)
 {
 	uint64_t from = p->id.off, to = from + p->id.len;
 	for (uint64_t i = 0; i < r->count; i++) {
-		uint64_t c = r->in_chunk + i * r->chunk_step, lo = max_u64(c, from), hi = min_u64(c + r->bytes, to);
+		uint64_t c = r->in_chunk + i * r->chunk_step, lo = max_u64(c, from),
+			 hi = min_u64(c + r->bytes, to);
 		if (lo < hi)
-			memcpy(file + r->in_file + i * r->file_step + (lo - c), p->data + (lo - from), hi - lo);
+			memcpy(file + r->in_file + i * r->file_step + (lo - c),
+				p->data + (lo - from), hi - lo);
 	}
 }
 

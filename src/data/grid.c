@@ -41,7 +41,8 @@ find_dims(struct grid *g)
 }
 
 int
-grid_init(struct grid *g, unsigned rank, const uint64_t *shape, const uint64_t *chunk, uint64_t item)
+grid_init(
+	struct grid *g, unsigned rank, const uint64_t *shape, const uint64_t *chunk, uint64_t item)
 {
 	memset(g, 0, sizeof *g);
 	if (rank > RANK_MAX)
@@ -96,7 +97,8 @@ clip(const struct grid *g, const struct box *b, struct part *p)
 	p->last = g->item;
 	for (unsigned d = 0; d < g->rank; d++) {
 		uint64_t origin = p->index[d] * g->chunk[d], end = b->start[d] + b->count[d];
-		uint64_t from = max_u64(b->start[d], origin), to = min_u64(end, origin + g->chunk[d]);
+		uint64_t from = max_u64(b->start[d], origin),
+			 to = min_u64(end, origin + g->chunk[d]);
 		p->count[d] = to - from;
 		p->number = p->number * g->count[d] + p->index[d];
 		p->in_file += from * g->file_step[d];

@@ -5,20 +5,24 @@
 #include "codec/codec.h"
 
 struct grid {
-	unsigned rank;               /* >= 1: a scalar is one element of one dimension */
-	uint64_t shape[RANK_MAX], chunk[RANK_MAX], count[RANK_MAX]; /* elements; chunks along each dimension */
+	unsigned rank; /* >= 1: a scalar is one element of one dimension */
+	uint64_t shape[RANK_MAX], chunk[RANK_MAX],
+		count[RANK_MAX];       /* elements; chunks along each dimension */
 	uint64_t file_step[RANK_MAX];  /* bytes from one index to the next in the file */
 	uint64_t chunk_step[RANK_MAX]; /* the same in a chunk */
 	uint64_t item, bytes, chunk_bytes, chunks;
-	unsigned whole;  /* first dimension of the trailing ones that a chunk covers exactly; rank: none */
-	unsigned lead;   /* first dimension along which a chunk has more than one index; rank - 1 if none */
-	uint64_t plane_bytes;  /* of a chunk: what one index of `lead` takes */
-	uint64_t slab_chunks;  /* chunks that the file goes through again for each index of `lead` */
-	uint64_t run_bytes;    /* contiguous both in file and chunk */
+	unsigned
+		whole; /* first dimension of the trailing ones that a chunk covers exactly; rank: none */
+	unsigned
+		lead; /* first dimension along which a chunk has more than one index; rank - 1 if none */
+	uint64_t plane_bytes; /* of a chunk: what one index of `lead` takes */
+	uint64_t slab_chunks; /* chunks that the file goes through again for each index of `lead` */
+	uint64_t run_bytes;   /* contiguous both in file and chunk */
 };
 
 /* -EOVERFLOW where sizes do not fit; -EINVAL for a chunk of length 0. */
-int grid_init(struct grid *, unsigned rank, const uint64_t *shape, const uint64_t *chunk, uint64_t item);
+int grid_init(
+	struct grid *, unsigned rank, const uint64_t *shape, const uint64_t *chunk, uint64_t item);
 
 /* Elements [start, start + count) along each dimension. */
 struct box {
@@ -30,12 +34,12 @@ uint64_t grid_box(const struct grid *, uint64_t from, uint64_t to, struct box *r
 
 /* The part of a box in one chunk. */
 struct part {
-	uint64_t index[RANK_MAX];  /* of the chunk */
-	uint64_t number;           /* the same as one number */
-	uint64_t count[RANK_MAX];  /* elements */
-	uint64_t in_file;          /* byte of its first element in the file … */
-	uint64_t in_chunk;         /* … and in the chunk */
-	uint64_t last;             /* byte behind its last element in the chunk */
+	uint64_t index[RANK_MAX]; /* of the chunk */
+	uint64_t number;          /* the same as one number */
+	uint64_t count[RANK_MAX]; /* elements */
+	uint64_t in_file;         /* byte of its first element in the file … */
+	uint64_t in_chunk;        /* … and in the chunk */
+	uint64_t last;            /* byte behind its last element in the chunk */
 };
 
 /* Walks the chunks of a box in file order. Start: grid_first; go on: grid_next returns false at the end. */
@@ -53,10 +57,10 @@ void grid_run(const struct grid *, uint64_t at, struct run *ret);
 
 /* One run of consecutive bytes and how it repeats, for copying a part: the innermost loop. */
 struct rows {
-	uint64_t bytes;                  /* of one run */
-	uint64_t count;                  /* runs */
-	uint64_t file_step, chunk_step;  /* from run to run */
-	uint64_t in_file, in_chunk;      /* of the first run */
+	uint64_t bytes;                 /* of one run */
+	uint64_t count;                 /* runs */
+	uint64_t file_step, chunk_step; /* from run to run */
+	uint64_t in_file, in_chunk;     /* of the first run */
 };
 
 struct rows_walk {

@@ -68,9 +68,13 @@ get(struct load *l, struct zmap_get *g)
 	g->key = l->key;
 	g->deadline = l->deadline;
 	size_t before = g->into->len;
-	pool_blocking();
+	bool remote = l->array->zmap->caps &
+		      ZMAP_REMOTE; /* local disks answer sooner than threads change places */
+	if (remote)
+		pool_blocking();
 	int r = zmap_get(l->array->zmap, g, &l->stat);
-	pool_unblocking();
+	if (remote)
+		pool_unblocking();
 	count(&l->array->data->counts.fetches, 1);
 	count(&l->array->data->counts.fetched_bytes, r == 0 ? g->into->len - before : 0);
 	if (r == -EACCES && l->array->data->options.missing_403)
@@ -111,7 +115,9 @@ fetch_encoded(struct load *l, struct buf *into, struct piece **ret_pinned)
 		if (r != CACHE_CREATED)
 			kept = NULL;
 	}
-	int r = get(l, &(struct zmap_get){.into = into, .max = a->encoded_max, .if_none_match = kept ? NULL : known_version(l)});
+	int r = get(l, &(struct zmap_get){.into = into,
+			       .max = a->encoded_max,
+			       .if_none_match = kept ? NULL : known_version(l)});
 	if (!kept)
 		return r;
 	if (r != 0) {
@@ -153,6 +159,15 @@ learn_size(struct array *a, size_t encoded)
 	atomic_store_explicit(&a->encoded_mean, now ? now : 1, memory_order_relaxed);
 }
 
+void
+load_probe_size(struct array *a, uint64_t chunk)
+{
+	char key[ARRAY_KEY_MAX];
+	struct zmap_stat st;
+	if (array_chunk_key(a, chunk, key) == 0 && zmap_stat(a->zmap, key, &st) == 0)
+		learn_size(a, st.size);
+}
+
 /* The whole chunk, decoded into `out`, which has room for it. */
 static int
 decode_all(struct load *l, struct buf *out)
@@ -161,14 +176,18 @@ decode_all(struct load *l, struct buf *out)
 	CLEAN(buf_free) struct buf enc = {0};
 	struct piece *kept = NULL;
 	if (a->raw) {
-		int r = get(l, &(struct zmap_get){.into = out, .max = a->grid.chunk_bytes, .if_none_match = known_version(l)});
+		int r = get(l, &(struct zmap_get){.into = out,
+				       .max = a->grid.chunk_bytes,
+				       .if_none_match = known_version(l)});
 		if (r == 0 && out->len != a->grid.chunk_bytes)
-			r = err_set(-EIO, "chunk has %zu bytes instead of %" PRIu64, out->len, a->grid.chunk_bytes);
+			r = err_set(-EIO, "chunk has %zu bytes instead of %" PRIu64, out->len,
+				a->grid.chunk_bytes);
 		return r;
 	}
 	int r = fetch_encoded(l, &enc, &kept);
 	if (r == 0) {
-		struct span in = kept ? (struct span){kept->data, kept->encoded_len} : buf_span(&enc);
+		struct span in =
+			kept ? (struct span){kept->data, kept->encoded_len} : buf_span(&enc);
 		learn_size(a, in.len);
 		r = check_found(l);
 		if (r == 0)
@@ -206,11 +225,13 @@ load_kept_range(struct load *l)
 	if (r == 0)
 		r = fetch_encoded(l, &enc, &kept);
 	if (r == 0) {
-		struct codec_src src = {kept ? kept->encoded_len : enc.len, kept ? kept->data : enc.data, NULL};
+		struct codec_src src = {
+			kept ? kept->encoded_len : enc.len, kept ? kept->data : enc.data, NULL};
 		learn_size(a, src.size);
 		r = check_found(l);
 		if (r == 0)
-			r = codec_chain_decode_range(a->chain, &src, l->piece->id.off, l->piece->id.len, out.data);
+			r = codec_chain_decode_range(
+				a->chain, &src, l->piece->id.off, l->piece->id.len, out.data);
 		count(&a->data->counts.decodes, 1);
 		count(&a->data->counts.decoded_bytes, l->piece->id.len);
 	}
@@ -258,7 +279,11 @@ read_part(struct codec_src *src, uint64_t off, size_t len, void *out)
 		return 0;
 	}
 	CLEAN(buf_free) struct buf part = {0};
-	struct zmap_get g = {.off = off, .len = len, .into = &part, .max = len, .if_match = *o->version ? o->version : NULL};
+	struct zmap_get g = {.off = off,
+		.len = len,
+		.into = &part,
+		.max = len,
+		.if_match = *o->version ? o->version : NULL};
 	int r = get(o->load, &g);
 	if (r == ZMAP_CHANGED || r == ZMAP_ABSENT) {
 		o->changed = true;
@@ -278,7 +303,8 @@ decode_part(struct load *l, struct object *o, struct buf *out)
 	size_t grain = 0;
 	if (!atomic_load(&a->grain) && codec_chain_grain(a->chain, &o->src, &grain) == 0 && grain)
 		atomic_store(&a->grain, grain);
-	int r = codec_chain_decode_range(a->chain, &o->src, l->piece->id.off, l->piece->id.len, out->data);
+	int r = codec_chain_decode_range(
+		a->chain, &o->src, l->piece->id.off, l->piece->id.len, out->data);
 	count(&a->data->counts.decodes, 1);
 	count(&a->data->counts.decoded_bytes, l->piece->id.len);
 	return r;
@@ -292,7 +318,10 @@ load_range(struct load *l)
 	int r = room_for_piece(l, &out);
 	for (int i = 0; i < TRIES && r == 0; i++) {
 		struct object o = {.src.read = read_part, .load = l};
-		struct zmap_get g = {.len = HEAD, .into = &o.head, .max = HEAD, .if_none_match = known_version(l)};
+		struct zmap_get g = {.len = HEAD,
+			.into = &o.head,
+			.max = HEAD,
+			.if_none_match = known_version(l)};
 		r = get(l, &g);
 		o.src.size = l->stat.size;
 		memcpy(o.version, l->stat.version, sizeof o.version);
@@ -318,10 +347,14 @@ load_raw_range(struct load *l)
 	CLEAN(buf_free) struct buf out = {0};
 	int r = room_for_piece(l, &out);
 	if (r == 0)
-		r = get(l, &(struct zmap_get){.off = id->off, .len = id->len, .into = &out, .max = id->len,
-			.if_none_match = known_version(l)});
+		r = get(l, &(struct zmap_get){.off = id->off,
+				   .len = id->len,
+				   .into = &out,
+				   .max = id->len,
+				   .if_none_match = known_version(l)});
 	if (r == 0 && l->stat.size != l->array->grid.chunk_bytes)
-		r = err_set(-EIO, "chunk has %" PRIu64 " bytes instead of %" PRIu64, l->stat.size, l->array->grid.chunk_bytes);
+		r = err_set(-EIO, "chunk has %" PRIu64 " bytes instead of %" PRIu64, l->stat.size,
+			l->array->grid.chunk_bytes);
 	if (r == 0 && out.len != id->len)
 		r = err_set(-EIO, "truncated");
 	if (r == 0)
@@ -378,7 +411,8 @@ static size_t
 scratch_of(const struct load *l)
 {
 	const struct array *a = l->array;
-	size_t encoded = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed), n = a->scratch;
+	size_t encoded = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed),
+	       n = a->scratch;
 	bool part = l->piece->id.len < a->grid.chunk_bytes;
 	if (a->raw || (part && a->ranged && !l->keep_encoded))
 		return n;
@@ -420,8 +454,11 @@ load_one(struct array *a, struct piece *p)
 	l.deadline = timeout ? when_now() + timeout : 0;
 	size_t scratch = scratch_of(&l);
 	int r = array_chunk_key(a, p->id.chunk, l.key);
-	if (scratch >= SCRATCH_SMALL)
+	if (scratch >= SCRATCH_SMALL && !cache_scratch_try(a->data->cache, scratch)) {
+		pool_blocking();
 		cache_scratch_enter(a->data->cache, scratch);
+		pool_unblocking();
+	}
 	if (r == 0)
 		r = fetch_and_decode(&l);
 	if (scratch >= SCRATCH_SMALL)

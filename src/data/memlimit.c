@@ -49,7 +49,8 @@ own_cgroup(void)
 	FILE *f = fopen("/proc/self/cgroup", "re");
 	while (f && fgets(line, sizeof line, f)) {
 		line[strcspn(line, "\n")] = 0;
-		char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+		char *controllers = strchr(line, ':'),
+		     *path = controllers ? strchr(controllers + 1, ':') : NULL;
 		if (!path)
 			continue;
 		if (!strncmp(controllers, "::", 2))

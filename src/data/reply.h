@@ -14,11 +14,11 @@ struct piece;
 struct reply {
 	struct iovec part[REPLY_PARTS];
 	unsigned parts;
-	size_t len;             /* bytes of all parts */
-	struct cache *cache;    /* of the pinned pieces */
+	size_t len;          /* bytes of all parts */
+	struct cache *cache; /* of the pinned pieces */
 	struct piece *pinned[REPLY_PARTS];
 	unsigned pins;
-	struct buf own;         /* bytes that lie in no chunk: gathered, converted, fill */
+	struct buf own; /* bytes that lie in no chunk: gathered, converted, fill */
 };
 
 /* Unpins and frees; the reply is empty afterwards. */

@@ -5,14 +5,16 @@
 #include <stdlib.h>
 
 enum {
-	ORDER_FROM = 128 << 10,    /* bytes read in order that show a reader in file order */
-	OVERTAKE = 4 << 20,        /* how far requests of one reader may be apart: the kernel's read-ahead, several times */
-	STRIDE_LEN = 256 << 10,    /* longer requests are no points of a stride */
-	STRIDE_SLACK = 8 << 10,    /* strides look rounded to pages */
-	WHOLE_BELOW = 128 << 10,   /* chunks that are not worth loading in parts */
-	RAW_GRAIN = 64 << 10,      /* of chunks that are stored as they are */
-	GRAIN_GUESS = 256 << 10,   /* until the first chunk says better */
-	PIECE_OVERHEAD = 512,      /* memory that a cached piece takes beside its bytes */
+	ORDER_FROM = 128 << 10, /* bytes read in order that show a reader in file order */
+	OVERTAKE =
+		16
+		<< 20, /* how far requests of one reader may overtake each other: read-ahead on a busy machine */
+	STRIDE_LEN = 256 << 10,  /* longer requests are no points of a stride */
+	STRIDE_SLACK = 8 << 10,  /* strides look rounded to pages */
+	WHOLE_BELOW = 128 << 10, /* chunks that are not worth loading in parts */
+	RAW_GRAIN = 64 << 10,    /* of chunks that are stored as they are */
+	GRAIN_GUESS = 256 << 10, /* until the first chunk says better */
+	PIECE_OVERHEAD = 512,    /* memory that a cached piece takes beside its bytes */
 	WINDOW = 16 << 20,
 };
 
@@ -44,6 +46,12 @@ is_stride(struct scan *s, size_t len)
 	return llabs(d1 - d2) <= STRIDE_SLACK && llabs(d1) > (int64_t)len;
 }
 
+bool
+scan_breaks(const struct scan *s, uint64_t off)
+{
+	return s->covered && (off > s->high + OVERTAKE / 4 || off + OVERTAKE < s->high);
+}
+
 void
 scan_note(struct scan *s, struct array *a, uint64_t off, size_t len)
 {
@@ -52,8 +60,7 @@ scan_note(struct scan *s, struct array *a, uint64_t off, size_t len)
 	s->last[1] = s->last[0];
 	s->last[0] = off;
 	s->nlast += s->nlast < 3;
-	bool follows = s->covered && off <= s->high + OVERTAKE / 4 && off + OVERTAKE >= s->high;
-	if (!follows) {
+	if (!s->covered || scan_breaks(s, off)) {
 		s->start = off;
 		s->high = end;
 		s->covered = 0;
@@ -91,11 +98,22 @@ reserve(const struct array *a, uint64_t budget)
 	return max_u64(one, min_u64(one * a->data->workers, budget / 8));
 }
 
+bool
+scan_wants_size(const struct array *a)
+{
+	const struct grid *g = &a->grid;
+	uint64_t scans = max_u64(1, atomic_load(&a->data->scans)),
+		 share = cache_budget(a->data->cache) / scans;
+	return !a->raw && !atomic_load(&a->encoded_mean) &&
+	       g->slab_chunks * g->chunk_bytes > share / 2;
+}
+
 void
 scan_plan(struct scan *s, struct array *a)
 {
 	const struct grid *g = &a->grid;
-	uint64_t scans = max_u64(1, atomic_load(&a->data->scans)), share = cache_budget(a->data->cache) / scans;
+	uint64_t scans = max_u64(1, atomic_load(&a->data->scans)),
+		 share = cache_budget(a->data->cache) / scans;
 	uint64_t depth = g->chunk[g->lead], cost = g->slab_chunks * PIECE_OVERHEAD;
 	uint64_t encoded = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
 	uint64_t plane = g->slab_chunks * g->plane_bytes, slab = g->slab_chunks * g->chunk_bytes;
@@ -141,13 +159,14 @@ struct place {
 	uint64_t outer; /* file offset where index 0 of the leading dimension begins */
 	uint64_t t;     /* index of the leading dimension */
 	uint64_t group_end, chunk_end; /* first index behind the group, and behind the chunk */
-	uint64_t rest;  /* bytes into the plane */
+	uint64_t rest;                 /* bytes into the plane */
 };
 
 static void
 locate(const struct scan *s, const struct grid *g, uint64_t at, struct place *p)
 {
-	uint64_t step = g->file_step[g->lead], around = step * g->shape[g->lead], depth = g->chunk[g->lead];
+	uint64_t step = g->file_step[g->lead], around = step * g->shape[g->lead],
+		 depth = g->chunk[g->lead];
 	p->outer = at / around * around;
 	p->t = (at - p->outer) / step;
 	p->rest = (at - p->outer) % step;
@@ -206,5 +225,6 @@ scan_window(const struct scan *s, const struct array *a)
 	uint64_t group = s->planes * g->file_step[g->lead];
 	if (g->slab_chunks == 1)
 		return max_u64(WINDOW, 2 * group);
-	return max_u64(WINDOW, group / 5 * 3); /* the next group is decoded while this one is still read */
+	return max_u64(
+		WINDOW, group / 5 * 3); /* the next group is decoded while this one is still read */
 }

@@ -18,20 +18,23 @@ struct scan {
 	uint64_t last[3];              /* offsets of the last requests, newest first */
 	unsigned nlast;
 	int64_t stride;
-	uint64_t planes;               /* of a chunk in one piece, in file order; 0: no plan yet */
+	uint64_t planes; /* of a chunk in one piece, in file order; 0: no plan yet */
 	bool keep_encoded;
-	uint64_t ahead;                /* file offset up to which loads were begun … */
-	uint64_t ahead_from;           /* … of this group since here */
-	uint64_t done;                 /* file offset up to which pieces were cooled */
+	uint64_t ahead;      /* file offset up to which loads were begun … */
+	uint64_t ahead_from; /* … of this group since here */
+	uint64_t done;       /* file offset up to which pieces were cooled */
 };
 
+/* Would a request at `off` end the run in file order? */
+bool scan_breaks(const struct scan *, uint64_t off);
 /* A request was made. */
 void scan_note(struct scan *, struct array *, uint64_t off, size_t len);
 /* The reader goes away. */
 void scan_end(struct scan *, struct array *);
 
 /* The piece to load for bytes [at, to) of a chunk. */
-struct piece_id scan_piece(const struct scan *, const struct array *, uint64_t chunk, uint64_t at, uint64_t to);
+struct piece_id scan_piece(
+	const struct scan *, const struct array *, uint64_t chunk, uint64_t at, uint64_t to);
 
 /* What follows in file order from offset `at`: chunks first … first + n - 1, each with the piece that holds byte in_chunk, up to
  * file offset `end`; last: no later part of the file needs these pieces again (whole: nor any other piece of these chunks). */
@@ -46,5 +49,7 @@ uint64_t scan_next_group(const struct scan *, const struct grid *, uint64_t at);
 uint64_t scan_last_plane(const struct scan *, const struct grid *, uint64_t at);
 /* Bytes of the file to look ahead. */
 uint64_t scan_window(const struct scan *, const struct array *);
+/* Whether a plan depends on the stored size of chunks, and none is known. */
+bool scan_wants_size(const struct array *);
 /* Decides planes and keep_encoded anew from the memory there is for one scan. */
 void scan_plan(struct scan *, struct array *);

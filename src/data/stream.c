@@ -9,21 +9,27 @@
 #include <string.h>
 
 enum {
-	DIRECT_FROM = 32 << 10,    /* runs from this length on are handed out where they lie */
-	DIRECT_MOST = 1 << 20,     /* longer requests are gathered, in windows */
-	WINDOW_PIECES = 256,       /* pinned at once while gathering */
+	DIRECT_FROM = 32 << 10, /* runs from this length on are handed out where they lie */
+	DIRECT_MOST = 1 << 20,  /* longer requests are gathered, in windows */
+	WINDOW_PIECES = 256,    /* pinned at once while gathering */
 	WINDOW_PARTS = 64,
 	VERSION_TRIES = 4,
-	BATCH_BYTES = 256 << 10,   /* small chunks are loaded several to a task */
+	BATCH_BYTES = 256 << 10, /* small chunks are loaded several to a task */
 	BATCH_PIECES = 16,
-	QUEUED_MOST = 256,         /* loads that wait for a worker before prefetching pauses */
-	STRIDES_AHEAD = 4,         /* for each worker */
+	QUEUED_MOST = 256, /* loads that wait for a worker before prefetching pauses */
+	STRIDES_AHEAD = 4, /* for each worker */
+	ACTIVE_MOST = 64,
 };
+
+static const int64_t STUCK_AFTER = SECOND / 4;
 
 struct stream {
 	struct array *array;
-	pthread_mutex_t lock; /* guards scan */
+	pthread_mutex_t lock; /* guards all below */
 	struct scan scan;
+	uint64_t active
+		[ACTIVE_MOST]; /* where requests under way begin: what they read is not passed yet */
+	unsigned nactive;
 };
 
 /* One request on its way. */
@@ -35,30 +41,6 @@ struct request {
 	int64_t fresh;
 	struct reply *reply;
 };
-
-int
-stream_new(struct array *a, struct stream **ret)
-{
-	struct stream *s = calloc(1, sizeof *s);
-	if (!s)
-		return err_set(-ENOMEM, "no memory");
-	s->array = array_ref(a);
-	pthread_mutex_init(&s->lock, NULL);
-	*ret = s;
-	return 0;
-}
-
-struct stream *
-stream_free(struct stream *s)
-{
-	if (!s)
-		return NULL;
-	scan_end(&s->scan, s->array);
-	array_unref(s->array);
-	pthread_mutex_destroy(&s->lock);
-	free(s);
-	return NULL;
-}
 
 /* --- ahead of the reader and behind it; the stream's lock is held, the cache's is a leaf below it --- */
 
@@ -96,7 +78,8 @@ batch_add(struct batch *b, struct piece *p, bool keep_encoded)
 
 /* False: no room, or enough is under way. */
 static bool
-prefetch_piece(struct batch *b, const struct scan *s, int64_t fresh, const struct piece_id *id, uint64_t at)
+prefetch_piece(struct batch *b, const struct scan *s, int64_t fresh, const struct piece_id *id,
+	uint64_t at)
 {
 	struct array *a = b->array;
 	struct cache_ask ask = {.id = *id, .at = at, .hurry = CACHE_PREFETCH, .fresh = fresh};
@@ -130,7 +113,8 @@ prefetch_order(struct scan *s, struct array *a, int64_t fresh)
 		struct band b;
 		scan_band(s, g, s->ahead, &b);
 		for (uint64_t i = 0; i < b.n && room; i++) {
-			struct piece_id id = scan_piece(s, a, b.first + i, b.in_chunk, b.in_chunk + 1);
+			struct piece_id id =
+				scan_piece(s, a, b.first + i, b.in_chunk, b.in_chunk + 1);
 			room = prefetch_piece(&batch, s, fresh, &id, b.in_chunk);
 		}
 		if (!room)
@@ -159,7 +143,8 @@ prefetch_stride(struct scan *s, struct array *a, int64_t fresh, size_t len)
 		grid_box(&a->grid, from, to, &box);
 		grid_first(&a->grid, &box, &part);
 		do {
-			struct piece_id id = scan_piece(s, a, part.number, part.in_chunk, part.last);
+			struct piece_id id =
+				scan_piece(s, a, part.number, part.in_chunk, part.last);
 			if (!prefetch_piece(&batch, s, fresh, &id, part.in_chunk))
 				break;
 			batch_send(&batch);
@@ -168,25 +153,48 @@ prefetch_stride(struct scan *s, struct array *a, int64_t fresh, size_t len)
 }
 
 static void
-cool_behind(struct scan *s, struct array *a)
+cool_band(const struct scan *s, struct array *a, const struct band *b)
+{
+	for (uint64_t i = 0; i < b->n; i++) {
+		struct piece_id id = scan_piece(s, a, b->first + i, b->in_chunk, b->in_chunk + 1);
+		if (b->whole)
+			id.len = SIZE_MAX;
+		cache_cool(a->data->cache, &id);
+	}
+}
+
+/* passed: nobody reads before it any more */
+static void
+cool_behind(struct scan *s, struct array *a, uint64_t passed)
 {
 	const struct grid *g = &a->grid;
-	while (s->done < s->high) {
+	while (s->done < passed) {
 		struct band b;
-		uint64_t at = max_u64(s->done, g->slab_chunks > 1 ? scan_last_plane(s, g, s->done) : 0);
-		if (at >= s->high)
+		uint64_t at =
+			max_u64(s->done, g->slab_chunks > 1 ? scan_last_plane(s, g, s->done) : 0);
+		if (at >= passed)
 			break;
 		scan_band(s, g, at, &b);
-		if (b.end > s->high)
+		if (b.end > passed)
 			break;
-		for (uint64_t i = 0; i < b.n; i++) {
-			struct piece_id id = scan_piece(s, a, b.first + i, b.in_chunk, b.in_chunk + 1);
-			if (b.whole)
-				id.len = SIZE_MAX;
-			cache_cool(a->data->cache, &id);
-		}
+		cool_band(s, a, &b);
 		s->done = b.end;
 	}
+}
+
+/* The reader goes elsewhere: what was loaded ahead of it is not worth more than anything else. */
+static void
+cool_ahead(struct scan *s, struct array *a)
+{
+	if (s->mode != SCAN_ORDER || !s->planes)
+		return;
+	for (uint64_t at = s->high; at < s->ahead;) {
+		struct band b;
+		scan_band(s, &a->grid, at, &b);
+		cool_band(s, a, &b);
+		at = b.end;
+	}
+	s->ahead = s->high;
 }
 
 static void
@@ -207,7 +215,8 @@ look_ahead(struct request *q)
 /* --- getting pieces --- */
 
 static int
-get_piece(struct request *q, struct batch *b, const struct piece_id *id, uint64_t at, bool holds, struct piece **ret)
+get_piece(struct request *q, struct batch *b, const struct piece_id *id, uint64_t at, bool holds,
+	struct piece **ret)
 {
 	struct array *a = q->array;
 	struct cache_ask ask = {
@@ -231,7 +240,16 @@ get_piece(struct request *q, struct batch *b, const struct piece_id *id, uint64_
 static int
 wait_piece(struct request *q, struct piece *p)
 {
-	return cache_wait(q->array->data->cache, p, q->want->deadline, q->want->cancel);
+	const struct array_want *w = q->want;
+	struct data *d = q->array->data;
+	for (;;) { /* a load that takes long must not keep the others from being loaded */
+		int64_t soon = when_now() + STUCK_AFTER;
+		bool final = w->deadline && w->deadline <= soon;
+		int r = cache_wait(d->cache, p, final ? w->deadline : soon, w->cancel);
+		if (final || r != CACHE_PATIENCE)
+			return r == CACHE_PATIENCE ? err_set(-EIO, "timed out") : r;
+		pool_patrol(d->pool, STUCK_AFTER);
+	}
 }
 
 /* --- where the file's order is the chunk's: pieces are handed out as they are --- */
@@ -267,7 +285,8 @@ pin_direct(struct request *q, struct direct *d, unsigned *ret_n)
 		uint64_t in = run.in_chunk, to = in + min_u64(run.len, end - at);
 		while (in < to && r >= 0) {
 			struct piece_id id = scan_piece(&q->scan, q->array, run.number, in, to);
-			r = n < REPLY_PARTS ? get_piece(q, &batch, &id, in, n > 0, &d[n].piece) : -EAGAIN;
+			r = n < REPLY_PARTS ? get_piece(q, &batch, &id, in, n > 0, &d[n].piece)
+					    : -EAGAIN;
 			if (r < 0)
 				break;
 			const struct piece_id *got = &d[n].piece->id;
@@ -371,7 +390,8 @@ fill_window(struct request *q, struct cursor *c, struct window *w)
 	while (!c->end && w->parts < WINDOW_PARTS && w->n < WINDOW_PIECES && r >= 0) {
 		w->part[w->parts++] = c->part;
 		while (c->in_chunk < c->part.last && w->n < WINDOW_PIECES) {
-			struct piece_id id = scan_piece(&q->scan, q->array, c->part.number, c->in_chunk, c->part.last);
+			struct piece_id id = scan_piece(
+				&q->scan, q->array, c->part.number, c->in_chunk, c->part.last);
 			struct held *h = &w->held[w->n];
 			r = get_piece(q, &batch, &id, c->in_chunk, w->n > 0, &h->piece);
 			if (r < 0)
@@ -432,7 +452,8 @@ static int
 read_gathered(struct request *q)
 {
 	const struct grid *g = &q->array->grid;
-	uint64_t off = q->want->off, first = off / g->item, last = ceil_div(off + q->want->len, g->item);
+	uint64_t off = q->want->off, first = off / g->item,
+		 last = ceil_div(off + q->want->len, g->item);
 	int r = buf_reserve(&q->reply->own, (last - first) * g->item);
 	uint8_t *file = q->reply->own.data - first * g->item;
 	for (uint64_t at = first; at < last && r == 0;) {
@@ -447,19 +468,79 @@ read_gathered(struct request *q)
 	return r;
 }
 
+/* --- the stream --- */
+
+int
+stream_new(struct array *a, struct stream **ret)
+{
+	struct stream *s = calloc(1, sizeof *s);
+	if (!s)
+		return err_set(-ENOMEM, "no memory");
+	s->array = array_ref(a);
+	pthread_mutex_init(&s->lock, NULL);
+	*ret = s;
+	return 0;
+}
+
+struct stream *
+stream_free(struct stream *s)
+{
+	if (!s)
+		return NULL;
+	cool_ahead(&s->scan, s->array);
+	scan_end(&s->scan, s->array);
+	array_unref(s->array);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+	return NULL;
+}
+
+static void
+note(struct stream *s, struct request *q)
+{
+	struct array *a = s->array;
+	LOCKED(&s->lock) {
+		if (scan_breaks(&s->scan, q->want->off))
+			cool_ahead(&s->scan, a);
+		scan_note(&s->scan, a, q->want->off, q->want->len);
+		if (s->scan.mode == SCAN_ORDER && !s->scan.planes)
+			scan_plan(&s->scan, a);
+		q->scan = s->scan;
+		if (s->nactive < ACTIVE_MOST)
+			s->active[s->nactive++] = q->want->off;
+	}
+}
+
+static void
+note_end(struct stream *s, struct request *q)
+{
+	LOCKED(&s->lock) {
+		uint64_t passed = s->scan.high;
+		unsigned mine = s->nactive;
+		for (unsigned i = 0; i < s->nactive; i++) {
+			if (mine == s->nactive && s->active[i] == q->want->off)
+				mine = i;
+			else
+				passed = min_u64(passed, s->active[i]);
+		}
+		if (mine < s->nactive)
+			s->active[mine] = s->active[--s->nactive];
+		if (s->scan.mode == SCAN_ORDER)
+			cool_behind(&s->scan, s->array, passed);
+	}
+}
+
 int
 stream_read(struct stream *s, const struct array_want *w, struct reply *ret)
 {
 	struct array *a = s->array;
-	struct request q = {.stream = s, .array = a, .want = w, .fresh = array_fresh(a), .reply = ret};
+	struct request q = {
+		.stream = s, .array = a, .want = w, .fresh = array_fresh(a), .reply = ret};
 	if (!w->len)
 		return 0;
-	LOCKED(&s->lock) {
-		scan_note(&s->scan, a, w->off, w->len);
-		if (s->scan.mode == SCAN_ORDER && !s->scan.planes)
-			scan_plan(&s->scan, a);
-		q.scan = s->scan;
-	}
+	if (scan_wants_size(a))
+		load_probe_size(a, 0);
+	note(s, &q);
 	bool direct = a->grid.run_bytes >= DIRECT_FROM && w->len <= DIRECT_MOST;
 	int r = -EAGAIN;
 	for (int i = 0; i < VERSION_TRIES && r == -EAGAIN; i++) {
@@ -471,9 +552,6 @@ stream_read(struct stream *s, const struct array_want *w, struct reply *ret)
 		r = err_set(-EIO, "chunks change faster than they can be read");
 	if (r == -ETIMEDOUT)
 		r = err_set(-EIO, "timed out");
-	if (r == 0 && q.scan.mode == SCAN_ORDER)
-		LOCKED(&s->lock)
-			if (s->scan.mode == SCAN_ORDER)
-				cool_behind(&s->scan, a);
+	note_end(s, &q);
 	return r;
 }

@@ -110,7 +110,12 @@ setup_begin(struct setup *s, size_t memory, unsigned rank, uint64_t longest)
 	CHECK_INT(url_parse(name, &url), 0);
 	CHECK_INT(zmap_open(&url, &(struct zmap_options){.writable = true}, &s->zmap), 0);
 	url_free(&url);
-	s->meta = (struct array_meta){.rank = rank, .shape = s->shape, .chunk = s->chunk, .separator = '.', .key_form = '2', .fill = s->fill};
+	s->meta = (struct array_meta){.rank = rank,
+		.shape = s->shape,
+		.chunk = s->chunk,
+		.separator = '.',
+		.key_form = '2',
+		.fill = s->fill};
 	s->meta.dtype = (struct dtype){.kind = DTYPE_RAW, .size = sizes[pick(0, 5)]};
 	uint64_t items = 1;
 	for (unsigned d = 0; d < rank; d++) {
@@ -125,7 +130,9 @@ setup_begin(struct setup *s, size_t memory, unsigned rank, uint64_t longest)
 	for (size_t i = 0; i < s->bytes; i++)
 		s->flat[i] = (uint8_t)check_random(&seed);
 	make_chunks(s);
-	CHECK_INT(data_new(&(struct data_options){.memory = memory, .workers = 2, .ttl = INT64_MAX}, &s->data), 0);
+	CHECK_INT(data_new(&(struct data_options){.memory = memory, .workers = 2, .ttl = INT64_MAX},
+			  &s->data),
+		0);
 	CHECK_INT(array_open(s->data, s->zmap, "v", &s->meta, 0, &s->array), 0);
 	CHECK_INT(array_bytes(s->array), s->bytes);
 }
@@ -144,16 +151,21 @@ check_read(struct setup *s, struct stream *st, uint64_t off, size_t len)
 {
 	struct reply r = {0};
 	uint8_t *got = malloc(len ? len : 1);
-	int e = stream_read(st, &(struct array_want){.off = off, .len = len, .deadline = when_now() + 30 * SECOND}, &r);
+	int e = stream_read(st,
+		&(struct array_want){.off = off, .len = len, .deadline = when_now() + 30 * SECOND},
+		&r);
 	CHECK_INT(e, 0);
 	CHECK_INT(r.len, len);
 	if (e == 0 && r.len == len) {
 		reply_copy(&r, got);
 		if (memcmp(got, s->flat + off, len)) {
 			check_failed++;
-			fprintf(stderr, "bytes [%ju, +%zu) differ: rank %u, item %u:", (uintmax_t)off, len, s->meta.rank, s->meta.dtype.size);
+			fprintf(stderr,
+				"bytes [%ju, +%zu) differ: rank %u, item %u:", (uintmax_t)off, len,
+				s->meta.rank, s->meta.dtype.size);
 			for (unsigned d = 0; d < s->meta.rank; d++)
-				fprintf(stderr, " %ju/%ju", (uintmax_t)s->shape[d], (uintmax_t)s->chunk[d]);
+				fprintf(stderr, " %ju/%ju", (uintmax_t)s->shape[d],
+					(uintmax_t)s->chunk[d]);
 			fprintf(stderr, "\n");
 		}
 	}
@@ -207,7 +219,8 @@ test_bad_chunk(void)
 	struct stream *st;
 	struct reply r = {0};
 	CHECK_INT(stream_new(s.array, &st), 0);
-	const size_t lengths[] = {s.chunk[0] * s.meta.dtype.size - 1, s.chunk[0] * s.meta.dtype.size + 1, 0};
+	const size_t lengths[] = {
+		s.chunk[0] * s.meta.dtype.size - 1, s.chunk[0] * s.meta.dtype.size + 1, 0};
 	for (size_t i = 0; i < 3; i++) {
 		zmap_put(s.zmap, "v/0", (struct span){long_chunk.data, lengths[i]}, NULL);
 		CHECK_INT(stream_read(st, &(struct array_want){.off = 0, .len = 1}, &r), -EIO);
