@@ -254,11 +254,12 @@ below(const char *path, const char *dir)
 static void
 tend(struct mount *m)
 {
-	enum { SHARE = 8 };
+	enum { SHARE = 8, MOST = 32 << 20 };
+	size_t share = data_memory(m->data) / SHARE;
 	long long last = atomic_load_explicit(&m->tended, memory_order_relaxed), now = when_now();
 	if (now - last < SECOND || !atomic_compare_exchange_strong(&m->tended, &last, now))
 		return;
-	if (model_bytes(m->model) > data_memory(m->data) / SHARE)
+	if (model_bytes(m->model) > (share < MOST ? share : MOST))
 		model_trim(m->model);
 }
 
