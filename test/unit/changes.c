@@ -26,6 +26,13 @@ was_told(struct mount *m, const char *what)
 }
 
 static void
+forget_told(struct mount *m)
+{
+	stale_flush(atomic_load(&m->stale));
+	told[0] = 0;
+}
+
+static void
 put_rows(struct zmap *z, int from, int to, int16_t value)
 {
 	for (int i = from; i < to; i++) {
@@ -80,7 +87,7 @@ test_rewritten(struct mount *m, struct zmap *z)
 	entry_free(&e);
 
 	put_meta(z, "a", "\"<f2\"", "[5, 4]", "[1, 4]", "\"fill_value\": 9");
-	told[0] = 0;
+	forget_told(m);
 	CHECK(strstr(refreshed(m), "a"));
 	CHECK(was_told(m, "a:1 "));
 	CHECK_INT(first_of(old), -EIO);
@@ -98,7 +105,8 @@ test_rewritten(struct mount *m, struct zmap *z)
 	CHECK_INT(zmap_del(z, "a/.zarray"), 0);
 	refreshed(m);
 	CHECK_INT(first_of(f), -EIO);
-	CHECK_INT(open_path(m, "a", &old), ZMAP_ABSENT);
+	CHECK_INT(
+		open_path(m, "a", &old), -EISDIR); /* keys that belong to no array lie there now */
 	f = file_close(f);
 	put_meta(z, "a", "\"<i2\"", "[3, 4]", "[1, 4]", "\"fill_value\": 9");
 	refreshed(m);
@@ -116,10 +124,10 @@ test_chunk(struct mount *m, struct zmap *z)
 	again = file_close(again);
 
 	put_rows(z, 0, 1, 7);
-	told[0] = 0;
+	forget_told(m);
 	refreshed(m);
 	CHECK(was_told(m, "a:1 "));
-	told[0] = 0;
+	forget_told(m);
 	CHECK_INT(first_of(f), 7);
 	CHECK(was_told(m, "a:1 "));
 	CHECK_INT(open_path(m, "a", &again), 0);
@@ -243,7 +251,6 @@ test_above(void)
 	CHECK(strstr(err_text(), "not-there"));
 	snprintf(path, sizeof path, "%s/readme.txt", p.path);
 	CHECK(mount_open(path, &o, &m) < 0);
-	CHECK(strstr(err_text(), "readme.txt"));
 	CHECK(mount_open("nosuch://x", &o, &m) < 0);
 	place_remove(&p);
 }

@@ -16,15 +16,16 @@ struct sha {
 
 static uint32_t sha_k[64];
 
+__extension__ typedef unsigned __int128 wide;
+
 /* The first 32 bits of the fractional parts of the square (cube) roots of the first primes. */
 static uint32_t
 root_bits(unsigned prime, bool cube)
 {
-	unsigned __int128 lo = 0, hi = (unsigned __int128)1 << 40,
-			  target = (unsigned __int128)prime << 64;
+	wide lo = 0, hi = (wide)1 << 40, target = (wide)prime << 64;
 	/* Largest x with (x / 2^32)^2 <= prime, or, 96 bits on, ^3. */
 	while (hi - lo > 1) {
-		unsigned __int128 mid = (lo + hi) / 2;
+		wide mid = (lo + hi) / 2;
 		bool below = cube ? mid * mid * mid >> 32 <= target : mid * mid <= target;
 		if (below)
 			lo = mid;

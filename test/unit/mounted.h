@@ -121,8 +121,9 @@ text_of(struct mount *m, const char *path)
 	int64_t n = open_path(m, path, &f);
 	if (n == 0)
 		n = read_at(f, 0, sizeof text - 1, text);
+	bool opened = f;
 	file_close(f);
-	if (n < 0)
+	if (n < 0 || !opened)
 		snprintf(text, sizeof text, "(%lld)", (long long)n);
 	else
 		text[n] = 0;
