@@ -35,6 +35,10 @@ astype_open(const struct json *config, const struct form *in, struct form *out, 
 	if (!c)
 		return err_set(-ENOMEM, "out of memory");
 	const struct number_keys keys = {"decode_dtype", "encode_dtype"};
+	if (!config || !json_get(config, keys.encoded)) {
+		free(c);
+		return err_set(-EINVAL, "no '%s'", keys.encoded);
+	}
 	int r = number_codec_open(config, &keys, in, out, c);
 	if (r >= 0)
 		r = check_times(c);
