@@ -39,7 +39,7 @@ vlen_edges(void)
 {
 	struct form f = form_of(&text4, 1, &(uint64_t){2});
 	CLEAN(codec_chain_freep) struct codec_chain *c = open_chain("vlen-utf8", "{}", &f);
-	static const struct {
+	const struct {
 		struct span in;
 		const char *why;
 	} bad[] = {
@@ -91,7 +91,7 @@ vlen_as_unicode(void)
 	CLEAN(codec_chain_freep) struct codec_chain *c = open_chain("vlen-utf8", "{}", &f);
 	decodes(c, BYTES("\1\0\0\0\4\0\0\0\xf0\x9f\x98\x80"), "\0\1\xf6\0\0\0\0\0", 8);
 	decode_says(c, BYTES("\1\0\0\0\3\0\0\0abc"), 8, "element 0 has more than 2 characters");
-	static const struct span bad[] = {
+	const struct span bad[] = {
 		BYTES("\1\0\0\0\1\0\0\0\xff"), BYTES("\1\0\0\0\2\0\0\0\xc3\x28"),
 		BYTES("\1\0\0\0\1\0\0\0\xc3"),
 		BYTES("\1\0\0\0\2\0\0\0\xc0\x80"),         /* a NUL, too long */
