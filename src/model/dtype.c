@@ -192,53 +192,27 @@ SWAP_RUN(16, 0, 1, 2, 3, 4, 5, 6, 7)
 SWAP_RUN(32, 1, 0, 3, 2, 5, 4, 7, 6)
 SWAP_RUN(64, 3, 2, 1, 0, 7, 6, 5, 4)
 
-enum which { ALL, LITTLE, BIG };
-
 static bool
-concerns(const struct dtype *d, enum which which)
+swaps(const struct dtype *d)
 {
-	if (d->kind != DTYPE_STRUCT)
-		return dtype_swap_unit(d) > 1 && (which == ALL || d->big == (which == BIG));
-	for (size_t i = 0; i < d->nfields; i++)
-		if (concerns(&d->field[i].type, which))
-			return true;
-	return false;
-}
-
-static void
-swap_which(const struct dtype *d, enum which which, uint8_t *data, uint64_t n)
-{
-	if (!concerns(d, which))
-		return;
-	switch (dtype_swap_unit(d)) {
-	case 2: swap_run_16(data, n * (d->size / 2)); return;
-	case 4: swap_run_32(data, n * (d->size / 4)); return;
-	case 8: swap_run_64(data, n * (d->size / 8)); return;
-	}
-	for (size_t f = 0; f < d->nfields; f++) {
-		const struct dtype_field *field = &d->field[f];
-		if (!concerns(&field->type, which))
-			continue;
-		for (uint64_t i = 0; i < n; i++)
-			swap_which(&field->type, which, data + i * d->size + field->offset,
-				field->count);
-	}
+	bool any = dtype_swap_unit(d) > 1;
+	for (size_t i = 0; i < d->nfields && !any; i++)
+		any = swaps(&d->field[i].type);
+	return any;
 }
 
 void
 dtype_swap(const struct dtype *d, void *data, uint64_t n)
 {
-	swap_which(d, ALL, data, n);
-}
-
-bool
-dtype_differs(const struct dtype *d, bool big)
-{
-	return concerns(d, big ? LITTLE : BIG);
-}
-
-void
-dtype_reorder(const struct dtype *d, bool big, void *data, uint64_t n)
-{
-	swap_which(d, big ? LITTLE : BIG, data, n);
+	switch (dtype_swap_unit(d)) {
+	case 2: swap_run_16(data, n * (d->size / 2)); return;
+	case 4: swap_run_32(data, n * (d->size / 4)); return;
+	case 8: swap_run_64(data, n * (d->size / 8)); return;
+	}
+	for (size_t at = 0; at < d->nfields; at++) {
+		const struct dtype_field *f = &d->field[at];
+		const uint64_t some = swaps(&f->type) ? n : 0;
+		for (uint64_t i = 0; i < some; i++)
+			dtype_swap(&f->type, (uint8_t *)data + i * d->size + f->offset, f->count);
+	}
 }

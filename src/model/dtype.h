@@ -49,7 +49,7 @@ struct dtype_field;
 
 struct dtype {
 	enum dtype_kind kind;
-	bool big; /* byte order of what the codecs give; meaningless for 1-byte elements; of a struct: all its fields' (see dtype_differs) */
+	bool big; /* byte order of what the codecs give; meaningless for 1-byte elements and structs, whose fields each have their own */
 	bool is_char;  /* NCZarr's NC_CHAR (">S1" and older "<U1" with 1 byte) */
 	uint32_t size; /* bytes of one element; DTYPE_OBJECT: 0 */
 	enum time_unit unit;
@@ -78,14 +78,11 @@ char *dtype_text(const struct dtype *);
 unsigned dtype_swap_unit(const struct dtype *);
 /* Swaps n elements in place, fields of structured types each by their own unit. */
 void dtype_swap(const struct dtype *, void *data, uint64_t n);
-/* Whether any part of an element has the other byte order than this: fields of one structured type may differ. */
-bool dtype_differs(const struct dtype *, bool big);
-/* Turns n elements in place from their own byte order to this one, or from this one back to their own. */
-void dtype_reorder(const struct dtype *, bool big, void *data, uint64_t n);
 /* The bytes of a fill value, in the dtype's own byte order, from a V2 fill_value in any of its spellings. null or
  * absent (NULL): zeros and *null_fill. `out` has dtype->size bytes. -EINVAL if it cannot be one; `out` is zeros then.
  * Of types without a flat form (vlen, object) it is zeros. */
 int dtype_fill_v2(const struct dtype *, const struct json *value, uint8_t *out, bool *null_fill);
-/* The same as NCZarr writes it: the text of S types is plain, where zarr-python has base64. */
+/* The same as NCZarr writes it: the text of S types is plain, where zarr-python has base64, unless it is longer than the element. So it is for
+ * is_char in the other function, too. */
 int dtype_fill_nczarr(
 	const struct dtype *, const struct json *value, uint8_t *out, bool *null_fill);

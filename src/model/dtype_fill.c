@@ -182,7 +182,7 @@ put_bytes(const void *bytes, size_t len, const struct dtype *d, uint8_t *out)
 	memcpy(out, bytes, len < d->size ? len : d->size);
 }
 
-/* Base64; but a number, and text that is not base64, stand for themselves. */
+/* Base64; but a number, and text that is not base64 or need not be, stand for themselves. */
 static int
 fill_bytes(const struct dtype *d, const struct json *v, bool plain, uint8_t *out)
 {
@@ -191,7 +191,8 @@ fill_bytes(const struct dtype *d, const struct json *v, bool plain, uint8_t *out
 	const char *s = json_text(v, &len);
 	if (!s)
 		return not_a_fill(d, v);
-	int r = plain || json_type(v) == JSON_TYPE_WORD ? -EINVAL : base64_decode(s, len, &bytes);
+	bool itself = json_type(v) == JSON_TYPE_WORD || (plain && len <= d->size);
+	int r = itself ? -EINVAL : base64_decode(s, len, &bytes);
 	if (r == -ENOMEM)
 		return r;
 	if (r == 0 && bytes.len)

@@ -306,7 +306,6 @@ place(struct dtype *d, struct dtype_field *f)
 static int
 finish(struct dtype *d, int r, struct dtype *ret)
 {
-	d->big = dtype_differs(d, false) && !dtype_differs(d, true);
 	bool object = false;
 	for (size_t i = 0; i < d->nfields; i++)
 		object |= d->field[i].type.kind == DTYPE_OBJECT;

@@ -23,8 +23,6 @@ use(const struct dtype *d, const struct json *value)
 	memcpy(before, elements, d->size);
 	dtype_swap(d, elements, ELEMENTS);
 	dtype_swap(d, elements, ELEMENTS);
-	dtype_reorder(d, true, elements, ELEMENTS);
-	dtype_reorder(d, true, elements, ELEMENTS);
 	if (memcmp(before, elements, d->size))
 		abort();
 	free(before);
