@@ -190,6 +190,8 @@ make_plain(struct own *o)
 	struct look *l = o->l;
 	const struct scope s = walk_scope(l->walk, l->model);
 	int r = failure(o, false);
+	if (r == 0 && covered(l))
+		return ZMAP_ABSENT; /* consolidated metadata know better than what chunks suggest */
 	if (r == 0)
 		r = fetch_below(l);
 	if (r < 0)
@@ -395,16 +397,19 @@ deleted(const struct look *l)
 	return was_there || (l->walk->con_beside_objects && fetch_below(l) <= 0);
 }
 
-/* Nothing is there where something was: is that so, or is the whole store gone? */
+/* Nothing is there where something was, or the root's metadata are gone: is that so, or is it the whole store that went? */
 static int
-confirm_loss(const struct look *l)
+confirm_loss(const struct look *l, int r)
 {
-	if (!l->old)
-		return ZMAP_ABSENT;
-	int r = fetch_alive(l->model);
-	if (r == 0 && !*l->path)
-		r = err_set(-EIO, "the store is no longer there");
-	return r < 0 ? r : ZMAP_ABSENT;
+	bool root = !*l->path && l->old;
+	if (r == 0 && root && l->old->kind != NODE_PLAIN && l->node->kind == NODE_PLAIN)
+		return err_set(-EIO, "the metadata of the store's root are no longer there");
+	if (r != ZMAP_ABSENT || !l->old)
+		return r;
+	int alive = fetch_alive(l->model);
+	if (alive == 0 && root)
+		alive = err_set(-EIO, "the store is no longer there");
+	return alive < 0 ? alive : r;
 }
 
 int
@@ -426,5 +431,5 @@ look_at(struct look *l)
 	CLEAN(metas_done) struct metas m = {0};
 	if (covered(l))
 		compare_consolidated(l, &m);
-	return r == ZMAP_ABSENT ? confirm_loss(l) : r;
+	return confirm_loss(l, r);
 }

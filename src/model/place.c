@@ -235,6 +235,16 @@ put_con(struct place *p, struct look *l)
 	p->con = MOVE(l->con);
 }
 
+/* The node is no longer made of what was seen then. */
+static void
+forget_versions(struct seen *s)
+{
+	for (unsigned k = 0; s && k < META_KINDS; k++) {
+		free(s[k].version);
+		s[k].version = NULL;
+	}
+}
+
 /* Puts the outcome of a look in. Lock held. */
 static void
 put(struct model *m, struct place *p, struct look *l)
@@ -255,8 +265,9 @@ put(struct model *m, struct place *p, struct look *l)
 		p->wall = when_wall();
 		if (!l->partly)
 			p->due = next_due(m, l);
-	} else if (l->node != l->old) {
-		p->due = 0; /* consolidated metadata changed: its own were seen before that */
+	} else if (l->node != l->old) { /* consolidated metadata changed */
+		p->due = 0;
+		forget_versions(p->seen);
 	}
 	if (!l->partly) {
 		p->con_id = l->con_id;

@@ -1,0 +1,223 @@
+/* Consolidated metadata: what they answer, when they are not believed, and what they cost. */
+#include "tree.h"
+
+#include <errno.h>
+#include <malloc.h>
+
+#define ZMETADATA(members) "{\"zarr_consolidated_format\": 1, \"metadata\": {" members "}}"
+#define SHAPE(n) "{\"zarr_format\": 2, \"shape\": [" #n "], \"chunks\": [2], \"dtype\": \"<i4\", \"fill_value\": 0, \"compressor\": null, \"filters\": null, \"order\": \"C\"}"
+
+static const struct model_options never = {.ttl = INT64_MAX, .timeout = SECOND};
+
+static uint64_t
+calls(const struct tree *t)
+{
+	uint64_t n = 0;
+	for (unsigned k = 0; k < ZMAP_KINDS; k++)
+		n += atomic_load(&t->z->counts.calls[k]);
+	return n;
+}
+
+static uint64_t
+length(const struct tree *t, const char *path, bool check)
+{
+	struct node *n = NULL;
+	int r = check ? model_check(t->m, path, &n) : model_lookup(t->m, path, &n);
+	uint64_t len = r == 0 && n->array && n->array->rank ? n->array->shape[0] : r == 0 ? 0 : UINT64_MAX;
+	node_unref(n);
+	return len;
+}
+
+static const char *const stale[] = {".zgroup", ZGROUP, ".zattrs", "{\"x\": 1}", "g/.zgroup", ZGROUP, "g/a/.zarray", SHAPE(15), "g/a/.zattrs", "{}",
+	"g/a/0", "1234", "new/.zarray", SHAPE(3), ".zmetadata",
+	ZMETADATA("\".zgroup\": " ZGROUP ", \".zattrs\": {\"x\": 1}, \"g/.zgroup\": " ZGROUP ", \"g/a/.zarray\": " SHAPE(10) ", \"g/a/.zattrs\": {},"
+		  " \"g/gone/.zarray\": " SHAPE(5) ", \"odd/name\\u0041/.zarray\": " SHAPE(7) ", \"bad//key/.zarray\": {}, \"broken/.zarray\": {\"shape\": 7},"
+		  " \"deep/er/v/.zarray\": " SHAPE(2)),
+	NULL};
+
+static void
+test_prefer(void)
+{
+	struct tree t = tree_new(&never, stale);
+	CHECK_INT(length(&t, "", false), 0);
+	CHECK(model_consolidated(t.m, ""));
+	uint64_t before = calls(&t);
+	CHECK_STR(tree_names(&t, ""), "broken* deep/ g/ odd/");
+	CHECK_STR(tree_names(&t, "g"), "a* gone*");
+	CHECK_STR(tree_names(&t, "odd"), "nameA*");
+	CHECK_STR(tree_names(&t, "deep"), "er/");
+	CHECK_INT(length(&t, "g/a", false), 10);
+	CHECK_INT(length(&t, "g/gone", false), 5);
+	CHECK_INT(length(&t, "odd/nameA", false), 7);
+	CHECK_INT(length(&t, "deep/er/v", false), 2);
+	struct node *n = tree_node(&t, "broken");
+	CHECK(n->error && n->kind == NODE_ARRAY);
+	node_unref(n);
+	CHECK(model_consolidated(t.m, "g/a"));
+	CHECK_INT(calls(&t), before); /* nothing was asked */
+	CHECK_INT(model_seen(t.m, "g/a"), 0);
+
+	CHECK_INT(length(&t, "new", false), 3); /* they lack it: it is probed */
+	CHECK(!model_consolidated(t.m, "new"));
+	CHECK_INT(length(&t, "g/a", true), 15); /* opened: its own metadata count */
+	CHECK(model_seen(t.m, "g/a") > 0);
+	CHECK_INT(length(&t, "g/a", false), 15); /* and stay */
+	CHECK_INT(length(&t, "g/gone", true), UINT64_MAX);
+	CHECK_STR(tree_names(&t, "g"), "a*");
+	before = calls(&t);
+	CHECK_INT(length(&t, "g/a", true), 15);
+	CHECK_INT(length(&t, "g/gone", false), UINT64_MAX);
+	CHECK_INT(calls(&t), before); /* once a TTL */
+	tree_free(&t);
+}
+
+static void
+test_modes(void)
+{
+	struct model_options o = never;
+	o.consolidated = CONSOLIDATED_TRUST;
+	struct tree t = tree_new(&o, stale);
+	CHECK_INT(length(&t, "g/a", true), 10);
+	CHECK_INT(length(&t, "g/gone", true), 5);
+	CHECK_INT(length(&t, "new", false), UINT64_MAX);
+	CHECK(model_seen(t.m, "g/a") > 0);
+	struct node *n = NULL;
+	CHECK_INT(model_look_again(t.m, "g/a", &n), 0);
+	node_unref(n);
+	tree_free(&t);
+
+	o.consolidated = CONSOLIDATED_IGNORE;
+	t = tree_new(&o, stale);
+	CHECK_INT(length(&t, "g/a", false), 15);
+	CHECK_INT(length(&t, "g/gone", false), UINT64_MAX);
+	CHECK_STR(tree_names(&t, ""), "g/ new*");
+	CHECK(!model_consolidated(t.m, ""));
+	tree_free(&t);
+}
+
+/* No object but .zmetadata and chunks; then a group below with its own. */
+static void
+test_alone(void)
+{
+	const char *const objects[] = {".zmetadata", ZMETADATA("\".zattrs\": {\"t\": \"x\"}, \"v/.zarray\": " SHAPE(4)), "v/0", "12345678", NULL};
+	struct tree t = tree_new(NULL, objects);
+	CHECK_INT(length(&t, "v", false), 4);
+	CHECK_INT(length(&t, "v", true), 4);
+	struct node *n = tree_node(&t, "");
+	struct attrs as;
+	CHECK_INT(node_attrs(n, &as), 0);
+	CHECK_INT(as.count, 1);
+	attrs_free(&as);
+	node_unref(n);
+	n = NULL;
+	CHECK_INT(model_look_again(t.m, "v", &n), 0);
+	node_unref(n);
+	tree_del(&t, ".zmetadata");
+	CHECK_INT(model_look_again(t.m, "v", &n), -EIO);
+	tree_free(&t);
+
+	const char *const inner[] = {".zgroup", ZGROUP, "g/.zgroup", ZGROUP, "g/.zmetadata", ZMETADATA("\".zgroup\": " ZGROUP ", \"v/.zarray\": " SHAPE(4)),
+		"g/v/.zarray", SHAPE(5), "w/.zarray", SHAPE(1), NULL};
+	t = tree_new(NULL, inner);
+	CHECK_INT(length(&t, "g/v", false), 4);
+	CHECK_INT(length(&t, "g/v", true), 5);
+	CHECK_STR(tree_names(&t, ""), "g/ w*");
+	CHECK_STR(tree_names(&t, "g"), "v*");
+	CHECK(model_consolidated(t.m, "g") && !model_consolidated(t.m, ""));
+	tree_free(&t);
+}
+
+static void
+test_not_ours(void)
+{
+	const char *const other[] = {
+		"{\"metadata\": {\".zgroup\": {\"zarr_format\": 2}, \"v/.zarray\": " SHAPE(4) "}, \"record_size\": 100}",
+		"{\"zarr_consolidated_format\": 2, \"metadata\": {\"v/.zarray\": " SHAPE(4) "}}",
+		"{\"zarr_consolidated_format\": 1}",
+		"{\"zarr_consolidated_format\": 1, \"metadata\": []}",
+		"{\"zarr_consolidated_format\": 1, \"metadata\": {\"v/.zarr",
+		"",
+	};
+	for (unsigned i = 0; i < sizeof other / sizeof *other; i++) {
+		const char *const objects[] = {".zgroup", ZGROUP, "w/.zarray", SHAPE(1), ".zmetadata", other[i], NULL};
+		struct tree t = tree_new(NULL, objects);
+		CHECK_INT(length(&t, "v", false), UINT64_MAX);
+		CHECK_INT(length(&t, "w", false), 1);
+		CHECK(!model_consolidated(t.m, ""));
+		tree_free(&t);
+	}
+}
+
+static void
+test_rewritten(void)
+{
+	struct tree t = tree_new(NULL, stale);
+	struct node *a = tree_node(&t, "odd/nameA");
+	CHECK_INT(length(&t, "g/a", true), 15);
+	CHECK_INT(length(&t, "g/gone", true), UINT64_MAX);
+	tree_put(&t, ".zmetadata", ZMETADATA("\".zgroup\": " ZGROUP ", \"g/a/.zarray\": " SHAPE(20) ", \"odd/nameA/.zarray\": " SHAPE(7)
+					     ", \"x/.zarray\": " SHAPE(1)));
+	CHECK_INT(length(&t, "g/a", false), 20);
+	CHECK_INT(length(&t, "g/a", true), 15);
+	CHECK_INT(length(&t, "g/gone", false), UINT64_MAX);
+	CHECK_INT(length(&t, "x", false), 1);
+	struct node *same = tree_node(&t, "odd/nameA");
+	CHECK(same == a); /* others did not change */
+	node_unref(same);
+	node_unref(a);
+	CHECK_STR(tree_names(&t, ""), "g/ odd/ x*");
+	tree_del(&t, ".zmetadata");
+	CHECK_STR(tree_names(&t, ""), "g/ new*");
+	tree_free(&t);
+}
+
+/* Below 4 KiB an array, all of it held. */
+static void
+test_size(void)
+{
+	enum { ARRAYS = 20000, EACH = 4096 };
+	CLEAN(buf_free) struct buf b = {0};
+	buf_addf(&b, "{\"zarr_consolidated_format\": 1, \"metadata\": {\".zgroup\": {\"zarr_format\": 2}");
+	for (unsigned i = 0; i < ARRAYS; i++)
+		buf_addf(&b,
+			",\n \"variable_%05u/.zarray\": {\n  \"chunks\": [\n   1,\n   721,\n   1440\n  ],\n  \"compressor\": {\n   \"blocksize\": 0,\n   "
+			"\"clevel\": 5,\n   \"cname\": \"lz4\",\n   \"id\": \"blosc\",\n   \"shuffle\": 1\n  },\n  \"dtype\": \"<f4\",\n  \"fill_value\": "
+			"\"NaN\",\n  \"filters\": null,\n  \"order\": \"C\",\n  \"shape\": [\n   1000,\n   721,\n   1440\n  ],\n  \"zarr_format\": 2\n },\n "
+			"\"variable_%05u/.zattrs\": {\n  \"_ARRAY_DIMENSIONS\": [\n   \"time\",\n   \"latitude\",\n   \"longitude\"\n  ],\n  "
+			"\"long_name\": \"a name that is long\",\n  \"units\": \"K\"\n }",
+			i, i);
+	buf_addf(&b, "}}");
+	struct tree t = tree_new(&never, NULL);
+	CHECK_INT(zmap_put(t.z, ".zmetadata", buf_span(&b), NULL), 0);
+	size_t text = b.len;
+	struct mallinfo2 before = mallinfo2();
+	static struct node *held[ARRAYS];
+	for (unsigned i = 0; i < ARRAYS; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "variable_%05u", i);
+		held[i] = tree_node(&t, name);
+	}
+	struct mallinfo2 after = mallinfo2();
+	size_t used = after.uordblks + after.hblkhd - before.uordblks - before.hblkhd + text;
+	size_t counted = model_bytes(t.m);
+	fprintf(stderr, "%zu bytes an array, %zu of them text, %zu counted\n", used / ARRAYS, text / ARRAYS, counted / ARRAYS);
+	if (after.uordblks > before.uordblks) { /* not with a sanitizer's malloc */
+		CHECK(used / ARRAYS < EACH);
+		CHECK(counted > used / 2 && counted < 2 * used);
+	}
+	for (unsigned i = 0; i < ARRAYS; i++)
+		node_unref(held[i]);
+	tree_free(&t);
+}
+
+int
+main(void)
+{
+	test_prefer();
+	test_modes();
+	test_alone();
+	test_not_ours();
+	test_rewritten();
+	test_size();
+	return check_end();
+}
