@@ -21,18 +21,24 @@ expect(const struct attrs *as, const struct want *w)
 		return;
 	}
 	char *text = attr_text(a);
-	if (a->type != w->type || a->count != w->count || a->recorded != w->recorded || a->json != w->json || !text || strcmp(text, w->text)) {
-		fprintf(stderr, "'%s' is type %d, count %zu, recorded %d, json %d, '%s'; not type %d, count %zu, recorded %d, json %d, '%s'\n", w->name,
-			a->type, a->count, a->recorded, a->json, text ? text : "", w->type, w->count, w->recorded, w->json, w->text);
+	if (a->type != w->type || a->count != w->count || a->recorded != w->recorded ||
+		a->json != w->json || !text || strcmp(text, w->text)) {
+		fprintf(stderr,
+			"'%s' is type %d, count %zu, recorded %d, json %d, '%s'; not type %d, "
+			"count %zu, recorded %d, json %d, '%s'\n",
+			w->name, a->type, a->count, a->recorded, a->json, text ? text : "", w->type,
+			w->count, w->recorded, w->json, w->text);
 		check_failed++;
 	}
 	free(text);
 }
 
 static void
-check_all(const struct model_options *o, const char *zarray, const char *zattrs, const struct want *w, size_t problems)
+check_all(const struct model_options *o, const char *zarray, const char *zattrs,
+	const struct want *w, size_t problems)
 {
-	const char *const objects[] = {".zgroup", ZGROUP, "v/.zarray", zarray, "v/.zattrs", zattrs, NULL};
+	const char *const objects[] = {
+		".zgroup", ZGROUP, "v/.zarray", zarray, "v/.zattrs", zattrs, NULL};
 	struct tree t = tree_new(o, objects);
 	struct node *n = tree_node(&t, "v");
 	struct attrs as;
@@ -51,14 +57,21 @@ static void
 test_inferred(void)
 {
 	const char *zattrs =
-		"{\"int\": 1, \"neg\": -5, \"uint\": 3000000000, \"i64\": 5000000000, \"min\": -9223372036854775808, \"u64\": 18446744073709551615,"
-		" \"huge\": 123456789012345678901234567890, \"real\": 0.1, \"third\": 0.3333333333333333, \"whole\": 1.0, \"exp\": 1e300, \"nan\": NaN,"
-		" \"inf\": [Infinity, -Infinity, 1], \"nans\": \"NaN\", \"t\": true, \"tf\": [true, false], \"text\": \"h\\u00e9 \\\"q\\\"\\n\", \"empty\": \"\","
-		" \"ints\": [1, 2, 3], \"wide\": [1, 3000000000], \"wider\": [-1, 3000000000], \"widest\": [-1, 18446744073709551615], \"mixed\": [1, 2.5],"
-		" \"strs\": [\"one\", \"two\"], \"odd\": [1, \"x\"], \"none\": [], \"null\": null, \"dict\": {\"a\": [1,2.50,{\"b\": null}]},"
+		"{\"int\": 1, \"neg\": -5, \"uint\": 3000000000, \"i64\": 5000000000, \"min\": "
+		"-9223372036854775808, \"u64\": 18446744073709551615,"
+		" \"huge\": 123456789012345678901234567890, \"real\": 0.1, \"third\": "
+		"0.3333333333333333, \"whole\": 1.0, \"exp\": 1e300, \"nan\": NaN,"
+		" \"inf\": [Infinity, -Infinity, 1], \"nans\": \"NaN\", \"t\": true, \"tf\": "
+		"[true, false], \"text\": \"h\\u00e9 \\\"q\\\"\\n\", \"empty\": \"\","
+		" \"ints\": [1, 2, 3], \"wide\": [1, 3000000000], \"wider\": [-1, 3000000000], "
+		"\"widest\": [-1, 18446744073709551615], \"mixed\": [1, 2.5],"
+		" \"strs\": [\"one\", \"two\"], \"odd\": [1, \"x\"], \"none\": [], \"null\": null, "
+		"\"dict\": {\"a\": [1,2.50,{\"b\": null}]},"
 		" \"pretty\": {\n  \"a\": 1,\n  \"b\": [1,\n2]},"
-		" \"nested\": [[1,2],[3]], \"hex\": 0x10, \"word\": abc, \"dup\": 1, \"dup\": 2, \"_FillValue\": -999, \"missing_value\": -999,"
-		" \"_ARRAY_DIMENSIONS\": [\"x\"], \"_NCProperties\": \"x\", \"_nczarr_attr\": {}, \"_NCZARR_ATTR\": {}, \"NAME\": \"x\", \"_nczarr_maxstrlen\": 7}";
+		" \"nested\": [[1,2],[3]], \"hex\": 0x10, \"word\": abc, \"dup\": 1, \"dup\": 2, "
+		"\"_FillValue\": -999, \"missing_value\": -999,"
+		" \"_ARRAY_DIMENSIONS\": [\"x\"], \"_NCProperties\": \"x\", \"_nczarr_attr\": {}, "
+		"\"_NCZARR_ATTR\": {}, \"NAME\": \"x\", \"_nczarr_maxstrlen\": 7}";
 	const struct want want[] = {
 		{"int", NC_TYPE_INT, "1", 1},
 		{"neg", NC_TYPE_INT, "-5", 1},
@@ -90,7 +103,7 @@ test_inferred(void)
 		{"dict", NC_TYPE_CHAR, "{\"a\": [1,2.50,{\"b\": null}]}", 27, .json = true},
 		{"pretty", NC_TYPE_CHAR, "{\"a\": 1, \"b\": [1, 2]}", 21, .json = true},
 		{"nested", NC_TYPE_CHAR, "[[1,2],[3]]", 11, .json = true},
-		{"hex", NC_TYPE_INT, "16", 1},
+		{"hex", NC_TYPE_DOUBLE, "16.", 1},
 		{"word", NC_TYPE_CHAR, "abc", 3},
 		{"dup", NC_TYPE_INT, "2", 1},
 		{"_FillValue", NC_TYPE_FLOAT, "-999.f", 1}, /* of the variable's type */
@@ -98,21 +111,29 @@ test_inferred(void)
 		{"_nczarr_maxstrlen", NC_TYPE_INT, "7", 1},
 		{0},
 	};
-	check_all(NULL, "{" ZARRAY_BODY ", \"dtype\": \"<f4\", \"fill_value\": 0}", zattrs, want, 0);
+	check_all(
+		NULL, "{" ZARRAY_BODY ", \"dtype\": \"<f4\", \"fill_value\": 0}", zattrs, want, 0);
 }
 
-#define TYPES \
-	"\"types\": {\"b\": \"<i1\", \"s\": \"<i2\", \"i\": \"<i4\", \"l\": \"<i8\", \"ub\": \"<u1\", \"us\": \"<u2\", \"ui\": \"<u4\", \"ul\": \"<u8\"," \
-	" \"f\": \"<f4\", \"d\": \"<f8\", \"c\": \">S1\", \"cn\": \">S1\", \"cz\": \">S1\", \"cp\": \">S1\", \"cb\": \">S1\", \"cu\": \">S1\", \"cj\": \">S1\"," \
-	" \"old\": \"<U1\", \"str\": \"|S128\", \"strs\": \"|S128\", \"j\": \"|J0\", \"fn\": \"<f4\", \"bad\": \"<i4\", \"range\": \"<u1\", \"fl\": \"<u1\", \"odd\": \"<q9\"}"
+#define TYPES                                                                                      \
+	"\"types\": {\"b\": \"<i1\", \"s\": \"<i2\", \"i\": \"<i4\", \"l\": \"<i8\", \"ub\": "     \
+	"\"<u1\", \"us\": \"<u2\", \"ui\": \"<u4\", \"ul\": \"<u8\","                              \
+	" \"f\": \"<f4\", \"d\": \"<f8\", \"c\": \">S1\", \"cn\": \">S1\", \"cz\": \">S1\", "      \
+	"\"cp\": \">S1\", \"cb\": \">S1\", \"cu\": \">S1\", \"cj\": \">S1\","                      \
+	" \"old\": \"<U1\", \"str\": \"|S128\", \"strs\": \"|S128\", \"j\": \"|J0\", \"fn\": "     \
+	"\"<f4\", \"bad\": \"<i4\", \"range\": \"<u1\", \"fl\": \"<u1\", \"odd\": \"<q9\"}"
 
 static void
 test_recorded(void)
 {
-	const char *zattrs = "{\"b\": -1, \"s\": [7], \"i\": 1, \"l\": 1, \"ub\": 255, \"us\": 1, \"ui\": 1, \"ul\": [1, 18446744073709551615], \"f\": 0.1,"
-			     " \"d\": 0.1, \"c\": \"x\", \"cn\": 1.0, \"cz\": 007, \"cp\": +5, \"cb\": true, \"cu\": null, \"cj\": [1,2], \"old\": 2020, \"str\": \"one\","
-			     " \"strs\": [\"a\", \"b\"], \"j\": {\"x\":1}, \"fn\": \"NaN\", \"bad\": \"AAAAAAAA+H8=\", \"range\": 300, \"fl\": 255.0, \"odd\": 1,"
-			     " \"_nczarr_attr\": {" TYPES "}}";
+	const char *zattrs =
+		"{\"b\": -1, \"s\": [7], \"i\": 1, \"l\": 1, \"ub\": 255, \"us\": 1, \"ui\": 1, "
+		"\"ul\": [1, 18446744073709551615], \"f\": 0.1,"
+		" \"d\": 0.1, \"c\": \"x\", \"cn\": 1.0, \"cz\": 007, \"cp\": +5, \"cb\": true, "
+		"\"cu\": null, \"cj\": [1,2], \"old\": 2020, \"str\": \"one\","
+		" \"strs\": [\"a\", \"b\"], \"j\": {\"x\":1}, \"fn\": \"NaN\", \"bad\": "
+		"\"AAAAAAAA+H8=\", \"range\": 300, \"fl\": 255.0, \"odd\": 1,"
+		" \"_nczarr_attr\": {" TYPES "}}";
 	const struct want want[] = {
 		{"b", NC_TYPE_BYTE, "-1b", 1, .recorded = true},
 		{"s", NC_TYPE_SHORT, "7s", 1, .recorded = true},
@@ -154,12 +175,13 @@ test_texts(void)
 	float f[] = {100, 1e7f, 16777216, 1.5f, 3.4028235e38f, 1e-5f, -0.0f};
 	struct attr a = {.type = NC_TYPE_FLOAT, .count = 7, .data = f};
 	char *text = attr_text(&a);
-	CHECK_STR(text, "100.f, 1.e+07f, 1.6777216e+07f, 1.5f, 3.4028235e+38f, 1.e-05f, -0.f");
+	CHECK_STR(text, "100.f, 1.e+07f, 16777216.f, 1.5f, 3.4028235e+38f, 1.e-05f, -0.f");
 	free(text);
 	double d[] = {100, 1e14, 1e15, 0.1, 1.7976931348623157e308, 5e-324, 123456789.125};
 	a = (struct attr){.type = NC_TYPE_DOUBLE, .count = 7, .data = d};
 	text = attr_text(&a);
-	CHECK_STR(text, "100., 100000000000000., 1.e+15, 0.1, 1.7976931348623157e+308, 5.e-324, 123456789.125");
+	CHECK_STR(text, "100., 100000000000000., 1.e+15, 0.1, 1.7976931348623157e+308, 5.e-324, "
+			"123456789.125");
 	free(text);
 }
 

@@ -5,7 +5,10 @@
 #include <malloc.h>
 
 #define ZMETADATA(members) "{\"zarr_consolidated_format\": 1, \"metadata\": {" members "}}"
-#define SHAPE(n) "{\"zarr_format\": 2, \"shape\": [" #n "], \"chunks\": [2], \"dtype\": \"<i4\", \"fill_value\": 0, \"compressor\": null, \"filters\": null, \"order\": \"C\"}"
+#define SHAPE(n)                                                                                   \
+	"{\"zarr_format\": 2, \"shape\": [" #n                                                     \
+	"], \"chunks\": [2], \"dtype\": \"<i4\", \"fill_value\": 0, \"compressor\": null, "        \
+	"\"filters\": null, \"order\": \"C\"}"
 
 static const struct model_options never = {.ttl = INT64_MAX, .timeout = SECOND};
 
@@ -23,16 +26,27 @@ length(const struct tree *t, const char *path, bool check)
 {
 	struct node *n = NULL;
 	int r = check ? model_check(t->m, path, &n) : model_lookup(t->m, path, &n);
-	uint64_t len = r == 0 && n->array && n->array->rank ? n->array->shape[0] : r == 0 ? 0 : UINT64_MAX;
+	uint64_t len = r == 0 && n->array && n->array->rank ? n->array->shape[0]
+		       : r == 0                             ? 0
+							    : UINT64_MAX;
 	node_unref(n);
 	return len;
 }
 
-static const char *const stale[] = {".zgroup", ZGROUP, ".zattrs", "{\"x\": 1}", "g/.zgroup", ZGROUP, "g/a/.zarray", SHAPE(15), "g/a/.zattrs", "{}",
-	"g/a/0", "1234", "new/.zarray", SHAPE(3), ".zmetadata",
-	ZMETADATA("\".zgroup\": " ZGROUP ", \".zattrs\": {\"x\": 1}, \"g/.zgroup\": " ZGROUP ", \"g/a/.zarray\": " SHAPE(10) ", \"g/a/.zattrs\": {},"
-		  " \"g/gone/.zarray\": " SHAPE(5) ", \"odd/name\\u0041/.zarray\": " SHAPE(7) ", \"bad//key/.zarray\": {}, \"broken/.zarray\": {\"shape\": 7},"
-		  " \"deep/er/v/.zarray\": " SHAPE(2)),
+static const char *const stale[] = {".zgroup", ZGROUP, ".zattrs", "{\"x\": 1}", "g/.zgroup", ZGROUP,
+	"g/a/.zarray", SHAPE(15), "g/a/.zattrs", "{}", "g/a/0", "1234", "new/.zarray", SHAPE(3),
+	".zmetadata",
+	ZMETADATA(
+		"\".zgroup\": " ZGROUP ", \".zattrs\": {\"x\": 1}, \"g/.zgroup\": " ZGROUP
+		", \"g/a/.zarray\": " SHAPE(
+			10) ", \"g/a/.zattrs\": {},"
+			    " \"g/gone/.zarray\": " SHAPE(5) ", "
+							     "\"odd/name\\u0041/.zarray\": " SHAPE(
+								     7) ", \"bad//key/.zarray\": "
+									"{}, \"broken/.zarray\": "
+									"{\"shape\": 7},"
+									" \"deep/er/v/"
+									".zarray\": " SHAPE(2)),
 	NULL};
 
 static void
@@ -99,7 +113,9 @@ test_modes(void)
 static void
 test_alone(void)
 {
-	const char *const objects[] = {".zmetadata", ZMETADATA("\".zattrs\": {\"t\": \"x\"}, \"v/.zarray\": " SHAPE(4)), "v/0", "12345678", NULL};
+	const char *const objects[] = {".zmetadata",
+		ZMETADATA("\".zattrs\": {\"t\": \"x\"}, \"v/.zarray\": " SHAPE(4)), "v/0",
+		"12345678", NULL};
 	struct tree t = tree_new(NULL, objects);
 	CHECK_INT(length(&t, "v", false), 4);
 	CHECK_INT(length(&t, "v", true), 4);
@@ -116,8 +132,9 @@ test_alone(void)
 	CHECK_INT(model_look_again(t.m, "v", &n), -EIO);
 	tree_free(&t);
 
-	const char *const inner[] = {".zgroup", ZGROUP, "g/.zgroup", ZGROUP, "g/.zmetadata", ZMETADATA("\".zgroup\": " ZGROUP ", \"v/.zarray\": " SHAPE(4)),
-		"g/v/.zarray", SHAPE(5), "w/.zarray", SHAPE(1), NULL};
+	const char *const inner[] = {".zgroup", ZGROUP, "g/.zgroup", ZGROUP, "g/.zmetadata",
+		ZMETADATA("\".zgroup\": " ZGROUP ", \"v/.zarray\": " SHAPE(4)), "g/v/.zarray",
+		SHAPE(5), "w/.zarray", SHAPE(1), NULL};
 	t = tree_new(NULL, inner);
 	CHECK_INT(length(&t, "g/v", false), 4);
 	CHECK_INT(length(&t, "g/v", true), 5);
@@ -131,7 +148,8 @@ static void
 test_not_ours(void)
 {
 	const char *const other[] = {
-		"{\"metadata\": {\".zgroup\": {\"zarr_format\": 2}, \"v/.zarray\": " SHAPE(4) "}, \"record_size\": 100}",
+		"{\"metadata\": {\".zgroup\": {\"zarr_format\": 2}, \"v/.zarray\": " SHAPE(
+			4) "}, \"record_size\": 100}",
 		"{\"zarr_consolidated_format\": 2, \"metadata\": {\"v/.zarray\": " SHAPE(4) "}}",
 		"{\"zarr_consolidated_format\": 1}",
 		"{\"zarr_consolidated_format\": 1, \"metadata\": []}",
@@ -139,7 +157,8 @@ test_not_ours(void)
 		"",
 	};
 	for (unsigned i = 0; i < sizeof other / sizeof *other; i++) {
-		const char *const objects[] = {".zgroup", ZGROUP, "w/.zarray", SHAPE(1), ".zmetadata", other[i], NULL};
+		const char *const objects[] = {
+			".zgroup", ZGROUP, "w/.zarray", SHAPE(1), ".zmetadata", other[i], NULL};
 		struct tree t = tree_new(NULL, objects);
 		CHECK_INT(length(&t, "v", false), UINT64_MAX);
 		CHECK_INT(length(&t, "w", false), 1);
@@ -155,8 +174,9 @@ test_rewritten(void)
 	struct node *a = tree_node(&t, "odd/nameA");
 	CHECK_INT(length(&t, "g/a", true), 15);
 	CHECK_INT(length(&t, "g/gone", true), UINT64_MAX);
-	tree_put(&t, ".zmetadata", ZMETADATA("\".zgroup\": " ZGROUP ", \"g/a/.zarray\": " SHAPE(20) ", \"odd/nameA/.zarray\": " SHAPE(7)
-					     ", \"x/.zarray\": " SHAPE(1)));
+	tree_put(&t, ".zmetadata",
+		ZMETADATA("\".zgroup\": " ZGROUP ", \"g/a/.zarray\": " SHAPE(
+			20) ", \"odd/nameA/.zarray\": " SHAPE(7) ", \"x/.zarray\": " SHAPE(1)));
 	CHECK_INT(length(&t, "g/a", false), 20);
 	CHECK_INT(length(&t, "g/a", true), 15);
 	CHECK_INT(length(&t, "g/gone", false), UINT64_MAX);
@@ -177,13 +197,18 @@ test_size(void)
 {
 	enum { ARRAYS = 20000, EACH = 4096 };
 	CLEAN(buf_free) struct buf b = {0};
-	buf_addf(&b, "{\"zarr_consolidated_format\": 1, \"metadata\": {\".zgroup\": {\"zarr_format\": 2}");
+	buf_addf(&b, "{\"zarr_consolidated_format\": 1, \"metadata\": {\".zgroup\": "
+		     "{\"zarr_format\": 2}");
 	for (unsigned i = 0; i < ARRAYS; i++)
 		buf_addf(&b,
-			",\n \"variable_%05u/.zarray\": {\n  \"chunks\": [\n   1,\n   721,\n   1440\n  ],\n  \"compressor\": {\n   \"blocksize\": 0,\n   "
-			"\"clevel\": 5,\n   \"cname\": \"lz4\",\n   \"id\": \"blosc\",\n   \"shuffle\": 1\n  },\n  \"dtype\": \"<f4\",\n  \"fill_value\": "
-			"\"NaN\",\n  \"filters\": null,\n  \"order\": \"C\",\n  \"shape\": [\n   1000,\n   721,\n   1440\n  ],\n  \"zarr_format\": 2\n },\n "
-			"\"variable_%05u/.zattrs\": {\n  \"_ARRAY_DIMENSIONS\": [\n   \"time\",\n   \"latitude\",\n   \"longitude\"\n  ],\n  "
+			",\n \"variable_%05u/.zarray\": {\n  \"chunks\": [\n   1,\n   721,\n   "
+			"1440\n  ],\n  \"compressor\": {\n   \"blocksize\": 0,\n   "
+			"\"clevel\": 5,\n   \"cname\": \"lz4\",\n   \"id\": \"blosc\",\n   "
+			"\"shuffle\": 1\n  },\n  \"dtype\": \"<f4\",\n  \"fill_value\": "
+			"\"NaN\",\n  \"filters\": null,\n  \"order\": \"C\",\n  \"shape\": [\n   "
+			"1000,\n   721,\n   1440\n  ],\n  \"zarr_format\": 2\n },\n "
+			"\"variable_%05u/.zattrs\": {\n  \"_ARRAY_DIMENSIONS\": [\n   \"time\",\n  "
+			" \"latitude\",\n   \"longitude\"\n  ],\n  "
 			"\"long_name\": \"a name that is long\",\n  \"units\": \"K\"\n }",
 			i, i);
 	buf_addf(&b, "}}");
@@ -200,7 +225,8 @@ test_size(void)
 	struct mallinfo2 after = mallinfo2();
 	size_t used = after.uordblks + after.hblkhd - before.uordblks - before.hblkhd + text;
 	size_t counted = model_bytes(t.m);
-	fprintf(stderr, "%zu bytes an array, %zu of them text, %zu counted\n", used / ARRAYS, text / ARRAYS, counted / ARRAYS);
+	fprintf(stderr, "%zu bytes an array, %zu of them text, %zu counted\n", used / ARRAYS,
+		text / ARRAYS, counted / ARRAYS);
 	if (after.uordblks > before.uordblks) { /* not with a sanitizer's malloc */
 		CHECK(used / ARRAYS < EACH);
 		CHECK(counted > used / 2 && counted < 2 * used);

@@ -8,8 +8,9 @@
 static void
 test_kinds(void)
 {
-	const char *const objects[] = {".zgroup", ZGROUP, "a/.zarray", ZARRAY, "a/0", "1234", "g/.zgroup", ZGROUP, "g/b/.zarray", ZARRAY,
-		"both/.zgroup", ZGROUP, "both/.zarray", ZARRAY, "both/c/.zarray", ZARRAY, "i/j/k/.zarray", ZARRAY, "nested/.zarray", ZARRAY,
+	const char *const objects[] = {".zgroup", ZGROUP, "a/.zarray", ZARRAY, "a/0", "1234",
+		"g/.zgroup", ZGROUP, "g/b/.zarray", ZARRAY, "both/.zgroup", ZGROUP, "both/.zarray",
+		ZARRAY, "both/c/.zarray", ZARRAY, "i/j/k/.zarray", ZARRAY, "nested/.zarray", ZARRAY,
 		"nested/0/0", "x", "README", "hello", "attrs/.zattrs", "{}", NULL};
 	struct tree t = tree_new(NULL, objects);
 	CHECK_INT(tree_kind(&t, ""), NODE_GROUP);
@@ -46,8 +47,10 @@ test_kinds(void)
 static void
 test_above_stores(void)
 {
-	const char *const objects[] = {"notes.txt", "hello", "x.zarr.zip", "PK", "s1/.zgroup", ZGROUP, "s1/v/.zarray", ZARRAY, "d/e/s2/.zarray",
-		ZARRAY, "d/readme", "r", ".zfoo", "z", "v3/zarr.json", "{\"zarr_format\": 3, \"node_type\": \"array\"}", "v3/c/0", "1", NULL};
+	const char *const objects[] = {"notes.txt", "hello", "x.zarr.zip", "PK", "s1/.zgroup",
+		ZGROUP, "s1/v/.zarray", ZARRAY, "d/e/s2/.zarray", ZARRAY, "d/readme", "r", ".zfoo",
+		"z", "v3/zarr.json", "{\"zarr_format\": 3, \"node_type\": \"array\"}", "v3/c/0",
+		"1", NULL};
 	struct tree t = tree_new(NULL, objects);
 	CHECK_INT(tree_kind(&t, ""), NODE_PLAIN);
 	CHECK_INT(tree_kind(&t, "notes.txt"), NODE_OBJECT);
@@ -69,7 +72,8 @@ test_above_stores(void)
 	node_unref(n);
 	tree_free(&t);
 
-	struct tree single = tree_new(NULL, (const char *const[]){".zarray", ZARRAY, "0", "12345678", NULL});
+	struct tree single =
+		tree_new(NULL, (const char *const[]){".zarray", ZARRAY, "0", "12345678", NULL});
 	n = tree_node(&single, "");
 	CHECK_INT(n->kind, NODE_ARRAY);
 	CHECK_STR(n->name, "");
@@ -94,7 +98,8 @@ note_change(void *arg, struct node *old, struct node *new)
 static void
 test_changes(void)
 {
-	const char *const objects[] = {".zgroup", ZGROUP, "a/.zarray", ZARRAY, "a/.zattrs", "{\"u\": 1}", "b/.zarray", ZARRAY, NULL};
+	const char *const objects[] = {".zgroup", ZGROUP, "a/.zarray", ZARRAY, "a/.zattrs",
+		"{\"u\": 1}", "b/.zarray", ZARRAY, NULL};
 	struct tree t = tree_new(NULL, objects);
 	model_on_change(t.m, note_change, NULL);
 	struct node *first = tree_node(&t, "a"), *same = tree_node(&t, "a");
@@ -140,7 +145,8 @@ test_changes(void)
 static uint64_t
 gets(const struct tree *t)
 {
-	return atomic_load(&t->z->counts.calls[ZMAP_GET]) + atomic_load(&t->z->counts.calls[ZMAP_STAT]) +
+	return atomic_load(&t->z->counts.calls[ZMAP_GET]) +
+	       atomic_load(&t->z->counts.calls[ZMAP_STAT]) +
 	       atomic_load(&t->z->counts.calls[ZMAP_LISTING]);
 }
 
@@ -188,7 +194,8 @@ test_ttl(void)
 static void
 test_trim(void)
 {
-	const char *const objects[] = {".zgroup", ZGROUP, "a/.zarray", ZARRAY, "b/.zarray", ZARRAY, NULL};
+	const char *const objects[] = {
+		".zgroup", ZGROUP, "a/.zarray", ZARRAY, "b/.zarray", ZARRAY, NULL};
 	struct tree t = tree_new(NULL, objects);
 	struct node *held = tree_node(&t, "a");
 	CHECK_INT(tree_kind(&t, "b"), NODE_ARRAY);
@@ -214,10 +221,12 @@ test_trim(void)
 static void
 test_bad_nodes(void)
 {
-	const char *const objects[] = {".zgroup", "{", "good/.zarray", ZARRAY, "json/.zarray", "{\"shape\": ", "list/.zarray", "[]", "empty/.zarray", "",
-		"attrs/.zarray", ZARRAY, "attrs/.zattrs", "{bad", "codec/.zarray",
-		"{" ZARRAY_BODY ", \"dtype\": \"<i4\", \"fill_value\": 0, \"compressor\": {\"id\": \"no-such\"}}", "g/.zgroup", "nonsense", "g/x/.zarray",
-		ZARRAY, NULL};
+	const char *const objects[] = {".zgroup", "{", "good/.zarray", ZARRAY, "json/.zarray",
+		"{\"shape\": ", "list/.zarray", "[]", "empty/.zarray", "", "attrs/.zarray", ZARRAY,
+		"attrs/.zattrs", "{bad", "codec/.zarray",
+		"{" ZARRAY_BODY
+		", \"dtype\": \"<i4\", \"fill_value\": 0, \"compressor\": {\"id\": \"no-such\"}}",
+		"g/.zgroup", "nonsense", "g/x/.zarray", ZARRAY, NULL};
 	struct tree t = tree_new(NULL, objects);
 	CHECK_STR(tree_names(&t, ""), "attrs* codec* empty* g/ good* json* list*");
 	struct node *n = tree_node(&t, "good");
@@ -253,10 +262,11 @@ test_bad_nodes(void)
 static void
 test_separator(void)
 {
-	const char *body = "{\"zarr_format\": 2, \"shape\": [4, 4], \"chunks\": [2, 2], \"dtype\": \"<i4\", \"fill_value\": 0, \"compressor\": null, "
+	const char *body = "{\"zarr_format\": 2, \"shape\": [4, 4], \"chunks\": [2, 2], \"dtype\": "
+			   "\"<i4\", \"fill_value\": 0, \"compressor\": null, "
 			   "\"filters\": null, \"order\": \"C\"}";
-	const char *const objects[] = {".zgroup", ZGROUP, "nested/.zarray", body, "nested/1/0", "x", "flat/.zarray", body, "flat/1.1", "x",
-		"none/.zarray", body, NULL};
+	const char *const objects[] = {".zgroup", ZGROUP, "nested/.zarray", body, "nested/1/0", "x",
+		"flat/.zarray", body, "flat/1.1", "x", "none/.zarray", body, NULL};
 	const struct model_options detect = {.ttl = 0, .timeout = SECOND, .detect_separator = true};
 	struct tree t = tree_new(&detect, objects);
 	struct node *n = tree_node(&t, "nested");
@@ -291,8 +301,10 @@ ask_on(void *arg)
 	const struct tree *t = arg;
 	for (unsigned i = 0; i < 300; i++) {
 		struct node *n = NULL;
-		int r = i % 3 ? model_lookup(t->m, i % 2 ? "a" : "g/b", &n) : model_look_again(t->m, "a", &n);
-		if (r != 0 || !n->array || n->error || (n->array->dtype.size != 4 && n->array->dtype.size != 8))
+		int r = i % 3 ? model_lookup(t->m, i % 2 ? "a" : "g/b", &n)
+			      : model_look_again(t->m, "a", &n);
+		if (r != 0 || !n->array || n->error ||
+			(n->array->dtype.size != 4 && n->array->dtype.size != 8))
 			return (void *)1;
 		node_unref(n);
 	}
@@ -302,13 +314,16 @@ ask_on(void *arg)
 static void
 test_threads(void)
 {
-	const char *const objects[] = {".zgroup", ZGROUP, "a/.zarray", ZARRAY, "g/.zgroup", ZGROUP, "g/b/.zarray", ZARRAY, NULL};
+	const char *const objects[] = {".zgroup", ZGROUP, "a/.zarray", ZARRAY, "g/.zgroup", ZGROUP,
+		"g/b/.zarray", ZARRAY, NULL};
 	struct tree t = tree_new(NULL, objects);
 	pthread_t thread[4];
 	for (unsigned i = 0; i < 4; i++)
 		CHECK_INT(pthread_create(&thread[i], NULL, ask_on, &t), 0);
 	for (unsigned i = 0; i < 100; i++) {
-		tree_put(&t, "a/.zarray", i % 2 ? ZARRAY : "{" ZARRAY_BODY ", \"dtype\": \"<i8\", \"fill_value\": 0}");
+		tree_put(&t, "a/.zarray",
+			i % 2 ? ZARRAY
+			      : "{" ZARRAY_BODY ", \"dtype\": \"<i8\", \"fill_value\": 0}");
 		if (i % 10 == 0) {
 			model_trim(t.m);
 			model_refresh(t.m, NULL);

@@ -69,10 +69,11 @@ tree_kind(const struct tree *t, const char *path)
 static inline int
 tree_add_name(const struct model_child *c, void *arg)
 {
-	static const char mark[] = {[NODE_GROUP] = '/', [NODE_ARRAY] = '*', [NODE_PLAIN] = '?', [NODE_OBJECT] = '='};
+	static const char mark[] = {
+		[NODE_GROUP] = '/', [NODE_ARRAY] = '*', [NODE_PLAIN] = '?', [NODE_OBJECT] = '='};
 	char *list = arg;
-	snprintf(list + strlen(list), 512 - strlen(list), "%s%s%c%s", *list ? " " : "", c->name, mark[c->kind],
-		c->known || c->kind == NODE_PLAIN ? "" : "!");
+	snprintf(list + strlen(list), 512 - strlen(list), "%s%s%c%s", *list ? " " : "", c->name,
+		mark[c->kind], c->known || c->kind == NODE_PLAIN ? "" : "!");
 	return 0;
 }
 
@@ -89,5 +90,7 @@ tree_names(const struct tree *t, const char *path)
 }
 
 #define ZGROUP "{\"zarr_format\": 2}"
-#define ZARRAY_BODY "\"zarr_format\": 2, \"shape\": [4], \"chunks\": [2], \"compressor\": null, \"filters\": null, \"order\": \"C\""
+#define ZARRAY_BODY                                                                                \
+	"\"zarr_format\": 2, \"shape\": [4], \"chunks\": [2], \"compressor\": null, \"filters\": " \
+	"null, \"order\": \"C\""
 #define ZARRAY "{" ZARRAY_BODY ", \"dtype\": \"<i4\", \"fill_value\": 0}"
