@@ -22,7 +22,7 @@ static const struct row rows[] = {
 	{"{" SHAPES PLAIN ", \"compressor\": {}, \"extra\": {\"x\": 1}}", "<i4", "", 2, 0},
 	{"{" SHAPES PLAIN ", \"order\": \"F\"}", "<i4", "transpose", 2, 0},
 	{"{" SHAPES PLAIN ", \"order\": \"F\", \"filters\": [{\"id\": \"shuffle\", "
-			  "\"elementsize\": \"0\"}, {\"id\": \"delta\", \"dtype\": \"<i4\"}],"
+	 "\"elementsize\": \"0\"}, {\"id\": \"delta\", \"dtype\": \"<i4\"}],"
 	 " \"compressor\": {\"id\": \"zlib\", \"level\": \"5\"}}",
 		"<i4", "transpose,shuffle,delta,zlib", 2, 0},
 	{"{\"shape\": [], \"chunks\": [], \"order\": \"F\"" PLAIN "}", "<i4", "", 0, 0},
@@ -116,13 +116,13 @@ test_objects(void)
 {
 	const char *const objects[] = {".zgroup", ZGROUP, "t/.zarray",
 		"{" SHAPES ", \"dtype\": \"|O\", \"fill_value\": \"h\\u00e9\", \"filters\": "
-			   "[{\"id\": \"vlen-utf8\"}]}",
+		"[{\"id\": \"vlen-utf8\"}]}",
 		"t/.zattrs", "{\"_nczarr_maxstrlen\": 17}", "b/.zarray",
 		"{" SHAPES
 		", \"dtype\": \"|O\", \"fill_value\": 0, \"filters\": [{\"id\": \"vlen-bytes\"}]}",
 		"c/.zarray",
 		"{" SHAPES ", \"dtype\": \"|O\", \"filters\": [{\"id\": \"categorize\", "
-			   "\"labels\": [\"a\"], \"dtype\": \"|O\", \"astype\": \"|u1\"}]}",
+		"\"labels\": [\"a\"], \"dtype\": \"|O\", \"astype\": \"|u1\"}]}",
 		NULL};
 	struct tree t = tree_new(NULL, objects);
 	struct node *n = tree_node(&t, "t");

@@ -36,11 +36,10 @@ length(const struct tree *t, const char *path, bool check)
 static const char *const stale[] = {".zgroup", ZGROUP, ".zattrs", "{\"x\": 1}", "g/.zgroup", ZGROUP,
 	"g/a/.zarray", SHAPE(15), "g/a/.zattrs", "{}", "g/a/0", "1234", "new/.zarray", SHAPE(3),
 	".zmetadata",
-	ZMETADATA(
-		"\".zgroup\": " ZGROUP ", \".zattrs\": {\"x\": 1}, \"g/.zgroup\": " ZGROUP
-		", \"g/a/.zarray\": " SHAPE(
-			10) ", \"g/a/.zattrs\": {},"
-			    " \"g/gone/.zarray\": " SHAPE(5) ", "
+	ZMETADATA("\".zgroup\": " ZGROUP ", \".zattrs\": {\"x\": 1}, \"g/.zgroup\": " ZGROUP
+		  ", \"g/a/.zarray\": " SHAPE(10) ", \"g/a/.zattrs\": {},"
+						  " \"g/gone/.zarray\": " SHAPE(
+							  5) ", "
 							     "\"odd/name\\u0041/.zarray\": " SHAPE(
 								     7) ", \"bad//key/.zarray\": "
 									"{}, \"broken/.zarray\": "
