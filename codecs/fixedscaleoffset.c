@@ -21,28 +21,17 @@ struct scale_offset {
 	struct operand offset, scale;
 };
 
+/* d, or the next float that holds both operands. */
+static struct dtype
+operand_type(const struct scale_offset *s, const struct dtype *d)
+{
+	return number_widen(d, fmax(fabs(s->scale.f), fabs(s->offset.f)));
+}
+
 static double
 as_double(enum number_class class, union number v)
 {
 	return class == NUMBER_INT ? (double)v.i : class == NUMBER_UINT ? (double)v.u : v.f;
-}
-
-static enum number_class
-from_stored(void *arg, enum number_class class, union number *v, size_t n)
-{
-	const struct scale_offset *s = arg;
-	struct dtype wide =
-		number_widen(&s->number.encoded, fmax(fabs(s->scale.f), fabs(s->offset.f)));
-	const struct dtype *d = &wide;
-	double scale = number_round(d, s->scale.f), offset = number_round(d, s->offset.f);
-	if (d->kind != DTYPE_FLOAT || d->size == sizeof(double)) {
-		for (size_t i = 0; i < n; i++)
-			v[i].f = as_double(class, v[i]) / scale + offset;
-		return NUMBER_FLOAT;
-	}
-	for (size_t i = 0; i < n; i++)
-		v[i].f = number_round(d, number_round(d, v[i].f / scale) + offset);
-	return NUMBER_FLOAT;
 }
 
 static enum number_class
@@ -54,33 +43,61 @@ to_double(enum number_class class, union number *v, size_t n)
 }
 
 static enum number_class
+from_stored(void *arg, enum number_class class, union number *v, size_t n)
+{
+	const struct scale_offset *s = arg;
+	struct dtype d = operand_type(s, &s->number.encoded);
+	double scale = number_round(&d, s->scale.f), offset = number_round(&d, s->offset.f);
+	class = to_double(class, v, n);
+	if (d.kind == DTYPE_FLOAT && d.size == sizeof(float)) {
+		for (size_t i = 0; i < n; i++)
+			v[i].f = (float)v[i].f / (float)scale + (float)offset;
+		return class;
+	}
+	for (size_t i = 0; i < n; i++)
+		v[i].f = number_round(&d, number_round(&d, v[i].f / scale) + offset);
+	return class;
+}
+
+static enum number_class
+subtract(const struct scale_offset *s, enum number_class class, union number *v, size_t n)
+{
+	struct dtype d = operand_type(s, &s->number.decoded);
+	if (class != NUMBER_FLOAT && !s->offset.is_int)
+		class = to_double(class, v, n);
+	double offset = number_round(&d, s->offset.f);
+	if (class == NUMBER_FLOAT) {
+		for (size_t i = 0; i < n; i++)
+			v[i].f = number_round(&d, v[i].f - offset);
+		return class;
+	}
+	for (size_t i = 0; i < n; i++)
+		v[i].u -= (uint64_t)s->offset.i;
+	return number_cast(&d, class, v, n); /* integers wrap in their own width */
+}
+
+static enum number_class
+multiply(const struct scale_offset *s, enum number_class class, union number *v, size_t n)
+{
+	struct dtype d = operand_type(s, &s->number.decoded);
+	if (class != NUMBER_FLOAT && !s->scale.is_int)
+		class = to_double(class, v, n);
+	double scale = number_round(&d, s->scale.f);
+	if (class == NUMBER_FLOAT) {
+		for (size_t i = 0; i < n; i++)
+			v[i].f = rint(number_round(&d, v[i].f * scale));
+		return class;
+	}
+	for (size_t i = 0; i < n; i++)
+		v[i].u *= (uint64_t)s->scale.i;
+	return number_cast(&d, class, v, n);
+}
+
+static enum number_class
 to_stored(void *arg, enum number_class class, union number *v, size_t n)
 {
 	const struct scale_offset *s = arg;
-	struct dtype wide =
-		number_widen(&s->number.decoded, fmax(fabs(s->scale.f), fabs(s->offset.f)));
-	const struct dtype *d = &wide;
-	double scale = number_round(d, s->scale.f), offset = number_round(d, s->offset.f);
-	if (class != NUMBER_FLOAT && !s->offset.is_int)
-		class = to_double(class, v, n);
-	for (size_t i = 0; i < n; i++) {
-		if (class == NUMBER_FLOAT)
-			v[i].f = number_round(d, v[i].f - offset);
-		else
-			v[i].u -= (uint64_t)s->offset.i;
-	}
-	if (class != NUMBER_FLOAT) {
-		class = number_cast(d, class, v, n); /* integers wrap in their own width */
-		if (!s->scale.is_int)
-			class = to_double(class, v, n);
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (class == NUMBER_FLOAT)
-			v[i].f = rint(number_round(d, v[i].f * scale));
-		else
-			v[i].u *= (uint64_t)s->scale.i;
-	}
-	return class == NUMBER_FLOAT ? class : number_cast(d, class, v, n);
+	return multiply(s, subtract(s, class, v, n), v, n);
 }
 
 static int

@@ -262,14 +262,6 @@ number_store(const struct dtype *d, enum number_class from, const union number *
 		store_low(d, v, n, dst);
 }
 
-double
-number_round(const struct dtype *d, double v)
-{
-	if (d->kind != DTYPE_FLOAT || d->size == sizeof(double))
-		return v;
-	return d->size == sizeof(float) ? (double)(float)v : number_from_half(number_to_half(v));
-}
-
 struct dtype
 number_widen(const struct dtype *d, double v)
 {

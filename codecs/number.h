@@ -32,12 +32,19 @@ void number_store(
 /* What storing as d and loading again makes of them: rounds floats, wraps integers. Returns the class of d. */
 enum number_class number_cast(
 	const struct dtype *d, enum number_class from, union number *, size_t n);
-/* Rounds a double to the floats of d: the result of +, -, * or / is then what d's own arithmetic gives
- * (double has more than twice the digits). Not a float: double itself. */
-double number_round(const struct dtype *d, double);
 /* d, or the next wider float that holds v: in which to calculate with an operand that d cannot hold. */
 struct dtype number_widen(const struct dtype *d, double v);
 
 float number_from_half(uint16_t);
 /* Rounds to the nearest, ties to even. */
 uint16_t number_to_half(double);
+
+/* Rounds a double to the floats of d: the result of +, -, * or / is then what d's own arithmetic gives
+ * (double has more than twice the digits). Not a float: double itself. */
+static inline double
+number_round(const struct dtype *d, double v)
+{
+	if (d->kind != DTYPE_FLOAT || d->size == sizeof v)
+		return v;
+	return d->size == sizeof(float) ? (double)(float)v : number_from_half(number_to_half(v));
+}
