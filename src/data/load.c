@@ -9,7 +9,8 @@
 #include <string.h>
 
 enum {
-	HEAD = 4096,             /* of an object, asked for first when only a part is needed */
+	HEAD = 4096,             /* of an object, asked for first when only a part is needed … */
+	HEAD_MOST = 64 << 10,    /* … or all of it, if it is no larger than this */
 	TRIES = 4,               /* times an object may change while its parts are read */
 	SCRATCH_SMALL = 1 << 20, /* loads that need less are not worth counting */
 };
@@ -310,6 +311,14 @@ decode_part(struct load *l, struct object *o, struct buf *out)
 	return r;
 }
 
+static size_t
+head_size(const struct array *a)
+{
+	size_t mean = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
+	size_t likely = mean + mean / 2;
+	return likely > HEAD && likely <= HEAD_MOST ? likely : HEAD;
+}
+
 /* A part by fetching and decoding only that. */
 static int
 load_range(struct load *l)
@@ -318,12 +327,17 @@ load_range(struct load *l)
 	int r = room_for_piece(l, &out);
 	for (int i = 0; i < TRIES && r == 0; i++) {
 		struct object o = {.src.read = read_part, .load = l};
-		struct zmap_get g = {.len = HEAD,
+		size_t head = head_size(l->array);
+		struct zmap_get g = {.len = head,
 			.into = &o.head,
-			.max = HEAD,
+			.max = head,
 			.if_none_match = known_version(l)};
 		r = get(l, &g);
 		o.src.size = l->stat.size;
+		if (r == 0)
+			learn_size(l->array, l->stat.size);
+		if (r == 0 && o.head.len == l->stat.size)
+			o.src.mem = o.head.data;
 		memcpy(o.version, l->stat.version, sizeof o.version);
 		if (r == 0)
 			r = check_found(l);

@@ -117,12 +117,18 @@ scan_plan(struct scan *s, struct array *a)
 	uint64_t depth = g->chunk[g->lead], cost = g->slab_chunks * PIECE_OVERHEAD;
 	uint64_t encoded = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
 	uint64_t plane = g->slab_chunks * g->plane_bytes, slab = g->slab_chunks * g->chunk_bytes;
+	bool drifted =
+		encoded > s->plan_encoded + s->plan_encoded / 4 || encoded < s->plan_encoded / 2;
+	if (s->planes && share == s->plan_share && !drifted)
+		return;
+	s->plan_share = share;
+	s->plan_encoded = encoded;
 	uint64_t room = share - min_u64(share, cost + reserve(a, cache_budget(a->data->cache)));
 	s->keep_encoded = false;
 	s->planes = depth;
 	if (slab <= room || depth == 1)
 		return;
-	uint64_t kept = g->slab_chunks * (encoded + PIECE_OVERHEAD);
+	uint64_t kept = g->slab_chunks * (encoded + encoded / 8 + PIECE_OVERHEAD); /* sizes vary */
 	if (!a->raw && encoded && kept <= room * 4 / 5 && (room - kept) / plane >= 1) {
 		s->keep_encoded = true;
 		room -= kept;

@@ -20,9 +20,11 @@ struct scan {
 	int64_t stride;
 	uint64_t planes; /* of a chunk in one piece, in file order; 0: no plan yet */
 	bool keep_encoded;
-	uint64_t ahead;      /* file offset up to which loads were begun … */
-	uint64_t ahead_from; /* … of this group since here */
-	uint64_t done;       /* file offset up to which pieces were cooled */
+	uint64_t plan_share,
+		plan_encoded; /* memory and stored size of a chunk that the plan was made for */
+	uint64_t ahead;       /* file offset up to which loads were begun … */
+	uint64_t ahead_from;  /* … of this group since here */
+	uint64_t done;        /* file offset up to which pieces were cooled */
 };
 
 /* Would a request at `off` end the run in file order? */
@@ -51,5 +53,5 @@ uint64_t scan_last_plane(const struct scan *, const struct grid *, uint64_t at);
 uint64_t scan_window(const struct scan *, const struct array *);
 /* Whether a plan depends on the stored size of chunks, and none is known. */
 bool scan_wants_size(const struct array *);
-/* Decides planes and keep_encoded anew from the memory there is for one scan. */
+/* Decides planes and keep_encoded from the memory there is for one scan; stays with what it decided as long as that changes little. */
 void scan_plan(struct scan *, struct array *);
