@@ -1,9 +1,10 @@
 /* Blosc 1: a header of 16 bytes, where each block begins (i32, from the start of the header), the blocks. What the header
- * says holds, whatever the configuration says. A part is decoded by building a small Blosc buffer of just its blocks. */
+ * says holds, whatever the configuration says. Each block decodes by itself, so a part takes only its blocks' bytes. */
 #include "codec/codec.h"
 
 #include "base/check.h"
 #include "base/err.h"
+#include "codecs/blosc_block.h"
 
 #include <blosc.h>
 #include <endian.h>
@@ -14,10 +15,8 @@
 
 enum {
 	HEADER = 16,
-	START = 4,             /* bytes of one entry of the table of starts */
-	FORMAT = 2,            /* the newest header that c-blosc 1 writes and reads */
-	FLAG_MEMCPYED = 0x2,   /* the data follow the header as they are */
-	FLAG_NOT_SPLIT = 0x10, /* a block is one stream, not one for each byte of the elements */
+	START = 4,  /* bytes of one entry of the table of starts */
+	FORMAT = 2, /* the newest header that Blosc 1 writes and reads */
 	HEAD_READ =
 		4096, /* holds the starts of most chunks, and costs no more to read than a header */
 	LEVEL_DEFAULT = 5,
@@ -32,24 +31,12 @@ struct blosc {
 	size_t typesize, blocksize;
 };
 
-struct header {
-	uint8_t flags;
-	uint32_t nbytes, blocksize, cbytes, nblocks;
-};
-
 static uint32_t
 get_u32(const uint8_t *p)
 {
 	uint32_t v;
 	memcpy(&v, p, sizeof v);
 	return le32toh(v);
-}
-
-static void
-put_u32(uint8_t *p, uint32_t v)
-{
-	v = htole32(v);
-	memcpy(p, &v, sizeof v);
 }
 
 /* -1: numcodecs' choice by size of the elements. */
@@ -89,10 +76,11 @@ blosc_open(const struct json *config, const struct form *in, struct form *out, v
 
 /* size: bytes of the whole encoded chunk. */
 static int
-read_header(const uint8_t *p, uint64_t size, const struct form *form, struct header *ret)
+read_header(const uint8_t *p, uint64_t size, const struct form *form, struct blosc_header *ret)
 {
-	struct header h = {
+	struct blosc_header h = {
 		.flags = p[2],
+		.typesize = p[3],
 		.nbytes = get_u32(p + 4),
 		.blocksize = get_u32(p + 8),
 		.cbytes = get_u32(p + 12),
@@ -105,25 +93,52 @@ read_header(const uint8_t *p, uint64_t size, const struct form *form, struct hea
 	if (h.nbytes > form->bytes || (form->exact && h.nbytes != form->bytes))
 		return err_set(-EIO, "blosc data decode to %" PRIu32 " bytes instead of %zu",
 			h.nbytes, form->bytes);
-	if (h.nbytes > BLOSC_MAX_BUFFERSIZE || h.cbytes > INT32_MAX || !p[3] ||
+	if (h.nbytes > BLOSC_MAX_BUFFERSIZE || h.cbytes > INT32_MAX || !h.typesize ||
 		(h.nbytes && (!h.blocksize || h.blocksize > h.nbytes)))
 		return err_set(-EIO, "blosc header is damaged");
 	h.nblocks = h.nbytes ? (uint32_t)ceil_div(h.nbytes, h.blocksize) : 0;
-	uint64_t first =
-		HEADER + (h.flags & FLAG_MEMCPYED ? h.nbytes : (uint64_t)h.nblocks * START);
-	if (first > h.cbytes || (h.flags & FLAG_MEMCPYED && first != h.cbytes))
+	bool plain = h.flags & BLOSC_MEMCPYED;
+	uint64_t first = HEADER + (plain ? h.nbytes : (uint64_t)h.nblocks * START);
+	if (first > h.cbytes || (plain && first != h.cbytes))
 		return err_set(-EIO, "blosc data are too short for their header");
+	h.first = (uint32_t)first;
 	*ret = h;
 	return 0;
 }
 
-static int
-decompress(const uint8_t *in, uint8_t *out, size_t len)
+/* Some blocks of an encoded chunk, and where they lie in it. */
+struct part {
+	struct blosc_header h;
+	struct span head;      /* the first bytes of the chunk */
+	const uint8_t *starts; /* of all blocks */
+	struct span in;        /* encoded bytes from `from` on, at least those of the blocks */
+	uint32_t from;
+	uint32_t first, last; /* the blocks */
+};
+
+static uint32_t
+block_start(const struct part *p, uint32_t i)
 {
-	int n = blosc_decompress_ctx(in, out, len, 1);
-	if (n >= 0 && (size_t)n == len)
-		return 0;
-	return err_set(-EIO, "blosc data are damaged (%d)", n);
+	return get_u32(p->starts + (size_t)i * START);
+}
+
+static size_t
+block_size(const struct part *p, uint32_t i)
+{
+	return min_u64(p->h.blocksize, p->h.nbytes - (uint64_t)i * p->h.blocksize);
+}
+
+static int
+decode_block(const struct part *p, uint32_t i, uint8_t *out)
+{
+	uint32_t s = block_start(p, i);
+	if (s < p->h.first || s < p->from || s - p->from >= p->in.len)
+		return err_set(-EIO,
+			"block %" PRIu32 " of blosc data begins at byte %" PRIu32 " of %" PRIu32, i,
+			s, p->h.cbytes);
+	struct span in = {p->in.data + (s - p->from), p->in.len - (s - p->from)};
+	int r = blosc_block_decode(&p->h, in, block_size(p, i), out);
+	return r < 0 ? err_add(r, "block %" PRIu32 " of %" PRIu32, i, p->h.nblocks) : r;
 }
 
 static int
@@ -131,15 +146,16 @@ blosc_decode(const void *obj, const struct form *form, struct span in, struct bu
 {
 	if (in.len < HEADER)
 		return err_set(-EIO, "%zu bytes are no blosc data", in.len);
-	struct header h = {0};
-	int r = read_header(in.data, in.len, form, &h);
+	struct part p = {.in = in, .starts = in.data + HEADER};
+	int r = read_header(in.data, in.len, form, &p.h);
 	if (r < 0)
 		return r;
-	if (h.flags & FLAG_MEMCPYED)
-		memcpy(out->data, in.data + HEADER, h.nbytes);
-	else if (h.nbytes)
-		r = decompress(in.data, out->data, h.nbytes);
-	out->len = h.nbytes;
+	out->len = p.h.nbytes;
+	if (p.h.flags & BLOSC_MEMCPYED)
+		memcpy(out->data, in.data + HEADER, p.h.nbytes);
+	else
+		for (uint32_t i = 0; i < p.h.nblocks && r == 0; i++)
+			r = decode_block(&p, i, out->data + (size_t)i * p.h.blocksize);
 	return r;
 }
 
@@ -152,77 +168,6 @@ src_read(struct codec_src *src, uint64_t off, size_t len, void *out)
 		return src->read(src, off, len, out);
 	memcpy(out, src->mem + off, len);
 	return 0;
-}
-
-/* Some blocks of an encoded chunk, and where they lie in it. */
-struct part {
-	struct header h;
-	struct span head;      /* the first bytes of the chunk */
-	const uint8_t *starts; /* of all blocks */
-	uint32_t first, last;  /* the blocks */
-	uint32_t from, to;     /* their encoded bytes, and perhaps others' between them */
-	size_t decoded;        /* how many bytes they decode to */
-};
-
-static uint32_t
-block_start(const struct part *p, uint32_t i)
-{
-	return get_u32(p->starts + (size_t)i * START);
-}
-
-/* Blocks need not lie in their order: several threads may have written them. One ends where another begins. */
-static int
-find_blocks(struct part *p)
-{
-	const struct header *h = &p->h;
-	uint32_t low = h->cbytes, high = 0, first_possible = HEADER + h->nblocks * START;
-	for (uint32_t i = p->first; i <= p->last; i++) {
-		uint32_t s = block_start(p, i);
-		if (s < first_possible || s >= h->cbytes)
-			return err_set(-EIO,
-				"block %" PRIu32 " of blosc data begins at byte %" PRIu32
-				" of %" PRIu32,
-				i, s, h->cbytes);
-		low = s < low ? s : low;
-		high = s > high ? s : high;
-	}
-	p->from = low;
-	p->to = h->cbytes;
-	for (uint32_t i = 0; i < h->nblocks; i++) {
-		uint32_t s = block_start(p, i);
-		if (s > high && s < p->to)
-			p->to = s;
-	}
-	p->decoded = min_u64((uint64_t)(p->last + 1) * h->blocksize, h->nbytes) -
-		     (size_t)p->first * h->blocksize;
-	return 0;
-}
-
-/* A Blosc buffer of just these blocks, in scratch. */
-static int
-small_buffer(const struct part *p, struct codec_src *src, uint8_t **ret)
-{
-	uint32_t n = p->last - p->first + 1, table = HEADER + n * START, len = p->to - p->from;
-	uint8_t *b = codec_scratch(SCRATCH_PART, (size_t)table + len);
-	if (!b)
-		return err_set(-ENOMEM, "no memory for %" PRIu32 " encoded bytes", len);
-	memcpy(b, p->head.data, HEADER);
-	put_u32(b + 4, (uint32_t)p->decoded);
-	put_u32(b + 12, table + len);
-	/* The last block may be short and is not split then. Alone, it becomes a full block that is not split. */
-	if (p->decoded < p->h.blocksize) {
-		put_u32(b + 8, (uint32_t)p->decoded);
-		b[2] |= FLAG_NOT_SPLIT;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		put_u32(b + HEADER + (size_t)i * START,
-			block_start(p, p->first + i) - p->from + table);
-	*ret = b;
-	if (p->to <= p->head.len) {
-		memcpy(b + table, p->head.data + p->from, len);
-		return 0;
-	}
-	return src_read(src, p->from, len, b + table);
 }
 
 /* The first bytes of the chunk and the header in them; room: HEAD_READ bytes. */
@@ -241,27 +186,68 @@ read_head(const struct form *form, struct codec_src *src, uint8_t *room, struct 
 	return read_header(ret->head.data, src->size, form, &ret->h);
 }
 
+/* more: memory for the caller to free, if the head does not hold all. */
 static int
-decode_part(struct part *p, struct codec_src *src, size_t off, size_t len, void *out)
+read_starts(struct part *p, struct codec_src *src, uint8_t **more)
 {
-	p->first = (uint32_t)(off / p->h.blocksize);
-	p->last = (uint32_t)((off + len - 1) / p->h.blocksize);
-	int r = find_blocks(p);
-	if (r < 0)
-		return r;
-	uint8_t *b = NULL;
-	r = small_buffer(p, src, &b);
-	if (r < 0)
-		return r;
-	if (len == p->decoded)
-		return decompress(b, out, len);
-	uint8_t *decoded = codec_scratch(SCRATCH_DECODED, p->decoded);
-	if (!decoded)
-		return err_set(-ENOMEM, "no memory to decode %zu bytes", p->decoded);
-	r = decompress(b, decoded, p->decoded);
-	if (r == 0)
-		memcpy(out, decoded + (off - (size_t)p->first * p->h.blocksize), len);
-	return r;
+	size_t table = (size_t)p->h.nblocks * START;
+	p->starts = p->head.data + HEADER;
+	if (HEADER + table <= p->head.len)
+		return 0;
+	p->starts = *more = malloc(table);
+	if (!*more)
+		return err_set(-ENOMEM, "no memory for %" PRIu32 " blocks", p->h.nblocks);
+	return src_read(src, HEADER, table, *more);
+}
+
+/* Blocks need not lie in their order: several threads may have written them. One ends where another begins. */
+static int
+read_blocks(struct part *p, struct codec_src *src)
+{
+	p->in = p->head;
+	if (src->mem)
+		return 0;
+	uint32_t low = p->h.cbytes, high = 0, to = p->h.cbytes;
+	for (uint32_t i = p->first; i <= p->last; i++) {
+		uint32_t s = block_start(p, i);
+		low = s < low ? s : low;
+		high = s > high ? s : high;
+	}
+	for (uint32_t i = 0; i < p->h.nblocks; i++) {
+		uint32_t s = block_start(p, i);
+		if (s > high && s < to)
+			to = s;
+	}
+	if (to <= p->head.len || low >= to)
+		return 0; /* all there, or nonsense that decode_block finds */
+	uint8_t *b = codec_scratch(SCRATCH_PART, to - low);
+	if (!b)
+		return err_set(-ENOMEM, "no memory for %" PRIu32 " encoded bytes", to - low);
+	p->from = low;
+	p->in = (struct span){b, to - low};
+	return src_read(src, low, to - low, b);
+}
+
+/* Bytes [off, off + len) of the chunk; the blocks are there. */
+static int
+decode_blocks(const struct part *p, size_t off, size_t len, uint8_t *out)
+{
+	for (uint32_t i = p->first; i <= p->last; i++) {
+		size_t at = (size_t)i * p->h.blocksize, size = block_size(p, i);
+		size_t from = off > at ? off - at : 0, to = min_u64(size, off + len - at);
+		uint8_t *block = out;
+		if (to - from < size)
+			block = codec_scratch(SCRATCH_DECODED, size);
+		if (!block)
+			return err_set(-ENOMEM, "no memory to decode %zu bytes", size);
+		int r = decode_block(p, i, block);
+		if (r < 0)
+			return r;
+		if (block != out)
+			memcpy(out, block + from, to - from);
+		out += to - from;
+	}
+	return 0;
 }
 
 static int
@@ -275,21 +261,17 @@ blosc_decode_range(const void *obj, const struct form *form, struct codec_src *s
 		return r;
 	if (off > p.h.nbytes || len > p.h.nbytes - off)
 		return err_set(-EIO, "blosc data decode to %" PRIu32 " bytes only", p.h.nbytes);
-	if (p.h.flags & FLAG_MEMCPYED)
+	if (!len)
+		return 0;
+	if (p.h.flags & BLOSC_MEMCPYED)
 		return src_read(src, HEADER + off, len, out);
 	CLEAN(clean_free) uint8_t *more = NULL;
-	size_t table = (size_t)p.h.nblocks * START;
-	p.starts = p.head.data + HEADER;
-	if (HEADER + table > p.head.len) {
-		more = malloc(table);
-		if (!more)
-			return err_set(-ENOMEM, "no memory for %" PRIu32 " blocks", p.h.nblocks);
-		r = src_read(src, HEADER, table, more);
-		if (r < 0)
-			return r;
-		p.starts = more;
-	}
-	return decode_part(&p, src, off, len, out);
+	p.first = (uint32_t)(off / p.h.blocksize);
+	p.last = (uint32_t)((off + len - 1) / p.h.blocksize);
+	r = read_starts(&p, src, &more);
+	if (r == 0)
+		r = read_blocks(&p, src);
+	return r < 0 ? r : decode_blocks(&p, off, len, out);
 }
 
 static int

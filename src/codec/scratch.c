@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <sys/mman.h>
 
-enum { SCRATCH_COUNT = 4, LOCAL_MAX = 16, SCRATCH_STEP = 64 << 10 };
+enum { SCRATCH_COUNT = 6, LOCAL_MAX = 16, SCRATCH_STEP = 64 << 10 };
 
 struct local {
 	void **slot;

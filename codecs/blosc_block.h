@@ -1,0 +1,14 @@
+/* One block of a Blosc 1 buffer. */
+#pragma once
+
+#include "base/buf.h"
+
+struct blosc_header {
+	uint8_t flags, typesize;
+	uint32_t nbytes, blocksize, cbytes;
+	uint32_t nblocks, first; /* where the first block can begin */
+};
+
+/* in: from the block's start on, as far as bytes are known; out: exactly n decoded bytes, n = blocksize but for a
+ * short last block. Uses codec_scratch 4 and 5. */
+int blosc_block_decode(const struct blosc_header *, struct span in, size_t n, uint8_t *out);
