@@ -255,6 +255,53 @@ test_above(void)
 	place_remove(&p);
 }
 
+static void
+nap(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 250 * 1000000}, NULL);
+}
+
+/* A store that is moved away, or loses the array, gives errors and never fill values; one that comes back is read again. */
+static void
+test_moved(bool array_only)
+{
+	struct place p = place_new();
+	struct mount_options o = options_new();
+	struct file *f = NULL;
+	char dir[300], from[600], to[600];
+	o.model.ttl = o.data.ttl = SECOND / 10;
+	snprintf(dir, sizeof dir, "%s/s.zarr", p.path);
+	snprintf(from, sizeof from, "%s%s", dir, array_only ? "/v" : "");
+	snprintf(to, sizeof to, "%s/away", p.path);
+	CHECK_INT(mkdir(dir, 0700), 0);
+	struct zmap *z = store_open("", "dir", dir, true);
+	put_text(z, ".zgroup", "{\"zarr_format\": 2}");
+	put_meta(z, "v", "\"<i2\"", "[4]", "[2]", "\"fill_value\": 9");
+	put_bytes(z, "v/0", "\1\0\2", 4);
+	z = zmap_close(z);
+	struct mount *m = mount_new(dir, &o);
+	int16_t v[4];
+	CHECK_INT(open_path(m, "v", &f), 0);
+	CHECK_INT(read_at(f, 0, 8, v), 8);
+	CHECK(v[0] == 1 && v[2] == 9);
+	CHECK_INT(rename(from, to), 0);
+	nap();
+	CHECK_INT(read_at(f, 4, 4, v), -EIO);
+	CHECK_INT(read_at(f, 0, 4, v), -EIO);
+	struct file *again = NULL;
+	int r = open_path(m, "v", &again);
+	CHECK(r == -EIO || (array_only && r == ZMAP_ABSENT));
+	f = file_close(f);
+	CHECK_INT(rename(to, from), 0);
+	nap();
+	CHECK_INT(open_path(m, "v", &f), 0);
+	CHECK_INT(read_at(f, 0, 8, v), 8);
+	CHECK(v[0] == 1 && v[2] == 9);
+	f = file_close(f);
+	m = mount_close(m);
+	place_remove(&p);
+}
+
 int
 main(void)
 {
@@ -272,5 +319,7 @@ main(void)
 	z = zmap_close(z);
 	test_single();
 	test_above();
+	test_moved(false);
+	test_moved(true);
 	return check_end();
 }
