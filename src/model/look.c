@@ -316,7 +316,8 @@ look_own(struct look *l)
 	const struct scope s = walk_scope(l->walk, l->model);
 	o.pure = scope_pure(&s);
 	l->own = true;
-	o.f.if_changed = separator_due(l) ? NULL : l->seen;
+	/* Bytes that made no sense come again in any case: the store may have cut them short. */
+	o.f.if_changed = separator_due(l) || (l->old && l->old->error) ? NULL : l->seen;
 	if (l->how == HOW_NOW && l->old && l->old->array && o.f.if_changed &&
 		o.f.if_changed[META_ARRAY].version) {
 		need(&o, A); /* all that decides what chunks mean */
