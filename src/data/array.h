@@ -25,6 +25,8 @@ struct data *data_free(struct data *);
 int data_stats(struct data *, struct buf *ret);
 /* Cached chunks are compared with the store before they are used again. */
 void data_expire(struct data *);
+/* Bytes that models hold under the same budget, from now on. */
+void data_set_other(struct data *, size_t bytes);
 size_t data_memory(struct data *); /* the cap in force */
 
 struct array_hooks {

@@ -35,7 +35,7 @@ struct cache {
 	uint64_t next_space;
 	struct piece *dead; /* to be freed once the lock is open */
 	uint64_t hits, waits, evicted;
-	size_t scratch;
+	size_t scratch, other;
 	unsigned memory_waiters;
 	pthread_cond_t loaded[CONDS]; /* a piece left LOADING: by hash */
 	pthread_cond_t freed;         /* memory came back, or scratch did */
@@ -279,7 +279,7 @@ wait_for_room(struct cache *c, const struct cache_ask *a)
 static bool
 room_for(struct cache *c, size_t n, enum cache_hurry hurry)
 {
-	return make_room(c, n, hurry) || (n > c->budget && c->used == 0);
+	return make_room(c, n, hurry) || (c->used == c->other && n + c->other > c->budget);
 }
 
 /* Makes the piece that a asks for. *prev, pinned, is what was there before, or NULL; the new piece or the caller keeps it.
@@ -471,6 +471,16 @@ cache_drop_other(struct cache *c, const struct piece *keep)
 	}
 	close_lock(c);
 	return any;
+}
+
+void
+cache_set_other(struct cache *c, size_t bytes)
+{
+	pthread_mutex_lock(&c->lock);
+	c->used += bytes - c->other;
+	c->other = bytes;
+	make_room(c, 0, CACHE_TRY);
+	close_lock(c);
 }
 
 static bool

@@ -99,6 +99,9 @@ bool cache_scratch_try(struct cache *, size_t bytes); /* the same without waitin
 void cache_scratch_enter(struct cache *, size_t bytes);
 void cache_scratch_leave(struct cache *, size_t bytes);
 
+/* Bytes that others hold under the same budget (models), from now on. */
+void cache_set_other(struct cache *, size_t bytes);
+
 struct cache_counts {
 	size_t budget, used, cold, pieces;
 	uint64_t hits, waits, evicted;

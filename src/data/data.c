@@ -54,6 +54,12 @@ data_expire(struct data *d)
 	atomic_store(&d->expired, when_now());
 }
 
+void
+data_set_other(struct data *d, size_t bytes)
+{
+	cache_set_other(d->cache, bytes);
+}
+
 size_t
 data_memory(struct data *d)
 {

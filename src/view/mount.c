@@ -261,6 +261,7 @@ tend(struct mount *m)
 		return;
 	if (model_bytes(m->model) > (share < MOST ? share : MOST))
 		model_trim(m->model);
+	data_set_other(m->data, model_bytes(m->model));
 }
 
 int
