@@ -116,7 +116,7 @@ open_path(struct mount *m, const char *path, struct file **ret)
 static inline const char *
 text_of(struct mount *m, const char *path)
 {
-	static char text[1 << 16];
+	static _Thread_local char text[1 << 16];
 	struct file *f = NULL;
 	int64_t n = open_path(m, path, &f);
 	if (n == 0)
