@@ -1,0 +1,201 @@
+#include "fuse/cli.h"
+
+#include "fuse/serve.h"
+
+#include "base/err.h"
+#include "base/log.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* One READ of the kernel, at most. */
+enum { STEP = 1 << 20 };
+
+CLEAN_DEFINE(struct mount, mount_close)
+
+/* "/a//b/" is "a/b". Rewrites the text. */
+static const char *
+tidy(char *path)
+{
+	char *to = path;
+	for (char *part, *rest = path; (part = strsep(&rest, "/"));) {
+		if (!*part || !strcmp(part, "."))
+			continue;
+		if (to != path)
+			*to++ = '/';
+		size_t n = strlen(part);
+		memmove(to, part, n);
+		to += n;
+	}
+	*to = 0;
+	return path;
+}
+
+static int
+find(const struct opts *o, struct mount **ret, struct entry *entry)
+{
+	struct mount_options options;
+	CLEAN(clean_free) char *path = strdup(o->path);
+	opts_for_mount(o, &options);
+	int r = path ? mount_open(o->store, &options, ret)
+		     : err_set(-ENOMEM, "no memory for a path");
+	if (r < 0)
+		return r;
+	r = mount_lookup(*ret, tidy(path), entry);
+	return r == ZMAP_ABSENT ? err_set(-ENOENT, "no '%s' in '%s'", o->path, mount_shown(*ret))
+				: r;
+}
+
+struct names {
+	char **name;
+	size_t count;
+};
+
+static int
+keep_name(void *arg, const char *name, uint64_t ino, unsigned char type)
+{
+	struct names *n = arg;
+	(void)ino;
+	(void)type;
+	if (!(n->count & (n->count - 1))) { /* full at each power of two */
+		char **more = realloc(n->name, (n->count ? 2 * n->count : 1) * sizeof *more);
+		if (!more)
+			return err_set(-ENOMEM, "no memory for names");
+		n->name = more;
+	}
+	char *copy = strdup(name);
+	if (!copy)
+		return err_set(-ENOMEM, "no memory for names");
+	n->name[n->count++] = copy;
+	return 0;
+}
+
+static void
+names_free(struct names *n)
+{
+	for (size_t i = 0; i < n->count; i++)
+		free(n->name[i]);
+	free(n->name);
+}
+
+static int
+by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names come from stores: a terminal is shown no codes. */
+static void
+print_name(const char *name)
+{
+	bool terminal = isatty(STDOUT_FILENO);
+	for (; *name; name++)
+		putchar(terminal && iscntrl((unsigned char)*name) ? '?' : *name);
+	putchar('\n');
+}
+
+static int
+list(const struct opts *o)
+{
+	CLEAN(mount_closep) struct mount *m = NULL;
+	CLEAN(entry_free) struct entry e = {0};
+	CLEAN(names_free) struct names names = {0};
+	int r = find(o, &m, &e);
+	if (r == 0)
+		r = e.kind == ENTRY_FILE ? keep_name(&names, o->path, 0, 0)
+					 : mount_list(m, e.path, keep_name, &names);
+	if (r < 0)
+		return r;
+	if (names.count)
+		qsort(names.name, names.count, sizeof *names.name, by_bytes);
+	for (size_t i = 0; i < names.count; i++)
+		print_name(names.name[i]);
+	return fflush(stdout) == 0 ? 0 : err_sys(errno, "cannot write");
+}
+
+static int
+write_all(struct iovec *v, unsigned n)
+{
+	while (n) {
+		ssize_t done = writev(STDOUT_FILENO, v, (int)n);
+		if (done < 0 && errno != EINTR)
+			return err_sys(errno, "cannot write");
+		for (; n && done >= (ssize_t)v->iov_len; v++, n--)
+			done -= (ssize_t)v->iov_len;
+		if (n && done > 0) {
+			v->iov_base = (char *)v->iov_base + done;
+			v->iov_len -= (size_t)done;
+		}
+	}
+	return 0;
+}
+
+/* Returns how many bytes there were. */
+static int
+copy_some(struct file *f, const struct array_want *want, size_t *ret)
+{
+	struct reply reply = {0};
+	int r = file_read(f, want, &reply);
+	if (r >= 0)
+		r = write_all(reply.part, reply.parts);
+	*ret = reply.len;
+	reply_done(&reply);
+	return r;
+}
+
+static int
+copy_all(struct file *f, int64_t timeout)
+{
+	struct array_want want = {.len = STEP};
+	size_t n;
+	do {
+		want.deadline = when_now() + timeout;
+		int r = copy_some(f, &want, &n);
+		if (r < 0)
+			return r;
+		want.off += n;
+	} while (n);
+	return 0;
+}
+
+static int
+cat(const struct opts *o)
+{
+	CLEAN(mount_closep) struct mount *m = NULL;
+	CLEAN(entry_free) struct entry e = {0};
+	struct file *f = NULL;
+	int r = find(o, &m, &e);
+	if (r < 0)
+		return r;
+	if (e.kind == ENTRY_DIR)
+		return err_set(-EISDIR, "'%s' is a directory", o->path);
+	r = file_open(m, &e, &f);
+	if (r < 0)
+		return r;
+	r = copy_all(f, o->timeout);
+	file_close(f);
+	return r;
+}
+
+static int
+status_of(int r)
+{
+	if (r < 0)
+		log_error("%s", err_text());
+	return r < 0 ? EXIT_STORE : EXIT_SUCCESS;
+}
+
+int
+cli_ls(const struct opts *o)
+{
+	return status_of(list(o));
+}
+
+int
+cli_cat(const struct opts *o)
+{
+	return status_of(cat(o));
+}

@@ -1,0 +1,12 @@
+/* Failures of requests, each logged once: a line that was said within the last minute is counted instead, and the
+ * count is said with it the next time. Safe from every thread. */
+#pragma once
+
+struct complaint {
+	const char *verb; /* "read" */
+	const char *path; /* in the mount; "" for its root */
+	const char *name; /* of the child that was asked for; "" or NULL: none */
+	const char *cause;
+};
+
+void complain(const struct complaint *);

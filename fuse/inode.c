@@ -1,0 +1,260 @@
+#include "fuse/inode.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+struct inodes {
+	pthread_mutex_t lock; /* guards all below, and the first members of every inode */
+	struct inode **bucket;
+	size_t buckets; /* a power of two */
+	size_t count;
+	struct inode *root;
+};
+
+static uint64_t
+hash(const char *path)
+{
+	uint64_t h = UINT64_C(14695981039346656037); /* FNV-1a */
+	for (; *path; path++)
+		h = (h ^ (unsigned char)*path) * UINT64_C(1099511628211);
+	return h ^ h >> 32;
+}
+
+static struct inode **
+bucket_of(struct inodes *t, const char *path)
+{
+	return &t->bucket[hash(path) & (t->buckets - 1)];
+}
+
+static struct seen
+seen_of(const struct entry *e)
+{
+	return (struct seen){e->size, e->mtime, e->mode};
+}
+
+/* An id is the address of its inode, except the root's. */
+static struct inode *
+from_id(struct inodes *t, uint64_t id)
+{
+	return id == INODE_ROOT ? t->root : (struct inode *)(uintptr_t)id;
+}
+
+static uint64_t
+to_id(struct inodes *t, const struct inode *i)
+{
+	return i == t->root ? INODE_ROOT : (uintptr_t)i;
+}
+
+static struct inode *
+inode_new(const struct entry *e)
+{
+	size_t len = strlen(e->path) + 1;
+	struct inode *i = calloc(1, sizeof *i + len);
+	if (!i)
+		return NULL;
+	i->version = e->version;
+	i->ino = e->ino;
+	i->special = e->special;
+	memcpy(i->path, e->path, len);
+	return i;
+}
+
+/* Called with the lock held. On failure the table stays as it was, only fuller. */
+static void
+grow(struct inodes *t)
+{
+	size_t n = t->buckets * 2;
+	struct inode **old = t->bucket, **new = calloc(n, sizeof(struct inode *));
+	if (!new)
+		return;
+	t->bucket = new;
+	t->buckets = n;
+	for (size_t b = 0; b < n / 2; b++) {
+		for (struct inode *i = old[b], *next; i; i = next) {
+			struct inode **to = bucket_of(t, i->path);
+			next = i->next;
+			i->next = *to;
+			*to = i;
+		}
+	}
+	free(old);
+}
+
+static void
+insert(struct inodes *t, struct inode *i)
+{
+	if (t->count >= t->buckets)
+		grow(t);
+	struct inode **b = bucket_of(t, i->path);
+	i->next = *b;
+	*b = i;
+	t->count++;
+}
+
+/* Called with the lock held: frees what nobody holds any more. */
+static void
+settle(struct inodes *t, struct inode *i)
+{
+	if (i->lookups || i->refs || i == t->root)
+		return;
+	for (struct inode **p = bucket_of(t, i->path); *p; p = &(*p)->next) {
+		if (*p == i) {
+			*p = i->next;
+			break;
+		}
+	}
+	t->count--;
+	free(i);
+}
+
+int
+inodes_new(const struct entry *root, struct inodes **ret)
+{
+	struct inodes *t = calloc(1, sizeof *t);
+	if (!t)
+		return err_set(-ENOMEM, "no memory for inodes");
+	pthread_mutex_init(&t->lock, NULL);
+	t->buckets = 64;
+	t->bucket = calloc(t->buckets, sizeof(struct inode *));
+	t->root = inode_new(root);
+	if (!t->bucket || !t->root) {
+		inodes_free(t);
+		return err_set(-ENOMEM, "no memory for inodes");
+	}
+	t->root->seen = seen_of(root);
+	insert(t, t->root);
+	*ret = t;
+	return 0;
+}
+
+struct inodes *
+inodes_free(struct inodes *t)
+{
+	if (!t)
+		return NULL;
+	bool listed = t->count;
+	for (size_t b = 0; t->bucket && b < t->buckets; b++) {
+		for (struct inode *i = t->bucket[b], *next; i; i = next) {
+			next = i->next;
+			free(i);
+		}
+	}
+	if (!listed)
+		free(t->root);
+	free(t->bucket);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+	return NULL;
+}
+
+static struct inode *
+find(struct inodes *t, const char *path, uint64_t version)
+{
+	for (struct inode *i = *bucket_of(t, path); i; i = i->next)
+		if (i->version == version && !strcmp(i->path, path))
+			return i;
+	return NULL;
+}
+
+int
+inodes_look_up(struct inodes *t, const struct entry *e, uint64_t *ret)
+{
+	CLEAN(clean_free) struct inode *fresh = inode_new(e);
+	if (!fresh)
+		return err_set(-ENOMEM, "no memory for an inode");
+	LOCKED(&t->lock) {
+		struct inode *i = *e->path ? find(t, e->path, e->version) : t->root;
+		if (!i) {
+			i = MOVE(fresh);
+			insert(t, i);
+		}
+		i->lookups++;
+		i->seen = seen_of(e);
+		*ret = to_id(t, i);
+	}
+	return 0;
+}
+
+void
+inodes_forget(struct inodes *t, uint64_t id, uint64_t lookups)
+{
+	struct inode *i = from_id(t, id);
+	LOCKED(&t->lock) {
+		assert(i == t->root || i->lookups >= lookups);
+		i->lookups -= lookups < i->lookups ? lookups : i->lookups;
+		settle(t, i);
+	}
+}
+
+struct inode *
+inodes_get(struct inodes *t, uint64_t id)
+{
+	struct inode *i = from_id(t, id);
+	LOCKED(&t->lock)
+		i->refs++;
+	return i;
+}
+
+void
+inodes_put(struct inodes *t, struct inode *i)
+{
+	if (!i)
+		return;
+	LOCKED(&t->lock) {
+		i->refs--;
+		settle(t, i);
+	}
+}
+
+bool
+inodes_see(struct inodes *t, struct inode *i, const struct entry *e)
+{
+	if (e->version != i->version && i != t->root)
+		return false;
+	LOCKED(&t->lock)
+		i->seen = seen_of(e);
+	return true;
+}
+
+struct seen
+inodes_seen(struct inodes *t, struct inode *i)
+{
+	struct seen s = {0};
+	LOCKED(&t->lock)
+		s = i->seen;
+	return s;
+}
+
+size_t
+inodes_of_path(struct inodes *t, const char *path, uint64_t *ret, size_t max)
+{
+	size_t n = 0;
+	LOCKED(&t->lock) {
+		for (struct inode *i = *bucket_of(t, path); i && n < max; i = i->next)
+			if (!strcmp(i->path, path))
+				ret[n++] = to_id(t, i);
+	}
+	return n;
+}
+
+uint64_t
+inodes_ino(struct inodes *t, const char *path)
+{
+	uint64_t ino = 0;
+	LOCKED(&t->lock) {
+		for (struct inode *i = *bucket_of(t, path); i && !ino; i = i->next)
+			if (!strcmp(i->path, path))
+				ino = i->ino;
+	}
+	return ino;
+}
+
+size_t
+inodes_count(struct inodes *t)
+{
+	size_t n = 0;
+	LOCKED(&t->lock)
+		n = t->count;
+	return n;
+}

@@ -1,0 +1,44 @@
+/* What the kernel's node ids stand for: (path, layout version). Two layouts of one path are two inodes, so that
+ * their pages never meet. An inode lives as long as the kernel remembers its id or somebody here holds it. All
+ * calls are safe from every thread. */
+#pragma once
+
+#include "view/mount.h"
+
+/* What stat shows of an entry; of an inode, as last seen. */
+struct seen {
+	uint64_t size;
+	int64_t mtime;
+	mode_t mode;
+};
+
+struct inode {
+	struct inode *next;    /* in its bucket */
+	uint64_t lookups;      /* what the kernel still holds */
+	unsigned refs;         /* what threads here hold */
+	struct seen seen;      /* these four change: under the table's lock */
+	uint64_t version, ino; /* the rest does not */
+	bool special;          /* .zarrfs and .store */
+	char path[];
+};
+
+enum { INODE_ROOT = 1 }; /* the kernel's id of the root */
+
+struct inodes;
+/* root: the entry of "". */
+int inodes_new(const struct entry *root, struct inodes **ret);
+struct inodes *inodes_free(struct inodes *);
+/* The kernel is told of this entry once more: its id, with what the entry says as last seen. */
+int inodes_look_up(struct inodes *, const struct entry *, uint64_t *ret);
+void inodes_forget(struct inodes *, uint64_t id, uint64_t lookups);
+/* Holds the inode of an id that the kernel knows. */
+struct inode *inodes_get(struct inodes *, uint64_t id);
+void inodes_put(struct inodes *, struct inode *);
+/* If the entry is what this inode stands for: now seen so. Else false. */
+bool inodes_see(struct inodes *, struct inode *, const struct entry *);
+struct seen inodes_seen(struct inodes *, struct inode *);
+/* Ids of all layouts of a path that the kernel knows: at most max of them. */
+size_t inodes_of_path(struct inodes *, const char *path, uint64_t *ret, size_t max);
+/* Any layout's ino of a path; 0: not known. */
+uint64_t inodes_ino(struct inodes *, const char *path);
+size_t inodes_count(struct inodes *);

@@ -1,0 +1,28 @@
+/* The thread beside the session: says when the mount is ready, takes signals, answers for processes that are being
+ * killed, and sees to it that an end is an end even where requests hang.
+ *
+ *	SIGTERM SIGINT	unmount and end
+ *	SIGHUP		look at the store again
+ *	SIGUSR1 SIGUSR2	say more, say less
+ */
+#pragma once
+
+#include <signal.h>
+
+struct session_start;
+struct server;
+struct fuse_session;
+struct notifier;
+
+struct keeping {
+	const struct session_start *start;
+	struct server *server;
+	struct fuse_session *se;
+	struct notifier *notifier;
+};
+
+struct keeper;
+/* Called on the thread that is about to run the session's loop. */
+int keeper_new(const struct keeping *, struct keeper **ret);
+/* Called when the loop has ended. */
+struct keeper *keeper_free(struct keeper *);

@@ -1,0 +1,179 @@
+#include "fuse/mountpoint.h"
+
+#include "base/err.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <mntent.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Of a directory that need not answer: only the way to it is looked at. */
+static int
+absolute(const char *path, char **ret)
+{
+	CLEAN(clean_free) char *copy = strdup(path);
+	if (!copy)
+		return err_set(-ENOMEM, "no memory for a path");
+	size_t len = strlen(copy);
+	while (len > 1 && copy[len - 1] == '/')
+		copy[--len] = 0;
+	char *slash = strrchr(copy, '/');
+	const char *name = slash ? slash + 1 : copy;
+	if (!*name || !strcmp(name, ".") || !strcmp(name, "..")) {
+		*ret = realpath(copy, NULL);
+		return *ret ? 0 : err_sys(errno, "mount point '%s'", path);
+	}
+	CLEAN(clean_free) char *parent = NULL;
+	if (slash)
+		*slash = 0;
+	parent = realpath(!slash ? "." : slash == copy ? "/" : copy, NULL);
+	if (!parent)
+		return err_sys(errno, "mount point '%s'", path);
+	if (asprintf(ret, "%s%s%s", parent, strcmp(parent, "/") ? "/" : "", name) < 0)
+		return err_set(-ENOMEM, "no memory for a path");
+	return 0;
+}
+
+/* The type of the file system mounted there last; "" if none is. */
+static void
+type_there(const char *path, char *ret, size_t size)
+{
+	char text[8192];
+	struct mntent m;
+	FILE *f = setmntent("/proc/self/mounts", "re");
+	*ret = 0;
+	if (!f)
+		return;
+	while (getmntent_r(f, &m, text, sizeof text))
+		if (!strcmp(m.mnt_dir, path))
+			snprintf(ret, size, "%s", m.mnt_type);
+	endmntent(f);
+}
+
+static int
+fusermount(const char *path)
+{
+	char program[] = "fusermount3", options[] = "-uzq", end[] = "--";
+	CLEAN(clean_free) char *where = strdup(path);
+	char *const argv[] = {program, options, end, where, NULL};
+	pid_t pid;
+	int status, r = where ? posix_spawnp(&pid, program, NULL, NULL, argv, environ) : ENOMEM;
+	if (r)
+		return err_sys(r, "cannot run fusermount3");
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return err_sys(errno, "cannot wait for fusermount3");
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		return err_set(-EPERM, "fusermount3 refuses");
+	return 0;
+}
+
+int
+mountpoint_detach(const char *path)
+{
+	if (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+		return 0;
+	if (errno != EPERM)
+		return err_sys(errno, "cannot unmount '%s'", path);
+	int r = fusermount(path);
+	return r < 0 ? err_add(r, "cannot unmount '%s'", path) : 0;
+}
+
+/* A mount whose daemon died. What its kernel side remembers may still look alive, so ask what is never remembered. */
+static bool
+dead(const char *path)
+{
+	struct stat st;
+	struct statfs fs;
+	return (stat(path, &st) < 0 && errno == ENOTCONN) ||
+	       (statfs(path, &fs) < 0 && errno == ENOTCONN);
+}
+
+static int
+clear_dead(const char *path)
+{
+	char type[64];
+	while (type_there(path, type, sizeof type), !strncmp(type, "fuse", 4) && dead(path)) {
+		int r = mountpoint_detach(path);
+		if (r < 0)
+			return err_add(r,
+				"the mount at '%s' is dead (transport endpoint is not connected)",
+				path);
+		log_warn("replacing the dead mount at '%s' (transport endpoint was not connected)",
+			path);
+	}
+	return 0;
+}
+
+static int
+check_directory(const char *path)
+{
+	struct stat st;
+	char type[64];
+	if (stat(path, &st) < 0)
+		return errno == ENOENT ? err_set(-ENOENT, "mount point '%s' does not exist", path)
+				       : err_sys(errno, "mount point '%s'", path);
+	if (!S_ISDIR(st.st_mode))
+		return err_set(-ENOTDIR, "mount point '%s' is not a directory", path);
+	type_there(path, type, sizeof type);
+	if (!strcmp(type, "fuse.zarrfs"))
+		return err_set(-EBUSY, "'%s' has a zarrfs mount already", path);
+	return 0;
+}
+
+/* libfuse's setuid helper lets other users in only where root agreed. */
+static int
+check_others(const struct opts *o)
+{
+	char line[256], word[256];
+	bool agreed = false;
+	if (!geteuid() || !(o->allow_other || o->allow_root))
+		return 0;
+	FILE *f = fopen("/etc/fuse.conf", "re");
+	if (!f)
+		return 0; /* fusermount3 will say */
+	while (!agreed && fgets(line, sizeof line, f))
+		agreed = sscanf(line, "%255s", word) == 1 && !strcmp(word, "user_allow_other");
+	fclose(f);
+	return agreed ? 0
+		      : err_set(-EPERM,
+				"option '%s': only root may, unless /etc/fuse.conf has a line "
+				"user_allow_other",
+				o->allow_other ? "allow_other" : "allow_root");
+}
+
+static int
+check_device(void)
+{
+	if (access("/dev/fuse", R_OK | W_OK) == 0)
+		return 0;
+	return err_sys(errno, "cannot use the fuse device /dev/fuse");
+}
+
+int
+mountpoint_prepare(const struct opts *o, char **ret)
+{
+	CLEAN(clean_free) char *path = NULL;
+	int r = absolute(o->mountpoint, &path);
+	if (r == 0)
+		r = clear_dead(path);
+	if (r == 0)
+		r = check_directory(path);
+	if (r == 0)
+		r = check_others(o);
+	if (r == 0)
+		r = check_device();
+	if (r == 0) {
+		*ret = realpath(path, NULL);
+		r = *ret ? 0 : err_sys(errno, "mount point '%s'", path);
+	}
+	return r;
+}

@@ -1,0 +1,12 @@
+/* Tells the kernel which of its pages, attributes and names are stale. Runs on the mount's own thread; the session
+ * must still be answering requests, because the kernel waits for those that are under way. */
+#pragma once
+
+struct server;
+struct fuse_session;
+struct notifier;
+
+int notifier_new(struct server *, struct fuse_session *, struct notifier **ret);
+/* Nothing is told from here on; returns when nothing is being told. May be called again. */
+void notifier_stop(struct notifier *);
+struct notifier *notifier_free(struct notifier *);

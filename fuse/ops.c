@@ -1,0 +1,267 @@
+#include "fuse/server.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* More requests under way than this wait in the kernel; so many readers may be stuck on a dead server before that
+ * is felt by others. From the second number on the kernel reads ahead only what is asked for at once. */
+enum { BACKGROUND_MAX = 64, CONGESTED = 48 };
+
+static void
+op_init(void *arg, struct fuse_conn_info *conn)
+{
+	struct server *s = arg;
+	conn->max_background = BACKGROUND_MAX;
+	conn->congestion_threshold = CONGESTED;
+	conn->want &=
+		~(unsigned)
+			FUSE_CAP_ASYNC_DIO; /* whoever reads past the page cache could not be killed */
+	s->init_answer_next = conn->capable & FUSE_CAP_PARALLEL_DIROPS;
+}
+
+static char *
+child_path(const struct request *r)
+{
+	char *path;
+	if (asprintf(&path, "%s%s%s", r->inode->path, *r->inode->path ? "/" : "", r->name) < 0)
+		return NULL;
+	return path;
+}
+
+static void
+answer_absent(struct request *r)
+{
+	struct fuse_entry_param none = {.entry_timeout = r->server->absent_for};
+	if (request_claim(r))
+		fuse_reply_entry(r->req, &none);
+}
+
+static void
+run_lookup(struct request *r)
+{
+	CLEAN(entry_free) struct entry e = {0};
+	CLEAN(clean_free) char *path = child_path(r);
+	struct fuse_entry_param p;
+	int result = path ? mount_lookup(r->server->mount, path, &e)
+			  : err_set(-ENOMEM, "no memory for a path");
+	if (result == ZMAP_ABSENT) {
+		answer_absent(r);
+		return;
+	}
+	if (result == 0)
+		result = server_param(r->server, &e, &p);
+	if (result < 0)
+		request_fail(r, result);
+	else if (!request_answer(r, fuse_reply_entry(r->req, &p)))
+		inodes_forget(r->server->inodes, p.ino, 1);
+}
+
+static void
+op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	if (strlen(name) > NAME_MAX) {
+		fuse_reply_err(req, ENAMETOOLONG);
+		return;
+	}
+	request_start(req, &(struct asked){
+				   .op = OP_LOOKUP,
+				   .run = run_lookup,
+				   .ino = parent,
+				   .name = name,
+				   .aside = parent == INODE_ROOT && !strcmp(name, ".zarrfs"),
+			   });
+}
+
+/* From what was seen last: of a layout that is no longer the path's, or when nobody is free to ask the store. */
+static struct stat
+remembered(struct server *s, struct inode *i)
+{
+	struct seen seen = inodes_seen(s->inodes, i);
+	struct stat st;
+	server_stat(s,
+		&(struct entry){
+			.kind = S_ISDIR(seen.mode) ? ENTRY_DIR : ENTRY_FILE,
+			.ino = i->ino,
+			.size = seen.size,
+			.mtime = seen.mtime,
+			.mode = seen.mode,
+			.special = i->special,
+		},
+		&st);
+	return st;
+}
+
+static void
+run_getattr(struct request *r)
+{
+	struct server *s = r->server;
+	CLEAN(entry_free) struct entry e = {0};
+	struct stat st;
+	int result = mount_lookup(s->mount, r->inode->path, &e);
+	if (result == ZMAP_ABSENT)
+		result = err_set(-ESTALE, "'%s' is gone", r->inode->path);
+	if (result < 0) {
+		request_fail(r, result);
+		return;
+	}
+	if (inodes_see(s->inodes, r->inode, &e))
+		server_stat(s, &e, &st);
+	else
+		st = remembered(s, r->inode);
+	if (request_claim(r))
+		fuse_reply_attr(r->req, &st, s->known_for);
+}
+
+static void
+op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct server *s = fuse_req_userdata(req);
+	(void)fi;
+	if (!queue_full(s->queue)) {
+		request_start(
+			req, &(struct asked){.op = OP_GETATTR, .run = run_getattr, .ino = ino});
+		return;
+	}
+	struct inode *i = inodes_get(s->inodes, ino);
+	struct stat st = remembered(s, i);
+	inodes_put(s->inodes, i);
+	fuse_reply_attr(req, &st, 0);
+}
+
+static void
+op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t lookups)
+{
+	struct server *s = fuse_req_userdata(req);
+	atomic_fetch_add_explicit(&s->asked[OP_FORGET], 1, memory_order_relaxed);
+	inodes_forget(s->inodes, ino, lookups);
+	fuse_reply_none(req);
+}
+
+static void
+op_forget_multi(fuse_req_t req, size_t n, struct fuse_forget_data *what)
+{
+	struct server *s = fuse_req_userdata(req);
+	atomic_fetch_add_explicit(&s->asked[OP_FORGET], n, memory_order_relaxed);
+	for (size_t i = 0; i < n; i++)
+		inodes_forget(s->inodes, what[i].ino, what[i].nlookup);
+	fuse_reply_none(req);
+}
+
+/* A large size and all of it free, so that no tool hesitates and no monitor warns. The store is not asked. */
+static void
+op_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+	static const struct statvfs st = {
+		.f_bsize = 65536,
+		.f_frsize = 65536,
+		.f_blocks = UINT64_C(1) << 34,
+		.f_bfree = UINT64_C(1) << 34,
+		.f_bavail = UINT64_C(1) << 34,
+		.f_files = 1 << 30,
+		.f_ffree = 1 << 30,
+		.f_favail = 1 << 30,
+		.f_namemax = NAME_MAX,
+	};
+	struct server *s = fuse_req_userdata(req);
+	(void)ino;
+	atomic_fetch_add_explicit(&s->asked[OP_STATFS], 1, memory_order_relaxed);
+	fuse_reply_statfs(req, &st);
+}
+
+/* The kernel keeps these away from a mount that is `ro`, but root can take that off with remount. */
+static void
+refuse_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what, struct fuse_file_info *fi)
+{
+	fuse_reply_err(req, EROFS);
+}
+
+static void
+refuse_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t dev)
+{
+	fuse_reply_err(req, EROFS);
+}
+
+static void
+refuse_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	fuse_reply_err(req, EROFS);
+}
+
+static void
+refuse_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	fuse_reply_err(req, EROFS);
+}
+
+static void
+refuse_symlink(fuse_req_t req, const char *to, fuse_ino_t parent, const char *name)
+{
+	fuse_reply_err(req, EROFS);
+}
+
+static void
+refuse_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t to, const char *new,
+	unsigned flags)
+{
+	fuse_reply_err(req, EROFS);
+}
+
+static void
+refuse_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
+{
+	fuse_reply_err(req, EROFS);
+}
+
+static void
+refuse_create(
+	fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
+{
+	fuse_reply_err(req, EROFS);
+}
+
+static void
+refuse_setxattr(
+	fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size, int flags)
+{
+	fuse_reply_err(req, EROFS);
+}
+
+static void
+refuse_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+	fuse_reply_err(req, EROFS);
+}
+
+/* No lock, flock, lseek and fallocate: the kernel does them better, or tools do without. */
+const struct fuse_lowlevel_ops server_ops = {
+	.init = op_init,
+	.lookup = op_lookup,
+	.forget = op_forget,
+	.forget_multi = op_forget_multi,
+	.getattr = op_getattr,
+	.statfs = op_statfs,
+	.open = op_open,
+	.read = op_read,
+	.release = op_release,
+	.opendir = op_opendir,
+	.readdir = op_readdir,
+	.readdirplus = op_readdirplus,
+	.releasedir = op_releasedir,
+	.getxattr = op_getxattr,
+	.listxattr = op_listxattr,
+	.setattr = refuse_setattr,
+	.mknod = refuse_mknod,
+	.mkdir = refuse_mkdir,
+	.unlink = refuse_unlink,
+	.rmdir = refuse_unlink,
+	.symlink = refuse_symlink,
+	.rename = refuse_rename,
+	.link = refuse_link,
+	.create = refuse_create,
+	.setxattr = refuse_setxattr,
+	.removexattr = refuse_removexattr,
+};

@@ -1,0 +1,90 @@
+/* Requests of the kernel that may have to wait for the store.
+ *
+ * All threads of the session take requests, and each runs its request to the end. If all were stuck on a dead
+ * server, nobody would be left to say that a process was killed, or to answer what needs no store. So only so many
+ * run at once; the others wait in a queue, first come first served, without a thread. A request is answered once:
+ * with its result, or before that with EINTR, when whoever asked is being killed. (Other signals interrupt
+ * nothing: programs do not expect EINTR from files.) After the answer libfuse's handle is gone and nobody touches it.
+ *
+ * Deadlines: a request that waited for all of its time fails when its turn comes; that is in time, since those that
+ * ran before it came earlier and have ended by then. */
+#pragma once
+
+#define FUSE_USE_VERSION 312
+#include <fuse_lowlevel.h>
+
+#include "base/when.h"
+
+enum op {
+	OP_LOOKUP,
+	OP_GETATTR,
+	OP_OPEN,
+	OP_READ,
+	OP_RELEASE,
+	OP_OPENDIR,
+	OP_READDIR,
+	OP_READDIRPLUS,
+	OP_GETXATTR,
+	OP_LISTXATTR,
+	OP_STATFS,
+	OP_FORGET,
+	OPS,
+};
+
+struct server;
+struct inode;
+
+struct request {
+	struct request *next;          /* in the queue */
+	struct request **slot, *after; /* in the list of all; under the queue's lock like next */
+	fuse_req_t req;
+	struct server *server;
+	enum op op;
+	pid_t pid; /* the thread that asks; 0: not of a process that we see */
+	void (*run)(struct request *);
+	struct inode *inode; /* held until the end */
+	struct fuse_file_info fi;
+	uint64_t off;
+	size_t size;
+	int64_t deadline;
+	struct cancel cancel;
+	atomic_bool answered;
+	atomic_bool interrupted; /* and whoever set it is done with this request */
+	char name[];
+};
+
+/* What an operation was called with; name, fi and the rest as the operation has them. */
+struct asked {
+	enum op op;
+	void (*run)(struct request *);
+	fuse_ino_t ino;
+	const char *name;
+	const struct fuse_file_info *fi;
+	uint64_t off;
+	size_t size;
+	bool aside; /* needs no store: does not wait for others */
+};
+
+/* Runs it now on this thread, or when its turn comes on another. Answers with an error if that cannot be. */
+void request_start(fuse_req_t, const struct asked *);
+
+/* true: the caller now answers, once, and touches r->req no more. false: somebody did; undo what the answer promised. */
+bool request_claim(struct request *);
+/* code: -errno with err_text. Logged unless it only says that something is not there. */
+void request_fail(struct request *, int code);
+/* Did the kernel take the answer? A claim and the reply in one, for replies that promise something. */
+#define request_answer(r, reply) (request_claim(r) && (reply) == 0)
+
+struct queue;
+/* How many may run at once: reads, and all others. */
+int queue_new(unsigned reads, unsigned names, struct queue **ret);
+struct queue *queue_free(struct queue *);
+/* All running requests are told to stop, all waiting ones fail. */
+void queue_cancel(struct queue *);
+/* Answers requests of processes that are being killed. true: there are requests under way. */
+bool queue_tend(struct queue *);
+/* Questions about names and attributes have to wait. */
+bool queue_full(struct queue *);
+void queue_count(struct queue *, unsigned *ret_running, unsigned *ret_waiting);
+/* Is one of them about this very path, or a name in it? */
+bool queue_asks_in(struct queue *, const char *path);

@@ -1,0 +1,72 @@
+#include "fuse/serve.h"
+
+#include "fuse/mountpoint.h"
+#include "fuse/session.h"
+
+#include "base/err.h"
+#include "base/log.h"
+
+#include <malloc.h>
+#include <signal.h>
+#include <unistd.h>
+
+/* `.zarrfs/config` has no argument: there is one mount a process. */
+static struct opts in_force;
+
+static int
+config(struct buf *ret)
+{
+	return opts_config(&in_force, ret);
+}
+
+/* Sixty threads must not each keep an arena, and what is freed goes back. */
+static void
+bound_malloc(void)
+{
+	enum { ARENAS = 4, MAPPED_FROM = 128 << 10, TRIMMED_FROM = 1 << 20 };
+	mallopt(M_ARENA_MAX, ARENAS);
+	mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
+	mallopt(M_TRIM_THRESHOLD, TRIMMED_FROM);
+}
+
+static void
+enough(int sig)
+{
+	(void)sig;
+	_exit(EXIT_SUCCESS);
+}
+
+/* The mount is gone and nothing is to be saved: a store that hangs now keeps nobody. */
+static void
+limit_the_rest(void)
+{
+	enum { LIMIT = 3 /* s */ };
+	sigaction(SIGALRM, &(struct sigaction){.sa_handler = enough}, NULL);
+	alarm(LIMIT);
+}
+
+int
+serve(const struct opts *o, void (*ready)(void *arg), void *arg)
+{
+	CLEAN(clean_free) char *mountpoint = NULL;
+	struct mount_options options;
+	struct mount *m = NULL;
+	in_force = *o;
+	bound_malloc();
+	int r = mountpoint_prepare(o, &mountpoint);
+	if (r == 0) {
+		session_signals();
+		opts_for_mount(o, &options);
+		options.config = config;
+		r = mount_open(o->store, &options, &m);
+	}
+	if (r == 0) {
+		in_force.memory = (int64_t)data_memory(mount_data(m));
+		r = session_run(&(struct session_start){m, o, mountpoint, ready, arg});
+		limit_the_rest();
+	}
+	if (r < 0)
+		log_error("%s", err_text());
+	mount_close(m);
+	return r < 0 ? EXIT_STORE : EXIT_SUCCESS;
+}

@@ -1,0 +1,163 @@
+#include "fuse/server.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* s. Never 0: then every access would ask twice. */
+enum { KNOWN_MIN = 1, KNOWN_MAX = 5, IMMUTABLE = 3600 };
+/* Threads that requests waiting for the store leave free, and one in how many of the others is for names. */
+enum { SPARE_THREADS = 8, NAMES_SHARE = 4 };
+/* Larger blocks make random reads by stdio and Python fetch what they do not need. */
+enum { BLOCK = 65536 };
+
+static const char *const op_name[OPS] = {
+	[OP_LOOKUP] = "lookup",
+	[OP_GETATTR] = "getattr",
+	[OP_OPEN] = "open",
+	[OP_READ] = "read",
+	[OP_RELEASE] = "release",
+	[OP_OPENDIR] = "opendir",
+	[OP_READDIR] = "readdir",
+	[OP_READDIRPLUS] = "readdirplus",
+	[OP_GETXATTR] = "getxattr",
+	[OP_LISTXATTR] = "listxattr",
+	[OP_STATFS] = "statfs",
+	[OP_FORGET] = "forget",
+};
+
+static int
+stats_by_op(struct buf *ret, const char *name, atomic_ullong *count)
+{
+	int r = 0;
+	for (int i = 0; i < OPS && r == 0; i++)
+		r = buf_addf(ret, "zarrfs_%s{op=\"%s\"} %llu\n", name, op_name[i],
+			atomic_load_explicit(&count[i], memory_order_relaxed));
+	return r;
+}
+
+static int
+stats(void *arg, struct buf *ret)
+{
+	struct server *s = arg;
+	unsigned running, waiting;
+	queue_count(s->queue, &running, &waiting);
+	int r = stats_by_op(ret, "fuse_requests_total", s->asked);
+	if (r == 0)
+		r = stats_by_op(ret, "fuse_errors_total", s->failed);
+	if (r == 0)
+		r = buf_addf(
+			ret, "zarrfs_fuse_read_bytes_total %llu\n", atomic_load(&s->bytes_read));
+	if (r == 0)
+		r = buf_addf(ret,
+			"zarrfs_fuse_running %u\nzarrfs_fuse_waiting %u\nzarrfs_fuse_inodes %zu\n",
+			running, waiting, inodes_count(s->inodes));
+	return r;
+}
+
+static double
+known_seconds(int64_t ttl)
+{
+	double s = (double)ttl / (double)SECOND;
+	return ttl == INT64_MAX ? IMMUTABLE
+	       : s < KNOWN_MIN  ? KNOWN_MIN
+	       : s > KNOWN_MAX  ? KNOWN_MAX
+				: s;
+}
+
+int
+server_new(struct mount *m, const struct opts *o, struct server **ret)
+{
+	struct entry root = {0};
+	unsigned threads = (unsigned)o->max_threads - SPARE_THREADS;
+	struct server *s = calloc(1, sizeof *s);
+	if (!s)
+		return err_set(-ENOMEM, "no memory for a mount");
+	s->mount = m;
+	s->uid = (uid_t)o->uid;
+	s->gid = (gid_t)o->gid;
+	s->owner = getuid();
+	s->timeout = o->timeout;
+	s->known_for = known_seconds(o->metadata_ttl);
+	s->absent_for = s->known_for < KNOWN_MAX ? s->known_for : KNOWN_MAX;
+	int r = mount_lookup(m, "", &root);
+	if (r == ZMAP_ABSENT)
+		r = err_set(-EIO, "the store has no root any more");
+	if (r == 0)
+		r = inodes_new(&root, &s->inodes);
+	if (r == 0)
+		r = queue_new(threads - threads / NAMES_SHARE, threads / NAMES_SHARE, &s->queue);
+	entry_free(&root);
+	if (r < 0) {
+		server_free(s);
+		return r;
+	}
+	mount_on_stats(m, stats, s);
+	*ret = s;
+	return 0;
+}
+
+struct server *
+server_free(struct server *s)
+{
+	if (!s)
+		return NULL;
+	inodes_free(s->inodes);
+	queue_free(s->queue);
+	free(s);
+	return NULL;
+}
+
+void
+server_stat(const struct server *s, const struct entry *e, struct stat *ret)
+{
+	struct timespec t = {.tv_sec = e->mtime / SECOND, .tv_nsec = e->mtime % SECOND};
+	if (t.tv_nsec < 0) {
+		t.tv_sec--;
+		t.tv_nsec += SECOND;
+	}
+	*ret = (struct stat){
+		.st_ino = e->ino,
+		.st_mode = e->mode,
+		.st_nlink = e->kind == ENTRY_DIR ? 2 : 1,
+		.st_uid = e->special ? s->owner : s->uid,
+		.st_gid = s->gid,
+		.st_size = (off_t)e->size,
+		.st_blocks = (blkcnt_t)(e->size / 512 + (e->size % 512 != 0)),
+		.st_blksize = BLOCK,
+		.st_atim = t,
+		.st_mtim = t,
+		.st_ctim = t,
+	};
+}
+
+int
+server_entry(struct server *s, struct inode *i, struct entry *ret)
+{
+	struct entry e = {0};
+	int r = mount_lookup(s->mount, i->path, &e);
+	if (r < 0)
+		return r;
+	if (r == ZMAP_ABSENT)
+		return err_set(-ESTALE, "'%s' is gone", i->path);
+	if (!inodes_see(s->inodes, i, &e)) {
+		entry_free(&e);
+		return err_set(-ESTALE, "'%s' has changed", i->path);
+	}
+	*ret = e;
+	return 0;
+}
+
+int
+server_param(struct server *s, const struct entry *e, struct fuse_entry_param *ret)
+{
+	struct fuse_entry_param p = {.attr_timeout = s->known_for, .entry_timeout = s->known_for};
+	int r = inodes_look_up(s->inodes, e, &p.ino);
+	if (r < 0)
+		return r;
+	server_stat(s, e, &p.attr);
+	*ret = p;
+	return 0;
+}

@@ -1,0 +1,157 @@
+#include "fuse/session.h"
+
+#include "fuse/keeper.h"
+#include "fuse/mountpoint.h"
+#include "fuse/notify.h"
+#include "fuse/server.h"
+#include "fuse/wire.h"
+
+#include "base/err.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* What libfuse said last: the reason when it only returns "no". */
+static _Thread_local char fuse_said[256];
+
+static void
+hear_fuse(enum fuse_log_level level, const char *fmt, va_list ap)
+{
+	char text[sizeof fuse_said];
+	vsnprintf(text, sizeof text, fmt, ap);
+	text[strcspn(text, "\n")] = 0;
+	if (level > FUSE_LOG_WARNING)
+		log_debug("%s", text);
+	else
+		memcpy(fuse_said, text, sizeof text);
+}
+
+static const char *
+what_fuse_said(void)
+{
+	return strncmp(fuse_said, "fuse: ", 6) ? fuse_said : fuse_said + 6;
+}
+
+/* A name in a comma list of mount options. */
+static int
+add_escaped(struct buf *to, const char *name)
+{
+	int r = 0;
+	for (; *name && r == 0; name++)
+		r = buf_addf(to, *name == ',' || *name == '\\' ? "\\%c" : "%c", *name);
+	return r;
+}
+
+static int
+mount_arguments(const struct session_start *s, struct buf *ret)
+{
+	const struct opts *o = s->opts;
+	int r = buf_addf(ret,
+		"ro,default_permissions,nosuid,nodev,noatime,subtype=zarrfs%s%s%s,fsname=",
+		o->allow_other ? ",allow_other" : "", o->allow_root ? ",allow_root" : "",
+		o->noexec ? ",noexec" : "");
+	if (r == 0)
+		r = add_escaped(ret, mount_shown(s->mount));
+	return r < 0 ? r : buf_terminate(ret);
+}
+
+static int
+fuse_open(const struct session_start *s, struct server *server, struct fuse_session **ret)
+{
+	CLEAN(buf_free) struct buf list = {0};
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	int r = mount_arguments(s, &list);
+	if (r < 0)
+		return r;
+	fuse_set_log_func(hear_fuse);
+	struct fuse_session *se = NULL;
+	if (fuse_opt_add_arg(&args, "zarrfs") == 0 && fuse_opt_add_arg(&args, "-o") == 0 &&
+		fuse_opt_add_arg(&args, (char *)list.data) == 0)
+		se = fuse_session_new(&args, &server_ops, sizeof server_ops, server);
+	fuse_opt_free_args(&args);
+	if (!se)
+		return err_set(-EIO, "libfuse refuses: %s", what_fuse_said());
+	if (fuse_session_mount(se, s->mountpoint) != 0) {
+		fuse_session_destroy(se);
+		return err_set(-EIO, "cannot mount on '%s': %s", s->mountpoint,
+			*fuse_said ? what_fuse_said() : "fusermount3 refuses");
+	}
+	*ret = se;
+	return 0;
+}
+
+static ssize_t
+device_read(int fd, void *buf, size_t len, void *arg)
+{
+	(void)arg;
+	return read(fd, buf, len);
+}
+
+static ssize_t
+device_write(int fd, struct iovec *iov, int count, void *arg)
+{
+	struct server *s = arg;
+	if (s->init_answer_next) {
+		s->init_answer_next = false;
+		wire_allow_parallel_lookups(iov, count);
+	}
+	return writev(fd, iov, count);
+}
+
+static int
+fuse_connect(struct fuse_session *se)
+{
+	static const struct fuse_custom_io io = {.writev = device_write, .read = device_read};
+	int r = fuse_session_custom_io(se, &io, fuse_session_fd(se));
+	return r < 0 ? err_set(r, "libfuse refuses: %s", what_fuse_said()) : 0;
+}
+
+/* Until the mount ends. */
+static int
+fuse_loop(struct fuse_session *se, unsigned threads)
+{
+	struct fuse_loop_config *config = fuse_loop_cfg_create();
+	if (!config)
+		return err_set(-ENOMEM, "no memory for a mount");
+	fuse_loop_cfg_set_max_threads(config, threads);
+	int r = fuse_session_loop_mt(se, config);
+	fuse_loop_cfg_destroy(config);
+	return r < 0 ? err_sys(-r, "the connection to the kernel is lost") : 0;
+}
+
+int
+session_run(const struct session_start *start)
+{
+	struct server *server = NULL;
+	struct fuse_session *se = NULL;
+	struct notifier *notifier = NULL;
+	struct keeper *keeper = NULL;
+	int r = server_new(start->mount, start->opts, &server);
+	if (r < 0)
+		return r;
+	r = fuse_open(start, server, &se);
+	if (r == 0)
+		r = fuse_connect(se);
+	if (r == 0)
+		r = notifier_new(server, se, &notifier);
+	if (r == 0)
+		r = keeper_new(&(struct keeping){start, server, se, notifier}, &keeper);
+	if (r == 0)
+		r = fuse_loop(se, (unsigned)start->opts->max_threads);
+	if (notifier)
+		notifier_stop(notifier);
+	if (se)
+		fuse_session_unmount(se);
+	keeper_free(keeper);
+	mount_on_stats(start->mount, NULL, NULL);
+	mount_on_stale(start->mount, NULL, NULL);
+	if (se)
+		fuse_session_destroy(se);
+	notifier_free(notifier);
+	server_free(server);
+	return r;
+}

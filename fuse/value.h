@@ -1,0 +1,27 @@
+/* Texts a user writes for options, as numbers: one way to parse, to print and to describe each kind. */
+#pragma once
+
+#include <stdint.h>
+
+enum value_kind {
+	VALUE_WORD, /* its place in a list of words */
+	VALUE_NUMBER,
+	VALUE_OCTAL,
+	VALUE_SIZE,    /* bytes: 64M, 4G, or 25% of the memory there is */
+	VALUE_SECONDS, /* in ns */
+	VALUE_TTL,     /* in ns, or "immutable": INT64_MAX */
+	VALUE_USER,    /* name or number */
+	VALUE_GROUP,
+};
+
+struct value {
+	enum value_kind kind;
+	const char *words; /* "a|b|c" */
+	int64_t min, max;  /* of numbers, sizes (bytes) and times (seconds) */
+};
+
+/* -EINVAL with the reason. */
+int value_parse(const struct value *, const char *text, int64_t *ret);
+void value_print(const struct value *, int64_t v, char ret[32]);
+/* What stands behind '=' in help: "native|little", "SECONDS", … */
+const char *value_form(const struct value *);
