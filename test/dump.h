@@ -80,7 +80,7 @@ dump_array(FILE *f, const struct node *n, const char *indent)
 	}
 	fprintf(f, "%s ;%s%s\n", a && a->rank ? ")" : "", n->error ? " // " : "",
 		n->error ? n->error : "");
-	char deeper[64];
+	char deeper[80];
 	snprintf(deeper, sizeof deeper, "%.60s  ", indent);
 	dump_attrs(f, n, deeper);
 }

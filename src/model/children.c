@@ -1,5 +1,6 @@
 /* What lies in a group or directory. */
 #include "base/err.h"
+#include "model/parallel.h"
 #include "model/place.h"
 
 #include <errno.h>
@@ -107,7 +108,7 @@ remember_names(struct model *m, const char *path, const struct names *n)
 	LOCKED(&m->lock) {
 		struct place *p = copy ? place_find(m, path) : NULL;
 		if (p)
-			place_put_names(p, MOVE(copy), count,
+			place_put_names(m, p, MOVE(copy), count,
 				m->opt.ttl == INT64_MAX ? INT64_MAX : when_now() + m->opt.ttl);
 	}
 	for (size_t i = 0; copy && i < count; i++)
@@ -151,7 +152,6 @@ struct loading {
 	const struct walk *walk;
 	const char *path;
 	struct names *names;
-	atomic_size_t next;
 };
 
 static int
@@ -162,8 +162,10 @@ child_path(const char *dir, const char *name, char *path, size_t size)
 }
 
 static void
-load_one(const struct loading *g, struct name *n)
+load_one(void *arg, size_t i)
 {
+	const struct loading *g = arg;
+	struct name *n = &g->names->of[i];
 	char path[PATH_BYTES_MAX + 1];
 	CLEAN(node_unrefp) struct node *node = NULL;
 	if (!n->prefix || child_path(g->path, n->name, path, sizeof path) < 0) {
@@ -178,29 +180,11 @@ load_one(const struct loading *g, struct name *n)
 	n->kind = node ? node->kind : NODE_GROUP;
 }
 
-static void *
-load_thread(void *arg)
-{
-	struct loading *g = arg;
-	for (size_t i; (i = atomic_fetch_add(&g->next, 1)) < g->names->count;)
-		load_one(g, &g->names->of[i]);
-	return NULL;
-}
-
-enum { THREADS_MAX = 32, WORTH_A_THREAD = 2 };
-
 static void
 load_children(struct model *m, const struct walk *w, const char *path, struct names *names)
 {
 	struct loading g = {.model = m, .walk = w, .path = path, .names = names};
-	pthread_t thread[THREADS_MAX];
-	size_t wanted = m->zmap->caps & ZMAP_REMOTE ? names->count / WORTH_A_THREAD : 0, n = 0;
-	while (n < wanted && n < THREADS_MAX &&
-		pthread_create(&thread[n], NULL, load_thread, &g) == 0)
-		n++;
-	load_thread(&g);
-	while (n)
-		pthread_join(thread[--n], NULL);
+	in_parallel(names->count, m->zmap->caps & ZMAP_REMOTE, load_one, &g);
 }
 
 /* Above stores: nothing is looked at, but what is known already is said. */

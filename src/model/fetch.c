@@ -41,7 +41,7 @@ ask(const struct look *l, const struct fetch *f, struct request *q)
 		.if_none_match = seen && seen->present ? seen->version : NULL,
 		.into = &q->bytes,
 		.max = l->model->opt.meta_max,
-		.deadline = l->deadline,
+		.deadline = l->walk->deadline,
 	};
 }
 
@@ -133,7 +133,7 @@ try_second_name(const struct look *l, const struct fetch *f, struct request *q)
 void
 fetch(const struct look *l, struct fetch *f)
 {
-	struct request *q = calloc(META_KINDS, sizeof *q);
+	struct request *q = calloc((size_t)__builtin_popcount(f->want), sizeof *q);
 	unsigned n = 0;
 	int r = q ? 0 : err_set(-ENOMEM, "no memory for requests");
 	for (unsigned k = 0; k < META_KINDS; k++) {

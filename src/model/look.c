@@ -47,14 +47,14 @@ has(const struct own *o, unsigned kinds)
 	return false;
 }
 
-/* The first failure among what was asked for. Beside an object that is there, one that is refused or too large is only left out:
- * it is optional. */
+/* The first failure among what was asked for. Beside an object that is there, one that is refused or
+ * too large is only left out: it is optional. */
 static int
 failure(const struct own *o, bool found)
 {
 	for (unsigned k = 0; k < META_KINDS; k++) {
 		int r = o->asked >> k & 1 ? o->f.result[k] : 0;
-		if (r < 0 && !(found && k != META_ARRAY && (r == -EACCES || r == -EFBIG)))
+		if (r < 0 && !(found && (r == -EACCES || r == -EFBIG)))
 			return r;
 	}
 	return 0;
@@ -84,7 +84,7 @@ ask_what_it_is(struct own *o)
 	need(o, group);
 	if (has(o, NC_GROUP))
 		need(o, NC_ATTRS);
-	if (!has(o, group) && !o->in_zarr)
+	if (!has(o, group) && (!o->in_zarr || !remote))
 		need(o, V3);
 	return has(o, group) ? group : has(o, V3) ? V3 : 0;
 }
@@ -183,27 +183,24 @@ make_group(struct own *o)
 	return meta_v2_group(l->path, &o->f.metas, &s, &l->node);
 }
 
-/* A path without metadata of its own. */
+/* Does a path without metadata of its own have anything below it? 1, 0 or -errno. A bucket that nobody may list refuses what is not
+ * there: beside consolidated metadata, which say what is, that means absence. */
 static int
-make_plain(struct own *o)
+anything_below(const struct own *o)
 {
-	struct look *l = o->l;
-	const struct scope s = walk_scope(l->walk, l->model);
+	const struct look *l = o->l;
+	bool remote = l->model->zmap->caps & ZMAP_REMOTE;
 	int r = failure(o, false);
-	if (r == 0 && covered(l))
-		return ZMAP_ABSENT; /* consolidated metadata know better than what chunks suggest */
 	if (r == 0)
 		r = fetch_below(l);
-	if (r < 0)
-		return r;
-	if (r > 0 && o->in_zarr)
-		return meta_v2_group(l->path, &(struct metas){0}, &s, &l->node);
-	if (r > 0)
-		return node_new(NODE_PLAIN, l->path, &l->node);
-	if (o->in_zarr || !*l->path)
-		return ZMAP_ABSENT;
+	return r == -EACCES && l->walk->con && remote ? 0 : r;
+}
+
+static int
+make_object(struct look *l)
+{
 	struct zmap_stat st = {0};
-	r = zmap_stat(l->model->zmap, l->path, &st);
+	int r = zmap_stat(l->model->zmap, l->path, &st);
 	if (r == 0)
 		r = node_new(NODE_OBJECT, l->path, &l->node);
 	if (r == 0) {
@@ -212,6 +209,24 @@ make_plain(struct own *o)
 		memcpy(l->node->version, st.version, sizeof st.version);
 	}
 	return r;
+}
+
+/* A path without metadata of its own. */
+static int
+make_plain(struct own *o)
+{
+	struct look *l = o->l;
+	const struct scope s = walk_scope(l->walk, l->model);
+	if (covered(l)) /* consolidated metadata know better than what chunks suggest */
+		return failure(o, false) < 0 ? failure(o, false) : ZMAP_ABSENT;
+	int r = anything_below(o);
+	if (r < 0)
+		return r;
+	if (r > 0 && o->in_zarr)
+		return meta_v2_group(l->path, &(struct metas){0}, &s, &l->node);
+	if (r > 0)
+		return node_new(NODE_PLAIN, l->path, &l->node);
+	return o->in_zarr || !*l->path ? ZMAP_ABSENT : make_object(l);
 }
 
 static bool

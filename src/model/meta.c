@@ -62,15 +62,17 @@ parse(const struct metas *m, enum meta_kind k, struct parsed *p)
 	int r = json_parse(meta->data, meta->len, &doc);
 	if (r == 0 && json_type(doc) != JSON_TYPE_DICT)
 		r = err_set(-EINVAL, "%s instead of a dict", json_type_name(doc));
-	p->hash = hash_more(p->hash, &k, sizeof k);
 	if (r < 0) {
 		p->hash = hash_more(p->hash, meta->data, meta->len);
 		return err_add(r, "bad %s", meta_name[k][0]);
 	}
-	/* Without blanks, so that a consolidated copy and the object itself compare equal. */
+	/* Without blanks, and an empty one as none, so that a consolidated copy and the object itself compare equal. */
+	if (k == META_ATTRS && !json_count(doc))
+		return 0;
 	CLEAN(clean_free) char *canonical = json_dump(doc);
 	if (!canonical)
 		return err_set(-ENOMEM, "no memory for metadata");
+	p->hash = hash_more(p->hash, &k, sizeof k);
 	p->hash = hash_more(p->hash, canonical, strlen(canonical));
 	p->doc[k] = MOVE(doc);
 	return 0;

@@ -1,11 +1,14 @@
 #include "model/place.h"
 
 #include "base/err.h"
+#include "model/parallel.h"
 
 #include <errno.h>
 #include <string.h>
 
 static const size_t META_MAX = (size_t)512 << 20;
+static const int64_t TIMEOUT = 60 * 1000000000LL;
+static const int64_t TIMEOUT_MAX = 100000 * 1000000000LL; /* so that sums do not overflow */
 
 int
 model_open(struct zmap *z, const struct model_options *options, struct model **ret)
@@ -17,8 +20,8 @@ model_open(struct zmap *z, const struct model_options *options, struct model **r
 	m->opt = *options;
 	if (!m->opt.meta_max)
 		m->opt.meta_max = META_MAX;
-	if (!m->opt.timeout)
-		m->opt.timeout = 60 * SECOND;
+	if (m->opt.timeout <= 0 || m->opt.timeout > TIMEOUT_MAX)
+		m->opt.timeout = m->opt.timeout > 0 ? TIMEOUT_MAX : TIMEOUT;
 	m->seed = (uint32_t)when_now();
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_condattr_t monotonic;
@@ -104,83 +107,87 @@ model_seen(struct model *m, const char *path)
 	return wall;
 }
 
-/* The paths of all nodes there are, those above first. */
-struct paths {
-	char **path;
+/* A node as it was before a refresh, and what became of it. */
+struct renewal {
+	struct node *old, *new;
+	int result;
+	char *why;
+};
+
+struct refresh {
+	struct model *model;
+	struct renewal *of;
 	size_t count;
 };
 
 static void
-paths_done(struct paths *ps)
+refresh_done(struct refresh *f)
 {
-	for (size_t i = 0; i < ps->count; i++)
-		free(ps->path[i]);
-	free(ps->path);
+	for (size_t i = 0; i < f->count; i++) {
+		node_unref(f->of[i].old);
+		node_unref(f->of[i].new);
+		free(f->of[i].why);
+	}
+	free(f->of);
 }
 
 static int
 by_path(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return strcmp(
+		((const struct renewal *)a)->old->path, ((const struct renewal *)b)->old->path);
 }
 
-/* Makes all due, and says what there is. */
+/* Makes all due, and notes what there is. */
 static int
-expire(struct model *m, struct paths *ret)
+expire(struct model *m, struct refresh *f)
 {
-	int r = 0;
 	LOCKED(&m->lock) {
-		ret->path = calloc(m->nplaces + 1, sizeof *ret->path);
+		f->of = calloc(m->nplaces + 1, sizeof *f->of);
 		for (size_t i = 0; i < m->nbuckets; i++)
 			for (struct place *p = m->bucket[i]; p; p = p->next) {
 				p->due = p->names_due = 0;
-				if (!p->node || !ret->path)
-					continue;
-				char *copy = strdup(p->path);
-				if (copy)
-					ret->path[ret->count++] = copy;
-				else
-					r = err_set(-ENOMEM, "no memory for a path");
+				if (p->node && f->of)
+					f->of[f->count++].old = node_ref(p->node);
 			}
-		if (!ret->path)
-			r = err_set(-ENOMEM, "no memory for paths");
 	}
-	if (r == 0)
-		qsort(ret->path, ret->count, sizeof *ret->path, by_path);
-	return r;
+	if (!f->of)
+		return err_set(-ENOMEM, "no memory for a list of nodes");
+	qsort(f->of, f->count, sizeof *f->of, by_path);
+	return 0;
 }
 
-static struct node *
-node_now(struct model *m, const char *path)
+static void
+renew(void *arg, size_t i)
 {
-	struct node *n = NULL;
-	LOCKED(&m->lock) {
-		const struct place *p = place_find(m, path);
-		n = p ? node_ref(p->node) : NULL;
-	}
-	return n;
+	const struct refresh *f = arg;
+	struct renewal *n = &f->of[i];
+	n->result = place_get(f->model, n->old->path, HOW_LOOKUP, NULL, &n->new);
+	if (n->result < 0)
+		n->why = strdup(err_text());
 }
 
 static int
-refresh_one(struct model *m, const char *path, struct buf *ret)
+report(const struct renewal *n, struct buf *ret)
 {
-	CLEAN(node_unrefp) struct node *old = node_now(m, path), *new = NULL;
-	const char *shown = *path ? path : "/";
-	int r = place_get(m, path, HOW_LOOKUP, NULL, &new);
-	if (r < 0)
-		return buf_addf(ret, "%s: %s\n", shown, err_text());
-	if (r == ZMAP_ABSENT)
-		return buf_addf(ret, "%s: gone\n", shown);
-	return old && old != new ? buf_addf(ret, "%s: changed\n", shown) : 0;
+	const char *path = *n->old->path ? n->old->path : "/";
+	if (n->result < 0)
+		return buf_addf(ret, "%s: %s\n", path, n->why ? n->why : "failed");
+	if (n->result == ZMAP_ABSENT)
+		return buf_addf(ret, "%s: gone\n", path);
+	return n->old != n->new ? buf_addf(ret, "%s: changed\n", path) : 0;
 }
 
 int
 model_refresh(struct model *m, struct buf *ret)
 {
-	CLEAN(paths_done) struct paths ps = {0};
-	int r = expire(m, &ps);
-	for (size_t i = 0; ret && r == 0 && i < ps.count; i++)
-		r = refresh_one(m, ps.path[i], ret);
+	CLEAN(refresh_done) struct refresh f = {.model = m};
+	int r = expire(m, &f);
+	if (r < 0 || !ret)
+		return r;
+	in_parallel(f.count, m->zmap->caps & ZMAP_REMOTE, renew, &f);
+	for (size_t i = 0; r == 0 && i < f.count; i++)
+		r = report(&f.of[i], ret);
 	return r;
 }
 

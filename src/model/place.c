@@ -61,19 +61,24 @@ drop_names(struct place *p)
 	p->nnames = 0;
 }
 
-void
-place_put_names(struct place *p, char **names, size_t n, int64_t due)
+static size_t
+place_bytes(const struct place *p)
 {
+	size_t bytes = p->seen ? META_KINDS * sizeof *p->seen + ZMAP_VERSION : 0;
+	for (size_t i = 0; i < p->nnames; i++)
+		bytes += strlen(p->names[i]) + sizeof *p->names + sizeof(void *);
+	return bytes + (p->node ? node_bytes(p->node) : 0) + (p->con ? catalog_bytes(p->con) : 0);
+}
+
+void
+place_put_names(struct model *m, struct place *p, char **names, size_t n, int64_t due)
+{
+	m->bytes -= place_bytes(p);
 	drop_names(p);
 	p->names = names;
 	p->nnames = n;
 	p->names_due = due;
-}
-
-static size_t
-place_bytes(const struct place *p)
-{
-	return (p->node ? node_bytes(p->node) : 0) + (p->con ? catalog_bytes(p->con) : 0);
+	m->bytes += place_bytes(p);
 }
 
 void
@@ -175,9 +180,9 @@ fresh(const struct model *m, const struct place *p, const struct look *l)
 static int
 wait_idle(struct model *m, const struct look *l)
 {
-	const struct timespec until = {l->deadline / SECOND, l->deadline % SECOND};
+	const struct timespec until = {l->walk->deadline / SECOND, l->walk->deadline % SECOND};
 	if (pthread_cond_timedwait(&m->idle, &m->lock, &until) == ETIMEDOUT &&
-		when_over(l->deadline))
+		when_over(l->walk->deadline))
 		return err_set(-ETIMEDOUT, "no answer about '%s' in time", l->path);
 	return 0;
 }
@@ -229,7 +234,7 @@ next_due(struct model *m, const struct look *l)
 static void
 put_con(struct place *p, struct look *l)
 {
-	if (!l->own || l->partly)
+	if (l->partly)
 		return;
 	catalog_unref(p->con);
 	p->con = MOVE(l->con);
@@ -265,7 +270,7 @@ put(struct model *m, struct place *p, struct look *l)
 		p->wall = when_wall();
 		if (!l->partly)
 			p->due = next_due(m, l);
-	} else if (l->node != l->old) { /* consolidated metadata changed */
+	} else if (l->node != l->old) { /* consolidated metadata changed, or are new here */
 		p->due = 0;
 		forget_versions(p->seen);
 	}
@@ -289,14 +294,8 @@ int
 place_get_child(
 	struct model *m, const char *path, enum how how, const struct walk *w, struct node **ret)
 {
-	int64_t now = when_now();
 	CLEAN(look_done)
-	struct look l = {.model = m,
-		.path = path,
-		.walk = w,
-		.how = how,
-		.begun = now,
-		.deadline = now + m->opt.timeout};
+	struct look l = {.model = m, .path = path, .walk = w, .how = how, .begun = when_now()};
 	CLEAN(node_unrefp) struct node *answer = NULL;
 	struct place *p = NULL;
 	int r = 0;
@@ -373,6 +372,7 @@ place_get(struct model *m, const char *path, enum how how, struct walk *ret_walk
 	char prefix[PATH_BYTES_MAX + 1];
 	if (!is_node_path(path))
 		return ZMAP_ABSENT;
+	w->deadline = when_now() + m->opt.timeout;
 	bool trust = m->opt.consolidated == CONSOLIDATED_TRUST;
 	size_t end = 0;
 	for (bool root = true;; root = false) {

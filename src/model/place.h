@@ -54,6 +54,7 @@ enum { DEPTH_MAX = 128, PATH_BYTES_MAX = 4000 };
 
 /* What stands above a path, from the root down. Owned by one call. */
 struct walk {
+	int64_t deadline; /* when_now(): of the whole operation */
 	struct node *up[DEPTH_MAX];
 	unsigned depth;
 	bool in_zarr; /* the path lies in a Zarr hierarchy, whose top is up[top] */
@@ -74,7 +75,7 @@ struct look {
 	const char *path;
 	const struct walk *walk;
 	enum how how;
-	int64_t begun, deadline; /* when_now() */
+	int64_t begun; /* when_now() */
 	/* what was known; the place's, which is busy */
 	struct node *old;
 	const struct seen *seen;
@@ -116,5 +117,5 @@ int place_get_child(
 	struct model *, const char *path, enum how, const struct walk *, struct node **ret);
 struct place *place_find(const struct model *, const char *path); /* lock held */
 void place_forget(struct model *, struct place *);                /* lock held; not busy */
-void place_put_names(
-	struct place *, char **names, size_t n, int64_t due); /* takes the names over; lock held */
+void place_put_names(struct model *, struct place *, char **names, size_t n,
+	int64_t due); /* takes the names over; lock held */
