@@ -27,7 +27,7 @@ enum {
 
 /* pixel: bytes of one; planes: how many the elements are taken apart into (1: not at all). */
 struct szip {
-	uint64_t block, scanline, other_scanline;
+	uint64_t block, scanline;
 	unsigned pixel, planes;
 	bool big, nearest;
 };
@@ -69,11 +69,8 @@ szip_open(const struct json *config, const struct form *in, struct form *out, vo
 	z->big = array->dtype->big;
 	z->pixel = size > 2 ? 1 : size;
 	z->planes = size > 2 ? size : 1;
-	uint64_t last = array->shape[array->rank - 1];
-	z->other_scanline = scanline_of(z->block, array->count, last);
-	z->scanline = array->extent
-			      ? scanline_of(z->block, array->count, array->extent[array->rank - 1])
-			      : z->other_scanline;
+	const uint64_t *shape = array->extent ? array->extent : array->shape;
+	z->scanline = scanline_of(z->block, array->count, shape[array->rank - 1]);
 	out->bytes = codec_worst(in->bytes);
 	*ret = z;
 	return 0;
@@ -87,10 +84,10 @@ struct lines {
 };
 
 static int
-lay_lines(const struct szip *z, uint64_t scanline, size_t n, struct lines *ret)
+lay_lines(const struct szip *z, size_t n, struct lines *ret)
 {
-	ret->line = scanline * z->pixel;
-	ret->padded = round_up(scanline, z->block) * z->pixel;
+	ret->line = z->scanline * z->pixel;
+	ret->padded = round_up(z->scanline, z->block) * z->pixel;
 	ret->count = ceil_div(n, ret->line);
 	uint64_t bytes;
 	if (mul_over(ret->count, ret->padded, &bytes) || bytes > SIZE_MAX / 2)
@@ -100,12 +97,12 @@ lay_lines(const struct szip *z, uint64_t scanline, size_t n, struct lines *ret)
 }
 
 static struct aec_stream
-stream_of(const struct szip *z, uint64_t scanline)
+stream_of(const struct szip *z)
 {
 	return (struct aec_stream){
 		.bits_per_sample = 8 * z->pixel,
 		.block_size = (unsigned)z->block,
-		.rsi = (unsigned)ceil_div(scanline, z->block),
+		.rsi = (unsigned)ceil_div(z->scanline, z->block),
 		.flags = AEC_NOT_ENFORCE | (z->nearest ? AEC_DATA_PREPROCESS : 0) |
 			 (z->big ? AEC_DATA_MSB : 0),
 	};
@@ -151,17 +148,17 @@ split_planes(
 }
 
 static int
-decode_with(const struct szip *z, uint64_t scanline, struct span in, size_t n, uint8_t *out)
+decode_pixels(const struct szip *z, struct span in, size_t n, uint8_t *out)
 {
 	struct lines l = {0};
-	int r = lay_lines(z, scanline, n, &l);
+	int r = lay_lines(z, n, &l);
 	if (r < 0)
 		return r;
 	bool direct = z->planes == 1 && l.bytes == n;
 	uint8_t *pixels = direct ? out : codec_scratch(SCRATCH_LINES, l.bytes);
 	if (!pixels)
 		return err_set(-ENOMEM, "no memory to decode %zu bytes", n);
-	struct aec_stream s = stream_of(z, scanline);
+	struct aec_stream s = stream_of(z);
 	s.next_in = in.data;
 	s.avail_in = in.len;
 	s.next_out = pixels;
@@ -192,11 +189,8 @@ szip_decode(const void *obj, const struct form *form, struct span in, struct buf
 		return err_set(-EIO, "szip data decode to %" PRIu32 " bytes instead of %zu", n,
 			form->bytes);
 	in = (struct span){in.data + HEADER, in.len - HEADER};
-	int r = decode_with(z, z->scanline, in, n, out->data);
-	if (r < 0 && r != -ENOMEM && z->other_scanline != z->scanline)
-		r = decode_with(z, z->other_scanline, in, n, out->data);
 	out->len = n;
-	return r;
+	return decode_pixels(z, in, n, out->data);
 }
 
 static int
@@ -206,7 +200,7 @@ szip_encode(const void *obj, const struct form *form, struct span in, struct buf
 	struct lines l = {0};
 	if (!in.len || in.len > UINT32_MAX || in.len % (z->planes * z->pixel))
 		return err_set(-EIO, "szip cannot hold %zu bytes", in.len);
-	int r = lay_lines(z, z->scanline, in.len, &l);
+	int r = lay_lines(z, in.len, &l);
 	if (r == 0)
 		r = buf_reserve(out, codec_worst(l.bytes));
 	if (r < 0)
@@ -215,7 +209,7 @@ szip_encode(const void *obj, const struct form *form, struct span in, struct buf
 	if (!pixels)
 		return err_set(-ENOMEM, "no memory to encode %zu bytes", in.len);
 	split_planes(z, &l, in.data, pixels, in.len);
-	struct aec_stream s = stream_of(z, z->scanline);
+	struct aec_stream s = stream_of(z);
 	s.next_in = pixels;
 	s.avail_in = l.bytes;
 	s.next_out = out->data + HEADER;

@@ -55,6 +55,7 @@ open_chain(struct array *a, const struct array_meta *m)
 		.count = a->grid.chunk_bytes / a->grid.item,
 		.bytes = a->grid.chunk_bytes,
 		.exact = true,
+		.extent = a->grid.shape,
 	};
 	int r = codec_chain_open(m->codec, m->ncodecs, &a->form, &a->chain);
 	if (r < 0)
