@@ -15,7 +15,7 @@ done
 for reader in "${readers[@]}"; do
 	wait "$reader" || fail "a reader"
 done
-peak=$(sed -n 's/^VmHWM: *\([0-9]*\) kB/\1/p' "/proc/$daemon/status")
+peak=$(peak_memory)
 echo "peak memory of the daemon: $((peak / 1024)) MiB; chunks fetched: $(stat_value chunk_fetches_total)"
 sanitized || [ "$peak" -le $(((256 + 64) * 1024)) ] || fail "the daemon took $((peak / 1024)) MiB with memory=256M"
 [ "$(stat_value chunk_fetches_total)" -gt 0 ] || fail "chunk loads are not counted"

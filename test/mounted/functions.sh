@@ -58,9 +58,15 @@ eventually()
 	done
 }
 
+# is_mounted MNT: as the kernel says, whatever the file system in it answers
+is_mounted()
+{
+	grep -qF " $1 " /proc/self/mountinfo
+}
+
 mounted_or_ended()
 {
-	mountpoint -q "$mnt" || ! kill -0 "$daemon" 2>/dev/null
+	is_mounted "$mnt" || ! kill -0 "$daemon" 2>/dev/null
 }
 
 # mount_store STORE [OPTIONS]: mounts on a new directory; sets $mnt, $daemon (process id) and $log (its messages).
@@ -75,7 +81,7 @@ mount_store()
 	daemon=$!
 	mounts[$mnt]=$daemon
 	eventually 60 mounted_or_ended
-	mountpoint -q "$mnt" && return
+	is_mounted "$mnt" && return
 	if grep -qi 'fuse device\|operation not permitted' "$log"; then
 		cat "$log"
 		skip "cannot mount here"
@@ -109,13 +115,13 @@ umount_store()
 	pid=${mounts[$at]}
 	[ -n "$pid" ] || return 0
 	mounts[$at]=
-	mountpoint -q "$at" && unmount "$at"
+	is_mounted "$at" && unmount "$at"
 	if ! eventually 20 ended "$pid"; then
 		fail "the daemon of $at still runs 20 s after unmounting"
 		kill -9 "$pid"
 	fi
 	wait "$pid" || status=$?
-	[ $status = 0 ] || fail "the daemon of $at ended with status $status: $(tail -n 60 "$at.log")"
+	[ $status = 0 ] || fail "the daemon of $at ended with status $status: $(head -n 90 "$at.log")"
 }
 
 # kill_daemon [MNT]: kill -9, and the mount point is left as it is
@@ -133,6 +139,12 @@ stat_value()
 	sed -n "s/^zarrfs_$1 //p" "${2:-$mnt}/.zarrfs/stats"
 }
 
+# peak_memory: of the present daemon, KiB
+peak_memory()
+{
+	awk '$1 == "VmHWM:" { print $2 }' "/proc/$daemon/status"
+}
+
 # sanitized: built with a sanitizer, so that memory and times say nothing
 sanitized()
 {
@@ -145,10 +157,13 @@ finish()
 	trap - EXIT
 	for at in "${!mounts[@]}"; do
 		umount_store "$at"
-		mountpoint -q "$at" && unmount "$at"
+		is_mounted "$at" && unmount "$at"
 	done
 	rm -rf --one-file-system "$tmp"
-	[ $status != 0 ] && exit $status
+	if [ $status != 0 ]; then
+		[ $status = 77 ] || echo "FAILED: ended with status $status" >&2
+		exit $status
+	fi
 	exit $((failures != 0))
 }
 trap finish EXIT

@@ -19,5 +19,5 @@ grep -q x "$mnt/big"
 ls -lR "$mnt" >/dev/null || fail "ls -lR"
 [ "$(df --output=size "$mnt" | tail -1)" -gt 0 ] || fail "df shows a size of 0"
 for change in "touch $mnt/new" "mkdir $mnt/new" "rm $mnt/t2m" "mv $mnt/t2m $mnt/t3m" "truncate -s 0 $mnt/t2m"; do
-	$change 2>/dev/null && fail "a read-only mount lets '$change' through"
+	if $change 2>/dev/null; then fail "a read-only mount lets '$change' through"; fi
 done

@@ -16,7 +16,7 @@ since()
 peak_below()
 {
 	local peak
-	peak=$(sed -n 's/^VmHWM: *\([0-9]*\) kB/\1/p' "/proc/$daemon/status")
+	peak=$(peak_memory)
 	echo "$2: peak memory $((peak / 1024)) MiB"
 	sanitized || [ "$peak" -le "$1" ] || fail "$2 took $peak KiB, more than $1"
 }

@@ -53,7 +53,7 @@ ATTRIBUTES = {
 
 
 def check_store(check, folder, mount, name):
-    recorded = "nczarr" in name and "zarrzarr" not in name
+    recorded = "nczarr" in name and not name.endswith(("zarrzarr", "noxarray"))
     store, shown = os.path.join(folder, name), os.path.join(mount, name)
     for group in GROUPS:
         check.that(os.path.isdir(os.path.join(shown, group)), "%s: no group %s" % (name, group))
@@ -61,6 +61,8 @@ def check_store(check, folder, mount, name):
         if not os.path.exists(os.path.join(store, path)):
             check.that(path == "str", "%s: its writer left out %s" % (name, path))
             continue
+        if path == "scal" and ("480" in name or "4.8.1" in name):
+            want = numbers("<i4", -2147483647)  # all that 4.8.0 and 4.8.1 stored of it
         file = os.path.join(shown, path)
         try:
             check.bytes("%s: %s" % (name, path), stores.read(file), want)
@@ -76,7 +78,7 @@ def check_store(check, folder, mount, name):
         except OSError as error:
             check.that(False, "%s: %s:%s: %s" % (name, path, key, error))
             continue
-        if recorded or not want[0].isdigit() and want[0] != "-":
+        if recorded or want[0] not in "-0123456789":
             check.same("%s: %s:%s" % (name, path, key), got, want)
     hidden = [key for path in ("", "t2m", "g1") for key in os.listxattr(os.path.join(shown, path)) if "ncz" in key.lower() or "_NC" in key or "_ARRAY" in key]
     check.same("%s: what should be hidden" % name, hidden, [])

@@ -1,7 +1,7 @@
 """replaced.py make STORE: arrays of one chunk, all elements the same
 replaced.py write ARRAY SECONDS: replaces the chunk by another again and again, by rename
 replaced.py read FILE SECONDS: reads it again and again, whole, through the page cache and around it
-replaced.py last ARRAY: what the chunk holds now, as od prints it"""
+replaced.py last ARRAY: what its chunk holds now"""
 
 import mmap
 import os
@@ -61,4 +61,4 @@ elif sys.argv[1] == "write":
 elif sys.argv[1] == "read":
     read(sys.argv[2], float(sys.argv[3]))
 else:
-    print("%11d" % zarr.open_array(sys.argv[2], "r")[0, 0])
+    print(zarr.open_array(sys.argv[2], "r")[0, 0])
