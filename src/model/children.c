@@ -79,7 +79,7 @@ sort_once(struct names *n)
 	n->count = kept;
 }
 
-/* A listing that is still good, if the store is remote. */
+/* A listing that is still good, if the store is remote or never looked at again. */
 static int
 names_remembered(struct model *m, const char *path, struct names *ret)
 {
@@ -98,7 +98,7 @@ names_remembered(struct model *m, const char *path, struct names *ret)
 static void
 remember_names(struct model *m, const char *path, const struct names *n)
 {
-	if (!(m->zmap->caps & ZMAP_REMOTE))
+	if (!(m->zmap->caps & ZMAP_REMOTE) && m->opt.ttl != INT64_MAX)
 		return;
 	char **copy = calloc(n->count + 1, sizeof *copy);
 	size_t count = 0;

@@ -52,6 +52,28 @@ mount_stale(struct mount *m, const char *node_path, bool data)
 		stale_push(s, mount_path(m, node_path), data);
 }
 
+static void
+set_root(struct mount *m, struct node *now)
+{
+	struct node *old = node_ref(now);
+	atomic_store(&m->root_is_array, now->kind == NODE_ARRAY);
+	LOCKED(&m->lock) {
+		struct node *kept = m->root;
+		m->root = old;
+		old = kept;
+	}
+	node_unref(old);
+}
+
+static struct node *
+get_root(struct mount *m)
+{
+	struct node *n = NULL;
+	LOCKED(&m->lock)
+		n = node_ref(m->root);
+	return n;
+}
+
 /* The model has replaced a node, or it has vanished. */
 static void
 node_changed(void *arg, struct node *old, struct node *now)
@@ -59,7 +81,7 @@ node_changed(void *arg, struct node *old, struct node *now)
 	struct mount *m = arg;
 	const char *path = old ? old->path : now->path;
 	if (!*path && now)
-		atomic_store(&m->root_is_array, now->kind == NODE_ARRAY);
+		set_root(m, now);
 	variables_replaced(m, path, now);
 	bool group = old && now && old->kind == now->kind &&
 		     (now->kind == NODE_GROUP || now->kind == NODE_PLAIN);
@@ -107,7 +129,7 @@ look_at_root(struct mount *m)
 	if (root->kind == NODE_OBJECT)
 		return err_set(
 			-EINVAL, "'%s' is one object that belongs to no Zarr store", m->url.shown);
-	atomic_store(&m->root_is_array, root->kind == NODE_ARRAY);
+	set_root(m, root);
 	m->single = single_name(&m->url);
 	return m->single ? 0 : err_set(-ENOMEM, "no memory for a name");
 }
@@ -161,6 +183,7 @@ mount_close(struct mount *m)
 		return NULL;
 	data_free(m->data); /* its workers call back until they have ended */
 	stale_free(m->stale);
+	node_unref(m->root);
 	model_close(m->model);
 	zmap_close(m->zmap);
 	url_free(&m->url);
@@ -271,6 +294,8 @@ mount_lookup(struct mount *m, const char *path, struct entry *ret)
 		return special_lookup(m, path, ret);
 	if (below(path, STORE_DIR))
 		return mount_error(raw_lookup(m, path, ret));
+	if (!*path)
+		return mount_error(node_entry(m, path, get_root(m), NULL, ret));
 	struct node *n = NULL;
 	const struct view_ops *view = NULL;
 	tend(m);

@@ -22,7 +22,9 @@ struct mount {
 	struct facts facts;
 	struct notes notes;
 	_Atomic(struct stale *) stale; /* NULL: nobody wants to know */
-	pthread_mutex_t lock;          /* guards the two below */
+	pthread_mutex_t lock;          /* guards the rest */
+	struct node *
+		root; /* as last seen: the way to .zarrfs stays open when the store does not answer */
 	mount_stats_fn *stats;
 	void *stats_arg;
 };

@@ -70,13 +70,13 @@ tree_find(
 	CLEAN(node_unrefp) struct node *n = NULL;
 	const struct view_ops *v = NULL;
 	int r;
-	if (*path && atomic_load(&m->root_is_array))
+	if (atomic_load(&m->root_is_array))
 		r = find_array(m, path, &n);
 	else
 		r = model_lookup(m->model, path, &n);
-	if (r == ZMAP_ABSENT && *path)
+	if (r == ZMAP_ABSENT)
 		r = find_view(m, path, &n, &v);
-	else if (r == 0 && *path && n->kind == NODE_ARRAY)
+	else if (r == 0 && n->kind == NODE_ARRAY)
 		v = view_table[0];
 	if (r)
 		return r;

@@ -71,11 +71,21 @@ stored_value(const struct entry *e, const char *name, struct buf *ret)
 	return r;
 }
 
-int
-mount_getxattr(struct mount *m, const struct entry *e, const char *name, struct buf *ret)
+/* The root's entry is what was seen last, without asking the store; its attributes are those of now, if the store answers. */
+static struct entry
+fresh(struct mount *m, const struct entry *e)
 {
-	if (!e->node)
-		return ZMAP_ABSENT;
+	struct entry now = *e;
+	struct node *n = NULL;
+	if (*e->path || model_lookup(m->model, "", &n) != 0)
+		n = node_ref(e->node);
+	now.node = n;
+	return now;
+}
+
+static int
+get(struct mount *m, const struct entry *e, const char *name, struct buf *ret)
+{
 	if (strncmp(name, OWN, OWN_LEN) == 0) {
 		int r = own_value(m, e, name + OWN_LEN, ret);
 		if (r != ZMAP_ABSENT)
@@ -83,6 +93,17 @@ mount_getxattr(struct mount *m, const struct entry *e, const char *name, struct 
 	}
 	int r = stored_value(e, name, ret);
 	return r == -E2BIG ? r : mount_error(r);
+}
+
+int
+mount_getxattr(struct mount *m, const struct entry *e, const char *name, struct buf *ret)
+{
+	if (!e->node)
+		return ZMAP_ABSENT;
+	struct entry now = fresh(m, e);
+	int r = get(m, &now, name, ret);
+	node_unref(now.node);
+	return r;
 }
 
 static int
@@ -161,8 +182,10 @@ mount_listxattr(struct mount *m, const struct entry *e, struct buf *ret)
 	size_t from = ret->len;
 	if (!e->node)
 		return 0;
-	int r = add_own(m, e, ret);
+	struct entry now = fresh(m, e);
+	int r = add_own(m, &now, ret);
 	if (r == 0)
-		r = add_stored(m, e, from, ret);
+		r = add_stored(m, &now, from, ret);
+	node_unref(now.node);
 	return mount_error(r);
 }

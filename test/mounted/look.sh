@@ -21,3 +21,4 @@ ls -lR "$mnt" >/dev/null || fail "ls -lR"
 for change in "touch $mnt/new" "mkdir $mnt/new" "rm $mnt/t2m" "mv $mnt/t2m $mnt/t3m" "truncate -s 0 $mnt/t2m"; do
 	if $change 2>/dev/null; then fail "a read-only mount lets '$change' through"; fi
 done
+true

@@ -288,6 +288,10 @@ test_moved(bool array_only)
 	nap();
 	CHECK_INT(read_at(f, 4, 4, v), -EIO);
 	CHECK_INT(read_at(f, 0, 4, v), -EIO);
+	struct entry e = {0};
+	CHECK_INT(mount_lookup(m, "", &e), 0); /* the way to .zarrfs */
+	entry_free(&e);
+	CHECK(strstr(text_of(m, ".zarrfs/stats"), "zarrfs_"));
 	struct file *again = NULL;
 	int r = open_path(m, "v", &again);
 	CHECK(r == -EIO || (array_only && r == ZMAP_ABSENT));
