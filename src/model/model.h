@@ -20,57 +20,58 @@ enum node_kind {
 
 /* One dimension of an array. */
 struct dim {
-	char *name;     /* simple name; NULL: anonymous */
-	char *fqn;      /* "/g1/x" where NCZarr says so, else NULL: local to the array's group */
-	uint64_t size;  /* of this array in it */
+	char *name;    /* simple name; NULL: anonymous */
+	char *fqn;     /* "/g1/x" where NCZarr says so, else NULL: local to the array's group */
+	uint64_t size; /* of this array in it */
 	bool unlimited;
 };
 
 struct array_meta {
 	struct dtype dtype;
 	unsigned rank;
-	uint64_t *shape, *chunk;   /* elements; chunk >= 1 everywhere */
-	struct dim *dim;           /* rank of them */
-	char separator;            /* between chunk indices: '.' or '/' */
-	bool separator_assumed;    /* metadata do not name one, and nobody has looked at the chunks yet */
-	char key_form;             /* '2': "0.0"; later V3's 'c' */
-	struct codec_spec *codec;  /* in order of encoding, order F included as a transpose */
+	uint64_t *shape, *chunk; /* elements; chunk >= 1 everywhere */
+	struct dim *dim;         /* rank of them */
+	char separator;          /* between chunk indices: '.' or '/' */
+	bool separator_assumed; /* metadata do not name one, and nobody has looked at the chunks yet */
+	char key_form;          /* '2': "0.0"; later V3's 'c' */
+	struct codec_spec *codec; /* in order of encoding, order F included as a transpose */
 	size_t ncodecs;
-	uint8_t *fill;             /* dtype.size bytes in the dtype's byte order; vlen: see fill_text */
-	bool null_fill;            /* fill_value null or absent: zeros */
-	char *fill_text;           /* of vlen types, "" if none */
-	uint32_t strlen_hint;      /* _nczarr_maxstrlen, 0: not said */
-	unsigned zarr_format;      /* 2 or 3 */
-	char order;                /* 'C' or 'F', as stored; for user.zarrfs.* only */
-	uint64_t layout;           /* fingerprint of everything that decides what the chunks mean (type, chunks, codecs, keys) but not shape */
+	uint8_t *fill;        /* dtype.size bytes in the dtype's byte order; vlen: see fill_text */
+	bool null_fill;       /* fill_value null or absent: zeros */
+	char *fill_text;      /* of vlen types, "" if none */
+	uint32_t strlen_hint; /* _nczarr_maxstrlen, 0: not said */
+	unsigned zarr_format; /* 2 or 3 */
+	char order;           /* 'C' or 'F', as stored; for user.zarrfs.* only */
+	uint64_t
+		layout; /* fingerprint of everything that decides what the chunks mean (type, chunks, codecs, keys) but not shape */
 };
 
 /* What NCZarr (any generation) says of a group, and what holds for all of its Zarr hierarchy. */
 struct group_meta {
-	struct dim *dim;       /* declared in this group, in their order */
+	struct dim *dim; /* declared in this group, in their order */
 	size_t ndims;
-	char **order;          /* names of its arrays, then of its groups, in order of definition */
+	char **order; /* names of its arrays, then of its groups, in order of definition */
 	size_t norder;
-	bool nczarr;           /* the hierarchy has NCZarr metadata, and they count */
-	bool v1;               /* in objects of their own (netcdf-c 4.8.0) */
-	unsigned writer;       /* netcdf-c that wrote the hierarchy: 40902 is 4.9.2; 0: not said */
+	bool nczarr;     /* the hierarchy has NCZarr metadata, and they count */
+	bool v1;         /* in objects of their own (netcdf-c 4.8.0) */
+	unsigned writer; /* netcdf-c that wrote the hierarchy: 40902 is 4.9.2; 0: not said */
 };
 
 struct node {
 	atomic_uint refs;
 	enum node_kind kind;
-	char *path;            /* "" for the root, else "g1/t2m": the key prefix without a '/' at either end */
-	const char *name;      /* last part of path */
-	int64_t mtime;         /* newest metadata object's, ns; 0: unknown */
+	char *path; /* "" for the root, else "g1/t2m": the key prefix without a '/' at either end */
+	const char *name;           /* last part of path */
+	int64_t mtime;              /* newest metadata object's, ns; 0: unknown */
 	char version[ZMAP_VERSION]; /* of the node's own metadata objects together */
-	uint64_t size;         /* NODE_OBJECT: bytes */
-	struct array_meta *array; /* NODE_ARRAY whose shape and type are known, else NULL */
-	struct group_meta *group; /* NODE_GROUP, else NULL */
-	const char *attrs_text; /* raw JSON of the attributes, or NULL: node_attrs makes them */
+	uint64_t size;              /* NODE_OBJECT: bytes */
+	struct array_meta *array;   /* NODE_ARRAY whose shape and type are known, else NULL */
+	struct group_meta *group;   /* NODE_GROUP, else NULL */
+	const char *attrs_text;     /* raw JSON of the attributes, or NULL: node_attrs makes them */
 	size_t attrs_len;
-	bool nczarr;           /* attributes carry recorded types */
-	char *error;           /* why it cannot be read, one line; NULL: it can, as far as metadata say */
-	int error_code;        /* -errno of that */
+	bool nczarr;    /* attributes carry recorded types */
+	char *error;    /* why it cannot be read, one line; NULL: it can, as far as metadata say */
+	int error_code; /* -errno of that */
 	struct attr_context *attr_context; /* what node_attrs needs besides; may be NULL */
 };
 
@@ -87,17 +88,18 @@ int node_attrs(const struct node *, struct attrs *ret);
 enum consolidated { CONSOLIDATED_PREFER, CONSOLIDATED_TRUST, CONSOLIDATED_IGNORE };
 
 struct model_options {
-	int64_t ttl;                /* ns; INT64_MAX: immutable */
+	int64_t ttl; /* ns; INT64_MAX: immutable */
 	enum consolidated consolidated;
-	unsigned mode;              /* enum url_mode of the URL */
-	bool missing_403;           /* -o missing=403 */
-	int64_t timeout;            /* ns for one operation */
-	size_t meta_max;            /* largest metadata object, bytes; 0: 512 MiB */
-	bool detect_separator;      /* where metadata do not name one, look how the chunks are really called */
+	unsigned mode;    /* enum url_mode of the URL */
+	bool missing_403; /* -o missing=403 */
+	int64_t timeout;  /* ns for one operation */
+	size_t meta_max;  /* largest metadata object, bytes; 0: 512 MiB */
+	bool detect_separator; /* where metadata do not name one, look how the chunks are really called */
 };
 
 struct model;
-int model_open(struct zmap *, const struct model_options *, struct model **ret); /* zmap stays the caller's */
+int model_open(struct zmap *, const struct model_options *,
+	struct model **ret); /* zmap stays the caller's */
 struct model *model_close(struct model *);
 
 /* The node at path ("" root, "a/b"). 0 and a reference; ZMAP_ABSENT; -errno. Looks at the store again after the TTL. */

@@ -207,6 +207,7 @@ begin(struct look *l, struct place **ret_place, struct node **ret)
 		return ANSWERED;
 	}
 	p->busy = true;
+	l->begun = when_now(); /* good for all who asked before */
 	l->old = node_ref(p->node);
 	l->seen = p->seen;
 	l->old_con = p->con;

@@ -75,7 +75,7 @@ struct look {
 	const char *path;
 	const struct walk *walk;
 	enum how how;
-	int64_t begun; /* when_now() */
+	int64_t begun; /* when_now(): when it was asked for, then when it began */
 	/* what was known; the place's, which is busy */
 	struct node *old;
 	const struct seen *seen;
