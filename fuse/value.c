@@ -19,7 +19,7 @@ number(const char *text, int base, int64_t *ret, const char **end)
 	char *stop;
 	errno = 0;
 	long long v = strtoll(text, &stop, base);
-	if (*text < '0' || *text > '9' || stop == text)
+	if (*text < '0' || *text > '9')
 		return err_set(-EINVAL, "'%s' is not a number", text);
 	if (errno)
 		return err_set(-EINVAL, "'%s' is too large", text);
