@@ -1,0 +1,40 @@
+#!/bin/bash
+# --ls and --cat: the names and bytes of a mount, without one.
+. "$(dirname "$0")/functions.sh"
+
+store=$data/sample.zarr
+
+# refused PATTERN ARGUMENT...
+refused()
+{
+	local pattern=$1 status=0 said
+	shift
+	said=$("$ZARRFS" "$@" 2>&1 >/dev/null) || status=$?
+	same "status of '$*'" $status 1
+	[[ $said =~ $pattern ]] || fail "'$*' says '$said', not '$pattern'"
+}
+
+while read -r sum name; do
+	same "bytes of $name" "$("$ZARRFS" -o endian=little --cat "$store" "$name" | sha256sum | cut -c1-64)" "$sum"
+	folder=$(dirname "$name")
+	"$ZARRFS" --ls "$store" "$folder" | grep -qxF "$(basename "$name")" || fail "--ls $folder does not show $name"
+	same "--ls of a file" "$("$ZARRFS" --ls "$store" "$name")" "$name"
+done <"$data/sample.sha256"
+same "a path with slashes" "$("$ZARRFS" --cat "$store" /sst | sha256sum)" "$("$ZARRFS" --cat "$store" sst | sha256sum)"
+same "the first bytes" "$("$ZARRFS" --cat "$store" sst 2>&1 | head -c 10 | wc -c)" 10
+refused "no 'nothing'" --ls "$store" nothing
+refused "no 'nothing'" --cat "$store" nothing
+refused "is a directory" --cat "$store" ""
+refused "nothing.zarr" --ls "$tmp/nothing.zarr"
+if [ -w /dev/full ]; then
+	"$ZARRFS" --cat "$store" sst >/dev/full 2>"$tmp/said" && fail "a full disk goes unseen"
+	grep -q "No space left" "$tmp/said" || fail "it says '$(cat "$tmp/said")'"
+	"$ZARRFS" --ls "$store" >/dev/full 2>/dev/null && fail "a full disk goes unseen by --ls"
+fi
+
+must_mount "$store"
+for folder in "" $(cd "$mnt" && find . -mindepth 1 -type d -printf '%P '); do
+	same "names in '$folder'" "$("$ZARRFS" --ls "$store" "$folder")" "$(LC_ALL=C ls "$mnt/$folder")"
+done
+[ -n "$("$ZARRFS" --cat "$store" .zarrfs/stats)" ] || fail "no stats without a mount"
+exit $((failures != 0))

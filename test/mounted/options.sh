@@ -1,0 +1,92 @@
+#!/bin/bash
+# Options: --help, the manual and .zarrfs/config tell the same; what is wrong is said in one line, with status 2, and nothing is mounted.
+. "$(dirname "$0")/functions.sh"
+
+mkdir "$tmp/at"
+manual=$here/../../fuse/zarrfs.1
+
+# refuses PATTERN ARGUMENT...: status 2, one line that says why
+refuses()
+{
+	local pattern=$1 status=0 said
+	shift
+	said=$("$ZARRFS" "$@" 2>&1 </dev/null) || status=$?
+	same "status of '$*'" $status 2
+	[[ $said =~ $pattern ]] || fail "'$*' says '$said', not '$pattern'"
+	same "lines said of '$*'" "$(wc -l <<<"$said")" 1
+	is_mounted "$tmp/at" && fail "'$*' mounted something"
+}
+
+store=$data/sample.zarr
+refuses "unknown option 'nonsense'" -o nonsense "$store" "$tmp/at"
+refuses "unknown option 'list=flat'" -o list=flat "$store" "$tmp/at"
+refuses "endian.*one of native.little.big.stored" -o endian=middle "$store" "$tmp/at"
+refuses "'endian' needs a value" -o endian "$store" "$tmp/at"
+refuses "'follow' takes no value" -o follow=yes "$store" "$tmp/at"
+refuses "read-only" -o rw "$store" "$tmp/at"
+refuses "not a size" -o memory=4X "$store" "$tmp/at"
+refuses "at least 16M" -o memory=1M "$store" "$tmp/at"
+refuses "100%" -o memory=101% "$store" "$tmp/at"
+refuses "too large" -o memory=99999999999999999999 "$store" "$tmp/at"
+refuses "too large" -o memory=99999999999999T "$store" "$tmp/at"
+refuses "not a number" -o timeout=soon "$store" "$tmp/at"
+refuses "not a number" -o timeout=-1 "$store" "$tmp/at"
+refuses "from 1 to" -o timeout=0 "$store" "$tmp/at"
+refuses "octal" -o umask=888 "$store" "$tmp/at"
+refuses "must not be above" -o umask=1000 "$store" "$tmp/at"
+refuses "no user 'nobody-of-this-name'" -o uid=nobody-of-this-name "$store" "$tmp/at"
+refuses "unknown option '-x'" -x "$store" "$tmp/at"
+refuses "unknown option '--nonsense'" --nonsense "$store" "$tmp/at"
+refuses "needs a value" -o
+refuses "no store"
+refuses "no mount point" "$store"
+refuses "too many" "$store" "$tmp/at" more
+refuses "no command" "$store" "$tmp/at" --
+refuses "needs a store and a path" --cat "$store"
+
+# the store and the mount point: status 1
+for arguments in "$tmp/no-such-store $tmp/at" "$store $tmp/no-such-directory" "$store $data/sample.sha256"; do
+	status=0
+	# shellcheck disable=SC2086
+	said=$("$ZARRFS" $arguments 2>&1) || status=$?
+	same "status of '$arguments'" $status 1
+	[ "$(wc -l <<<"$said")" = 1 ] || fail "'$arguments' says '$said'"
+done
+is_mounted "$tmp/at" && fail "something is mounted"
+
+# --help, manual, config
+help=$("$ZARRFS" --help) || fail "--help fails"
+in_help=$(sed -n '/^Options after -o:/,/^$/s/^  \([a-z_]*\).*/\1/p' <<<"$help" | sort)
+in_manual=$(sed -n '/^.Ss Options after/,/^.Sh/p' "$manual" | grep '^\.It' | tr ' ' '\n' | grep -A1 -x Cm | grep -vx -e Cm -e -- |
+	grep -xFf <(echo "$in_help") | sort)
+same "options of the manual" "$in_manual" "$in_help"
+while read -r name default; do
+	text=$(sed -n "/^\.It.*Cm $name\b/,/^\.It/p" "$manual" | tr '\n' ' ')
+	[[ $text == *"(default: $default)"* || $text == *"Cm $default "*default* ]] || fail "the manual does not say that $name is $default by default"
+done < <(sed -n 's/^  \([a-z_]*\)=[^ ]* .*(default: \([a-z0-9]*\))$/\1 \2/p' <<<"$help")
+[[ $("$ZARRFS" --version) =~ ^zarrfs\ [0-9] ]] || fail "--version"
+
+must_mount "$store" 'endian=big,memory=64M,metadata_ttl=immutable,timeout=20,umask=027,uid=12,gid=34,strlen=9,missing=403,consolidated=ignore,loglevel=warning,_netdev,nofail,user=me,x-systemd.automount,comment=a\,b,noatime,noexec,defaults'
+config=$(cat "$mnt/.zarrfs/config")
+same "options of config" "$(cut -d= -f1 <<<"$config" | grep -vx store | sort)" "$in_help"
+for line in endian=big memory=67108864 metadata_ttl=immutable timeout=20 umask=027 uid=12 gid=34 strlen=9 missing=403 consolidated=ignore \
+	loglevel=warning noexec=yes follow=no max_threads=64; do
+	grep -qx "$line" <<<"$config" || fail "config does not say $line: $config"
+done
+same "owner and mode of a file" "$(stat -c '%u %g %a' "$mnt/sst")" "12 34 440"
+same "owner and mode of the root" "$(stat -c '%u %g %a' "$mnt")" "12 34 550"
+same "owner and mode of .zarrfs" "$(stat -c '%u %a' "$mnt/.zarrfs")" "$(id -u) 500"
+options=$(awk -v at="$mnt" '$2 == at { print $3, $4 }' /proc/self/mounts)
+for word in ro nosuid nodev noexec noatime default_permissions; do
+	[[ ,${options#* }, == *,$word,* ]] || fail "not mounted $word: $options"
+done
+same "type" "${options% *}" fuse.zarrfs
+same "name in df" "$(df --output=source "$mnt" | tail -1)" "$store"
+[ "$(id -u)" != 0 ] || same "read ahead" "$(cat "/sys/class/bdi/$(mountpoint -d "$mnt")/read_ahead_kb")" 1024
+umount_store
+
+cp -r "$store" "$tmp/comma, back\\slash and blank.zarr"
+must_mount "$tmp/comma, back\\slash and blank.zarr" read_ahead_kb=512
+same "name in df" "$(df --output=source "$mnt" | tail -1)" "$tmp/comma, back\\slash and blank.zarr"
+[ "$(id -u)" != 0 ] || same "read ahead" "$(cat "/sys/class/bdi/$(mountpoint -d "$mnt")/read_ahead_kb")" 512
+umount_store

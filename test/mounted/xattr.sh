@@ -1,0 +1,51 @@
+#!/bin/bash
+# Extended attributes: sizes are asked for, lists and values fit together, what is not there is not there.
+. "$(dirname "$0")/functions.sh"
+
+must_mount "$data/sample.zarr"
+"$python" - "$mnt" <<'END' || fail "see above"
+import ctypes, errno, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+mnt = sys.argv[1]
+bad = 0
+
+def check(what, got, want):
+    global bad
+    if got != want:
+        bad += 1
+        print("%s is %r, not %r" % (what, got, want), file=sys.stderr)
+
+def get(path, name, size):
+    value = ctypes.create_string_buffer(max(size, 1))
+    n = libc.getxattr(path.encode(), name.encode(), value if size else None, ctypes.c_size_t(size))
+    return value.raw[:n] if n >= 0 and size else n if n >= 0 else -ctypes.get_errno()
+
+sst = os.path.join(mnt, "sst")
+names = os.listxattr(sst)
+check("names twice", len(names), len(set(names)))
+for name in ["shape", "dims", "dtype", "chunks", "codecs", "format", "key"]:
+    check("user.zarrfs.%s is listed" % name, "user.zarrfs." + name in names, True)
+for name in names:
+    value = os.getxattr(sst, name)
+    check("size of " + name, get(sst, name, 0), len(value))
+    check(name + " at its size", get(sst, name, len(value)), value)
+    if len(value) > 1:
+        check(name + " one byte short", get(sst, name, len(value) - 1), -errno.ERANGE)
+size = libc.listxattr(sst.encode(), None, ctypes.c_size_t(0))
+check("size of the list", size, sum(len(n.encode()) + 1 for n in names))
+short = ctypes.create_string_buffer(size)
+check("a list one byte short", (libc.listxattr(sst.encode(), short, ctypes.c_size_t(size - 1)), ctypes.get_errno()), (-1, errno.ERANGE))
+check("user.units", os.getxattr(sst, "user.units"), b"degree_Celsius")
+for name in ["user.nothing", "user.", "security.selinux", "trusted.x"]:
+    check(name, get(sst, name, 100), -errno.ENODATA)
+for change in [lambda: os.setxattr(sst, "user.units", b"K"), lambda: os.removexattr(sst, "user.units")]:
+    try:
+        change()
+        check("a change", "done", "refused")
+    except OSError as error:
+        check("a change", error.errno, errno.EROFS)
+os.listxattr(mnt)
+os.listxattr(os.path.join(mnt, ".zarrfs/stats"))
+sys.exit(bad != 0)
+END
+exit $((failures != 0))
