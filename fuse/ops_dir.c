@@ -258,12 +258,18 @@ op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fu
 			   });
 }
 
+static void
+close_dir(uint64_t fh)
+{
+	dir_free((struct dir *)(uintptr_t)fh);
+}
+
 void
 op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct server *s = fuse_req_userdata(req);
 	(void)ino;
 	atomic_fetch_add_explicit(&s->asked[OP_RELEASE], 1, memory_order_relaxed);
-	dir_free(dir_of(fi));
+	queue_close(s->queue, fi->fh, close_dir);
 	fuse_reply_err(req, 0);
 }

@@ -77,12 +77,18 @@ op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file
 			   });
 }
 
+static void
+close_file(uint64_t fh)
+{
+	file_close((struct file *)(uintptr_t)fh);
+}
+
 void
 op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct server *s = fuse_req_userdata(req);
 	(void)ino;
 	atomic_fetch_add_explicit(&s->asked[OP_RELEASE], 1, memory_order_relaxed);
-	file_close(file_of(fi));
+	queue_close(s->queue, fi->fh, close_file);
 	fuse_reply_err(req, 0);
 }

@@ -34,6 +34,8 @@ enum op {
 struct server;
 struct inode;
 
+typedef void handle_close_fn(uint64_t fh);
+
 struct request {
 	struct request *next;          /* in the queue */
 	struct request **slot, *after; /* in the list of all; under the queue's lock like next */
@@ -44,6 +46,7 @@ struct request {
 	void (*run)(struct request *);
 	struct inode *inode; /* held until the end */
 	struct fuse_file_info fi;
+	handle_close_fn *close; /* left to do with fi.fh; under the queue's lock */
 	uint64_t off;
 	size_t size;
 	int64_t deadline;
@@ -76,6 +79,8 @@ void request_fail(struct request *, int code);
 #define request_answer(r, reply) (request_claim(r) && (reply) == 0)
 
 struct queue;
+/* The kernel lets go of a handle. A request that was answered early may still use it: the last one that does closes it. */
+void queue_close(struct queue *, uint64_t fh, handle_close_fn *close);
 /* How many may run at once: reads, and all others. */
 int queue_new(unsigned reads, unsigned names, struct queue **ret);
 struct queue *queue_free(struct queue *);
