@@ -15,8 +15,9 @@
 
 enum {
 	HEADER = 16,
-	START = 4,  /* bytes of one entry of the table of starts */
-	FORMAT = 2, /* the newest header that Blosc 1 writes and reads */
+	FINE = 32 << 10, /* a good size for parts of blocks */
+	START = 4,       /* bytes of one entry of the table of starts */
+	FORMAT = 2,      /* the newest header that Blosc 1 writes and reads */
 	HEAD_READ =
 		4096, /* holds the starts of most chunks, and costs no more to read than a header */
 	LEVEL_DEFAULT = 5,
@@ -128,8 +129,9 @@ block_size(const struct part *p, uint32_t i)
 	return min_u64(p->h.blocksize, p->h.nbytes - (uint64_t)i * p->h.blocksize);
 }
 
+/* want NULL: all of it. */
 static int
-decode_block(const struct part *p, uint32_t i, uint8_t *out)
+decode_block(const struct part *p, uint32_t i, const size_t *want, uint8_t *out)
 {
 	uint32_t s = block_start(p, i);
 	if (s < p->h.first || s < p->from || s - p->from >= p->in.len)
@@ -137,7 +139,8 @@ decode_block(const struct part *p, uint32_t i, uint8_t *out)
 			"block %" PRIu32 " of blosc data begins at byte %" PRIu32 " of %" PRIu32, i,
 			s, p->h.cbytes);
 	struct span in = {p->in.data + (s - p->from), p->in.len - (s - p->from)};
-	int r = blosc_block_decode(&p->h, in, block_size(p, i), out);
+	int r = want ? blosc_block_decode_slice(&p->h, in, block_size(p, i), want, out)
+		     : blosc_block_decode(&p->h, in, block_size(p, i), out);
 	return r < 0 ? err_add(r, "block %" PRIu32 " of %" PRIu32, i, p->h.nblocks) : r;
 }
 
@@ -155,7 +158,7 @@ blosc_decode(const void *obj, const struct form *form, struct span in, struct bu
 		memcpy(out->data, in.data + HEADER, p.h.nbytes);
 	else
 		for (uint32_t i = 0; i < p.h.nblocks && r == 0; i++)
-			r = decode_block(&p, i, out->data + (size_t)i * p.h.blocksize);
+			r = decode_block(&p, i, NULL, out->data + (size_t)i * p.h.blocksize);
 	return r;
 }
 
@@ -228,24 +231,33 @@ read_blocks(struct part *p, struct codec_src *src)
 	return src_read(src, low, to - low, b);
 }
 
+/* A part of a block by way of all of it. */
+static int
+decode_slice(const struct part *p, uint32_t i, const size_t want[static 2], uint8_t *out)
+{
+	uint8_t *block = codec_scratch(SCRATCH_DECODED, block_size(p, i));
+	if (!block)
+		return err_set(-ENOMEM, "no memory to decode %zu bytes", block_size(p, i));
+	int r = decode_block(p, i, NULL, block);
+	if (r == 0)
+		memcpy(out, block + want[0], want[1] - want[0]);
+	return r;
+}
+
 /* Bytes [off, off + len) of the chunk; the blocks are there. */
 static int
 decode_blocks(const struct part *p, size_t off, size_t len, uint8_t *out)
 {
 	for (uint32_t i = p->first; i <= p->last; i++) {
 		size_t at = (size_t)i * p->h.blocksize, size = block_size(p, i);
-		size_t from = off > at ? off - at : 0, to = min_u64(size, off + len - at);
-		uint8_t *block = out;
-		if (to - from < size)
-			block = codec_scratch(SCRATCH_DECODED, size);
-		if (!block)
-			return err_set(-ENOMEM, "no memory to decode %zu bytes", size);
-		int r = decode_block(p, i, block);
+		const size_t want[2] = {off > at ? off - at : 0, min_u64(size, off + len - at)};
+		bool whole = want[1] - want[0] == size;
+		int r = decode_block(p, i, whole ? NULL : want, out);
+		if (r == BLOSC_BLOCK_WHOLE)
+			r = decode_slice(p, i, want, out);
 		if (r < 0)
 			return r;
-		if (block != out)
-			memcpy(out, block + from, to - from);
-		out += to - from;
+		out += want[1] - want[0];
 	}
 	return 0;
 }
@@ -281,7 +293,9 @@ blosc_grain(const void *obj, const struct form *form, struct codec_src *src, siz
 	struct part p = {0};
 	int r = read_head(form, src, room, &p);
 	if (r == 0)
-		*ret = p.h.nbytes ? p.h.blocksize : 1;
+		*ret = !p.h.nbytes              ? 1
+		       : blosc_block_fine(&p.h) ? min_u64(p.h.blocksize, FINE)
+						: p.h.blocksize;
 	return r;
 }
 

@@ -169,6 +169,65 @@ decode_by_blosc(
 	return got >= 0 && (size_t)got == n ? 0 : err_set(-EIO, "blosc data are damaged (%d)", got);
 }
 
+bool
+blosc_block_fine(const struct blosc_header *h)
+{
+	return h->flags >> COMPRESSOR_SHIFT == BLOSC_LZ4_FORMAT &&
+	       !(h->flags & (BLOSC_DOBITSHUFFLE | FLAG_FUTURE));
+}
+
+/* Bytes [from, to) of a stream of n bytes. */
+static int
+slice_stream(struct span in, size_t n, const size_t want[static 2], uint8_t *out)
+{
+	size_t len = want[1] - want[0];
+	if (in.len == n) {
+		memcpy(out, in.data + want[0], len);
+		return 0;
+	}
+	uint8_t *whole = codec_scratch(SCRATCH_BUFFER, want[1]);
+	if (!whole)
+		return err_set(-ENOMEM, "no memory to decode %zu bytes", want[1]);
+	int got = LZ4_decompress_safe_partial(
+		(const char *)in.data, (char *)whole, (int)in.len, (int)want[1], (int)want[1]);
+	if (got < 0 || (size_t)got < want[1])
+		return err_set(-EIO, "blosc data are damaged");
+	memcpy(out, whole + want[0], len);
+	return 0;
+}
+
+/* Each stream gives the same bytes of its own, which are joined. */
+int
+blosc_block_decode_slice(const struct blosc_header *h, struct span in, size_t n,
+	const size_t want[static 2], uint8_t *out)
+{
+	size_t streams = streams_of(h, n), unit = streams, each = n / streams;
+	bool shuffled = h->flags & BLOSC_DOSHUFFLE && h->typesize > 1;
+	if (!blosc_block_fine(h) || n % streams || shuffled != (streams > 1))
+		return BLOSC_BLOCK_WHOLE;
+	const size_t part[2] = {want[0] / unit, (want[1] + unit - 1) / unit};
+	size_t count = part[1] - part[0], skip = want[0] - part[0] * unit;
+	uint8_t *planes = codec_scratch(SCRATCH_STREAMS, 2 * count * unit);
+	if (!planes)
+		return err_set(-ENOMEM, "no memory to decode %zu bytes", 2 * count * unit);
+	for (size_t i = 0; i < streams; i++) {
+		size_t size = 0;
+		int r = stream_size(in, &size);
+		if (r == 0)
+			r = slice_stream((struct span){in.data + SIZE, size}, each, part,
+				planes + i * count);
+		if (r < 0)
+			return r;
+		in.data += SIZE + size;
+		in.len -= SIZE + size;
+	}
+	uint8_t *joined = planes + count * unit;
+	if (streams > 1)
+		planes_join(planes, unit, count, joined);
+	memcpy(out, (streams > 1 ? joined : planes) + skip, want[1] - want[0]);
+	return 0;
+}
+
 /* Bytes behind the last whole element, and bits of elements that are not eights, were not moved. */
 static void
 join(const struct blosc_header *h, const uint8_t *in, size_t n, uint8_t *out)

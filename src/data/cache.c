@@ -282,12 +282,26 @@ room_for(struct cache *c, size_t n, enum cache_hurry hurry)
 	return make_room(c, n, hurry) || (c->used == c->other && n + c->other > c->budget);
 }
 
+/* Are more pieces of the chunk cached than are worth having one by one? */
+static bool
+crowded(struct cache *c, const struct cache_ask *a)
+{
+	unsigned n = 0;
+	if (!a->larger.len)
+		return false;
+	for (struct piece *p = *bucket_of(c, &a->id); p; p = p->hash_next)
+		n += p->id.space == a->id.space && p->id.chunk == a->id.chunk;
+	return n >= a->crowd;
+}
+
 /* Makes the piece that a asks for. *prev, pinned, is what was there before, or NULL; the new piece or the caller keeps it.
  * 0: the lock was open for a while, look again. */
 static int
 create(struct cache *c, const struct cache_ask *a, struct piece **prev, struct piece **ret)
 {
 	struct piece_id id = *prev && a->id.off != PIECE_ENCODED ? (*prev)->id : a->id;
+	if (!*prev && crowded(c, a))
+		id = a->larger;
 	if (*prev && id.len + PIECE_COST > c->budget) {
 		unpin(c, *prev);
 		*prev = NULL;

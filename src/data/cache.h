@@ -66,6 +66,9 @@ enum cache_hurry {
 struct cache_ask {
 	struct piece_id id; /* the piece to make if none is there */
 	uint64_t at;        /* any piece of the chunk that holds this byte will do */
+	/* What to make instead where so many pieces of the chunk are cached already; len 0: never. */
+	struct piece_id larger;
+	unsigned crowd;
 	enum cache_hurry hurry;
 	int64_t fresh; /* pieces checked before this moment (when_now) must be compared again */
 	int64_t deadline;

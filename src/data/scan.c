@@ -16,6 +16,8 @@ enum {
 	GRAIN_GUESS = 256 << 10, /* until the first chunk says better */
 	PIECE_OVERHEAD = 512,    /* memory that a cached piece takes beside its bytes */
 	WINDOW = 16 << 20,
+	LARGER_MOST = 16 << 20, /* chunks that are loaded whole when they are read often */
+	LARGER = 1 << 20,       /* and how much of larger ones is */
 };
 
 /* --- recognising --- */
@@ -155,6 +157,18 @@ scan_piece(const struct scan *s, const struct array *a, uint64_t chunk, uint64_t
 		return id;
 	id.off = at / unit * unit;
 	id.len = min_u64(unit * n, g->chunk_bytes - id.off);
+	return id;
+}
+
+struct piece_id
+scan_larger(const struct array *a, uint64_t chunk, uint64_t at)
+{
+	const struct grid *g = &a->grid;
+	struct piece_id id = {a->space, chunk, 0, g->chunk_bytes};
+	if (g->chunk_bytes <= min_u64(LARGER_MOST, cache_budget(a->data->cache) / 16))
+		return id;
+	id.off = at / LARGER * LARGER;
+	id.len = min_u64(LARGER, g->chunk_bytes - id.off);
 	return id;
 }
 

@@ -38,6 +38,9 @@ void scan_end(struct scan *, struct array *);
 struct piece_id scan_piece(
 	const struct scan *, const struct array *, uint64_t chunk, uint64_t at, uint64_t to);
 
+/* What to load instead when a chunk is read at random again and again: all of it, or a good deal. */
+struct piece_id scan_larger(const struct array *, uint64_t chunk, uint64_t at);
+
 /* What follows in file order from offset `at`: chunks first … first + n - 1, each with the piece that holds byte in_chunk, up to
  * file offset `end`; last: no later part of the file needs these pieces again (whole: nor any other piece of these chunks). */
 struct band {

@@ -19,6 +19,7 @@ enum {
 	QUEUED_MOST = 256, /* loads that wait for a worker before prefetching pauses */
 	STRIDES_AHEAD = 4, /* for each worker */
 	ACTIVE_MOST = 64,
+	CROWD = 4, /* pieces of one chunk, loaded at random, after which larger ones are */
 };
 
 static const int64_t STUCK_AFTER = SECOND / 4;
@@ -227,6 +228,10 @@ get_piece(struct request *q, struct batch *b, const struct piece_id *id, uint64_
 		.deadline = q->want->deadline,
 		.cancel = q->want->cancel,
 	};
+	if (q->scan.mode != SCAN_ORDER && id->len < a->grid.chunk_bytes) {
+		ask.larger = scan_larger(a, id->chunk, at);
+		ask.crowd = CROWD;
+	}
 	if (!holds)
 		batch_send(b); /* nobody waits for memory while its own loads are not begun */
 	int r = cache_get(a->data->cache, &ask, ret);
