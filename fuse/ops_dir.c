@@ -81,7 +81,7 @@ parent_ino(struct server *s, const struct inode *i)
 static int
 snapshot(struct server *s, struct inode *i, struct dir *ret)
 {
-	struct dir d = {0};
+	struct dir d = {.used = ret->used};
 	int r = add(&d, ".", i->ino, DT_DIR);
 	if (r == 0)
 		r = add(&d, "..", parent_ino(s, i), DT_DIR);
