@@ -14,13 +14,21 @@ struct item {
 	unsigned char type;
 };
 
-/* An open directory: its names at the time of opening or rewinding, so that a position means the same name for as
- * long as somebody may come back to it. The kernel lets one thread at a time read an open directory. */
-struct dir {
+/* The names of a directory at one moment. Constant once it is made. */
+struct listing {
+	atomic_uint refs;
 	struct buf names, items;
 	size_t count;
-	bool used;  /* was read from: a return to the start looks again */
 	bool typed; /* the kinds of entries are known without asking for each */
+};
+
+/* An open directory: its names at the time of opening or rewinding, so that a position means the same name for as
+ * long as somebody may come back to it. */
+struct dir {
+	struct handle handle;
+	pthread_mutex_t lock; /* guards the rest */
+	struct listing *now;
+	bool used; /* was read from: a return to the start looks again */
 };
 
 static struct dir *
@@ -29,43 +37,52 @@ dir_of(const struct fuse_file_info *fi)
 	return (struct dir *)(uintptr_t)fi->fh;
 }
 
-static struct dir *
-dir_free(struct dir *d)
+static struct listing *
+listing_unref(struct listing *l)
 {
-	if (d) {
-		buf_free(&d->names);
-		buf_free(&d->items);
+	if (l && atomic_fetch_sub(&l->refs, 1) == 1) {
+		buf_free(&l->names);
+		buf_free(&l->items);
+		free(l);
 	}
-	free(d);
 	return NULL;
 }
 
-CLEAN_DEFINE(struct dir, dir_free)
+CLEAN_DEFINE(struct listing, listing_unref)
+
+static void
+free_dir(struct handle *h)
+{
+	struct dir *d = (struct dir *)(void *)h;
+	listing_unref(d->now);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+}
 
 static const struct item *
-item_at(const struct dir *d, size_t n)
+item_at(const struct listing *l, size_t n)
 {
-	return (const struct item *)(const void *)d->items.data + n;
+	return (const struct item *)(const void *)l->items.data + n;
 }
 
 static const char *
-name_of(const struct dir *d, const struct item *i)
+name_of(const struct listing *l, const struct item *i)
 {
-	return (const char *)d->names.data + i->name;
+	return (const char *)l->names.data + i->name;
 }
 
 static int
 add(void *arg, const char *name, uint64_t ino, unsigned char type)
 {
-	struct dir *d = arg;
-	struct item i = {ino, d->names.len, type};
-	int r = buf_add(&d->names, name, strlen(name) + 1);
+	struct listing *l = arg;
+	struct item i = {ino, l->names.len, type};
+	int r = buf_add(&l->names, name, strlen(name) + 1);
 	if (r == 0)
-		r = buf_add(&d->items, &i, sizeof i);
+		r = buf_add(&l->items, &i, sizeof i);
 	if (r < 0)
 		return r;
-	d->count++;
-	d->typed |= type != DT_UNKNOWN && *name != '.';
+	l->count++;
+	l->typed |= type != DT_UNKNOWN && *name != '.';
 	return 0;
 }
 
@@ -79,41 +96,44 @@ parent_ino(struct server *s, const struct inode *i)
 }
 
 static int
-snapshot(struct server *s, struct inode *i, struct dir *ret)
+list(struct server *s, struct inode *i, struct listing **ret)
 {
-	struct dir d = {.used = ret->used};
-	int r = add(&d, ".", i->ino, DT_DIR);
+	CLEAN(listing_unrefp) struct listing *l = calloc(1, sizeof *l);
+	if (!l)
+		return err_set(-ENOMEM, "no memory for a directory");
+	l->refs = 1;
+	int r = add(l, ".", i->ino, DT_DIR);
 	if (r == 0)
-		r = add(&d, "..", parent_ino(s, i), DT_DIR);
+		r = add(l, "..", parent_ino(s, i), DT_DIR);
 	if (r == 0)
-		r = mount_list(s->mount, i->path, add, &d);
+		r = mount_list(s->mount, i->path, add, l);
 	if (r == ZMAP_ABSENT)
 		r = err_set(-ENOENT, "'%s' is gone", i->path);
-	if (r < 0) {
-		buf_free(&d.names);
-		buf_free(&d.items);
-		return r;
-	}
-	buf_free(&ret->names);
-	buf_free(&ret->items);
-	*ret = d;
-	return 0;
+	if (r == 0)
+		*ret = MOVE(l);
+	return r;
 }
 
 static void
 run_opendir(struct request *r)
 {
-	CLEAN(dir_freep) struct dir *d = calloc(1, sizeof *d);
-	int result = d ? snapshot(r->server, r->inode, d)
-		       : err_set(-ENOMEM, "no memory for a directory");
+	struct listing *l = NULL;
+	int result = list(r->server, r->inode, &l);
+	struct dir *d = result == 0 ? calloc(1, sizeof *d) : NULL;
+	if (result == 0 && !d) {
+		listing_unref(l);
+		result = err_set(-ENOMEM, "no memory for a directory");
+	}
 	if (result < 0) {
 		request_fail(r, result);
 		return;
 	}
+	d->handle = (struct handle){.refs = 1, .free = free_dir};
+	pthread_mutex_init(&d->lock, NULL);
+	d->now = l;
 	r->fi.fh = (uintptr_t)d;
-	struct dir *given = MOVE(d);
 	if (!request_answer(r, fuse_reply_open(r->req, &r->fi)))
-		dir_free(given);
+		handle_unref(&d->handle);
 }
 
 void
@@ -123,13 +143,30 @@ op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		req, &(struct asked){.op = OP_OPENDIR, .run = run_opendir, .ino = ino, .fi = fi});
 }
 
-/* The positions that names are given are those of the name after them: 0 is the start. */
+/* The names to read from, at position r->off: that of a name is the place of the one before it, and 0 the start. */
 static int
-rewound(struct request *r, struct dir *d)
+names_for(struct request *r, struct listing **ret)
 {
-	bool again = r->off == 0 && d->used;
-	d->used = true;
-	return again ? snapshot(r->server, r->inode, d) : 0;
+	struct dir *d = (struct dir *)(void *)r->handle;
+	struct listing *fresh = NULL, *old = NULL;
+	bool again = false;
+	LOCKED(&d->lock) {
+		again = r->off == 0 && d->used;
+		d->used = true;
+	}
+	int result = again ? list(r->server, r->inode, &fresh) : 0;
+	if (result < 0)
+		return result;
+	LOCKED(&d->lock) {
+		if (fresh) {
+			old = d->now;
+			d->now = fresh;
+		}
+		*ret = d->now;
+		atomic_fetch_add(&d->now->refs, 1);
+	}
+	listing_unref(old);
+	return 0;
 }
 
 static void
@@ -142,20 +179,20 @@ answer_names(struct request *r, const char *names, size_t len)
 static void
 run_readdir(struct request *r)
 {
-	struct dir *d = dir_of(&r->fi);
+	CLEAN(listing_unrefp) struct listing *l = NULL;
 	CLEAN(clean_free) char *names = malloc(r->size);
 	size_t used = 0;
-	int result = names ? rewound(r, d) : err_set(-ENOMEM, "no memory for names");
+	int result = names ? names_for(r, &l) : err_set(-ENOMEM, "no memory for names");
 	if (result < 0) {
 		request_fail(r, result);
 		return;
 	}
-	for (uint64_t n = r->off; n < d->count; n++) {
-		const struct item *i = item_at(d, n);
+	for (uint64_t n = r->off; n < l->count; n++) {
+		const struct item *i = item_at(l, n);
 		struct stat st = {.st_ino = i->ino, .st_mode = DTTOIF(i->type)};
 		size_t room = r->size - used;
 		size_t need = fuse_add_direntry(
-			r->req, names + used, room, name_of(d, i), &st, (off_t)n + 1);
+			r->req, names + used, room, name_of(l, i), &st, (off_t)n + 1);
 		if (need > room)
 			break;
 		used += need;
@@ -170,7 +207,7 @@ op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_f
 				   .op = OP_READDIR,
 				   .run = run_readdir,
 				   .ino = ino,
-				   .fi = fi,
+				   .handle = &dir_of(fi)->handle,
 				   .off = (uint64_t)off,
 				   .size = size,
 			   });
@@ -178,11 +215,12 @@ op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_f
 
 /* With the attributes if they cost no question to the store: where kinds are not known, only lookups may ask. */
 static void
-describe(struct request *r, const struct dir *d, const struct item *i, struct fuse_entry_param *ret)
+describe(struct request *r, const struct listing *l, const struct item *i,
+	struct fuse_entry_param *ret)
 {
 	CLEAN(entry_free) struct entry e = {0};
 	CLEAN(clean_free) char *path = NULL;
-	const char *name = name_of(d, i);
+	const char *name = name_of(l, i);
 	*ret = (struct fuse_entry_param){.attr = {.st_ino = i->ino, .st_mode = DTTOIF(i->type)}};
 	if (i->type == DT_UNKNOWN || !strcmp(name, ".") || !strcmp(name, ".."))
 		return;
@@ -196,22 +234,22 @@ describe(struct request *r, const struct dir *d, const struct item *i, struct fu
 
 /* Adds entries from r->off on; their node ids go to `given`, one for each that counts as looked up. */
 static int
-fill_plus(struct request *r, const struct dir *d, struct buf *names, struct buf *given)
+fill_plus(struct request *r, const struct listing *l, struct buf *names, struct buf *given)
 {
-	for (uint64_t n = r->off; n < d->count && !cancelled(&r->cancel); n++) {
-		const struct item *i = item_at(d, n);
+	for (uint64_t n = r->off; n < l->count && !cancelled(&r->cancel); n++) {
+		const struct item *i = item_at(l, n);
 		struct fuse_entry_param p;
 		size_t room = r->size - names->len;
-		if (fuse_add_direntry_plus(r->req, NULL, 0, name_of(d, i), NULL, 0) > room)
+		if (fuse_add_direntry_plus(r->req, NULL, 0, name_of(l, i), NULL, 0) > room)
 			break;
-		describe(r, d, i, &p);
+		describe(r, l, i, &p);
 		int result = p.ino ? buf_add(given, &p.ino, sizeof p.ino) : 0;
 		if (result < 0) {
 			inodes_forget(r->server->inodes, p.ino, 1);
 			return result;
 		}
 		names->len += fuse_add_direntry_plus(r->req, (char *)names->data + names->len, room,
-			name_of(d, i), &p, (off_t)n + 1);
+			name_of(l, i), &p, (off_t)n + 1);
 	}
 	return 0;
 }
@@ -227,16 +265,16 @@ forget_all(struct request *r, const struct buf *given)
 static void
 run_readdirplus(struct request *r)
 {
-	struct dir *d = dir_of(&r->fi);
+	CLEAN(listing_unrefp) struct listing *l = NULL;
 	CLEAN(buf_free) struct buf names = {0}, given = {0};
-	int result = rewound(r, d);
+	int result = names_for(r, &l);
 	if (result == 0)
 		result = buf_reserve(&names, r->size);
-	if (result == 0 && r->off == 0 && d->typed)
+	if (result == 0 && r->off == 0 && l->typed)
 		mount_preload(r->server->mount,
 			r->inode->path); /* what fails is met again, entry by entry */
 	if (result == 0)
-		result = fill_plus(r, d, &names, &given);
+		result = fill_plus(r, l, &names, &given);
 	if (result < 0) {
 		forget_all(r, &given);
 		request_fail(r, result);
@@ -252,16 +290,10 @@ op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fu
 				   .op = OP_READDIRPLUS,
 				   .run = run_readdirplus,
 				   .ino = ino,
-				   .fi = fi,
+				   .handle = &dir_of(fi)->handle,
 				   .off = (uint64_t)off,
 				   .size = size,
 			   });
-}
-
-static void
-close_dir(uint64_t fh)
-{
-	dir_free((struct dir *)(uintptr_t)fh);
 }
 
 void
@@ -270,6 +302,6 @@ op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct server *s = fuse_req_userdata(req);
 	(void)ino;
 	atomic_fetch_add_explicit(&s->asked[OP_RELEASE], 1, memory_order_relaxed);
-	queue_close(s->queue, fi->fh, close_dir);
+	handle_unref(&dir_of(fi)->handle);
 	fuse_reply_err(req, 0);
 }

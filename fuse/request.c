@@ -173,6 +173,13 @@ request_fail(struct request *r, int code)
 	fuse_reply_err(r->req, shown(code));
 }
 
+void
+handle_unref(struct handle *h)
+{
+	if (atomic_fetch_sub(&h->refs, 1) == 1)
+		h->free(h);
+}
+
 static struct lane *
 lane_of(struct queue *q, const struct request *r)
 {
@@ -207,46 +214,11 @@ run_unless_late(struct request *r)
 		r->run(r);
 }
 
-/* Another request that uses the handle, or NULL. Under the lock. */
-static struct request *
-user_of(struct queue *q, uint64_t fh)
-{
-	struct request *r = q->all;
-	while (r && r->fi.fh != fh)
-		r = r->after;
-	return r;
-}
-
-/* What the request, which is out of the list, has to close; another that uses the handle takes that over. Under the lock. */
-static handle_close_fn *
-left_to_close(struct queue *q, struct request *r)
-{
-	struct request *other = r->close ? user_of(q, r->fi.fh) : NULL;
-	if (!other)
-		return r->close;
-	other->close = r->close;
-	return NULL;
-}
-
-void
-queue_close(struct queue *q, uint64_t fh, handle_close_fn *close)
-{
-	struct request *user = NULL;
-	LOCKED(&q->lock) {
-		user = user_of(q, fh);
-		if (user)
-			user->close = close;
-	}
-	if (!user)
-		close(fh);
-}
-
 /* Runs one request to its end and returns the next one that waits, if any. */
 static struct request *
 run_one(struct queue *q, struct request *r)
 {
 	struct request *next = NULL;
-	handle_close_fn *close = NULL;
 	run_unless_late(r);
 	LOCKED(&q->lock) {
 		struct lane *l = lane_of(q, r);
@@ -255,11 +227,10 @@ run_one(struct queue *q, struct request *r)
 			r->after->slot = r->slot;
 		l->running--;
 		next = take_waiting(l);
-		close = left_to_close(q, r);
 	}
-	if (close)
-		close(r->fi.fh);
 	inodes_put(r->server->inodes, r->inode);
+	if (r->handle)
+		handle_unref(r->handle);
 	free(r);
 	return next;
 }
@@ -317,6 +288,9 @@ request_start(fuse_req_t req, const struct asked *a)
 	r->inode = inodes_get(s->inodes, a->ino);
 	r->off = a->off;
 	r->size = a->size;
+	r->handle = a->handle;
+	if (r->handle)
+		atomic_fetch_add(&r->handle->refs, 1);
 	if (a->fi)
 		r->fi = *a->fi;
 	if (len)

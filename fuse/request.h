@@ -34,7 +34,14 @@ enum op {
 struct server;
 struct inode;
 
-typedef void handle_close_fn(uint64_t fh);
+/* The head of what an open file or directory is here. Requests hold it: one that was given up may still run when the
+ * kernel releases the file. */
+struct handle {
+	atomic_uint refs;
+	void (*free)(struct handle *);
+};
+
+void handle_unref(struct handle *);
 
 struct request {
 	struct request *next;          /* in the queue */
@@ -44,9 +51,9 @@ struct request {
 	enum op op;
 	pid_t pid; /* the thread that asks; 0: not of a process that we see */
 	void (*run)(struct request *);
-	struct inode *inode; /* held until the end */
+	struct inode *inode;   /* held until the end */
+	struct handle *handle; /* so is this; NULL: not about an open file */
 	struct fuse_file_info fi;
-	handle_close_fn *close; /* left to do with fi.fh; under the queue's lock */
 	uint64_t off;
 	size_t size;
 	int64_t deadline;
@@ -62,7 +69,8 @@ struct asked {
 	void (*run)(struct request *);
 	fuse_ino_t ino;
 	const char *name;
-	const struct fuse_file_info *fi;
+	const struct fuse_file_info *fi; /* of open and opendir */
+	struct handle *handle;           /* of what is about an open file */
 	uint64_t off;
 	size_t size;
 	bool aside; /* needs no store: does not wait for others */
@@ -79,8 +87,6 @@ void request_fail(struct request *, int code);
 #define request_answer(r, reply) (request_claim(r) && (reply) == 0)
 
 struct queue;
-/* The kernel lets go of a handle. A request that was answered early may still use it: the last one that does closes it. */
-void queue_close(struct queue *, uint64_t fh, handle_close_fn *close);
 /* How many may run at once: reads, and all others. */
 int queue_new(unsigned reads, unsigned names, struct queue **ret);
 struct queue *queue_free(struct queue *);
