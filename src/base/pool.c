@@ -90,7 +90,8 @@ start(struct worker *w)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	int e = pthread_create(&w->thread, NULL, work, w);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	w->started = e == 0;
+	LOCKED(&w->pool->lock)
+		w->started = e == 0;
 	return e ? err_sys(e, "cannot start a worker thread") : 0;
 }
 
