@@ -17,7 +17,9 @@ struct file {
 	struct buf text;            /* made at open */
 	uint64_t size;
 	bool keep;
-	bool counted; /* facts know that it is open */
+	bool counted;         /* facts know that it is open */
+	atomic_llong late_at; /* when_now() of the last read that took all of its time; 0: none */
+	atomic_ullong late_off, late_end;
 };
 
 struct file *
@@ -182,19 +184,46 @@ forget_widths(struct file *f)
 			facts_forget_width(&f->mount->facts, l->span[i].variable->node->path);
 }
 
+/* The kernel asks again, page by page, for what its reading ahead did not get: that must not double the time that
+ * read() takes. So what is asked for again at once has time for what is here by now, and no more. */
+enum { AGAIN_NS = 500 * 1000 * 1000, AGAIN_PATIENCE_NS = 200 * 1000 * 1000 };
+
+static int64_t
+patience(struct file *f, const struct array_want *want)
+{
+	int64_t late = atomic_load_explicit(&f->late_at, memory_order_relaxed), now;
+	if (!late || !want->deadline || (now = when_now()) - late > AGAIN_NS ||
+		want->off >= f->late_end || want->off + want->len <= f->late_off)
+		return want->deadline;
+	return now + AGAIN_PATIENCE_NS < want->deadline ? now + AGAIN_PATIENCE_NS : want->deadline;
+}
+
+static void
+note_late(struct file *f, const struct array_want *want)
+{
+	if (!when_over(want->deadline))
+		return;
+	f->late_off = want->off;
+	f->late_end = want->off + want->len;
+	f->late_at = when_now();
+}
+
 int
 file_read(struct file *f, const struct array_want *want, struct reply *ret)
 {
+	struct array_want w = *want;
 	int r;
+	w.deadline = patience(f, want);
 	if (f->reader)
-		r = view_read(f->reader, want, ret);
+		r = view_read(f->reader, &w, ret);
 	else if (f->raw)
-		r = raw_read(f->raw, want, ret);
+		r = raw_read(f->raw, &w, ret);
 	else
-		r = read_text(f, want, ret);
+		r = read_text(f, &w, ret);
 	if (r >= 0)
 		return 0;
 	reply_done(ret);
+	note_late(f, want);
 	if (f->reader)
 		forget_widths(f);
 	return mount_error(r);

@@ -124,6 +124,35 @@ try(const struct place *p, const char *kind, const char *calls, unsigned nth)
 	return true;
 }
 
+/* One read of `ms` patience; how long it took, in ms. */
+static int64_t
+late_read(struct file *f, uint64_t off, int64_t ms)
+{
+	struct reply r = {0};
+	int64_t start = when_now();
+	struct array_want w = {.off = off, .len = 1, .deadline = start + ms * 1000000};
+	CHECK_INT(file_read(f, &w, &r), -EIO);
+	return (when_now() - start) / 1000000;
+}
+
+/* What is asked for again at once, as the kernel does, is not waited for again. */
+static void
+test_late(void)
+{
+	struct mount_options o = options_new();
+	struct mount *m =
+		mount_new("fault+mem:failing#fault.kind=hang&fault.match=a/1&fault.calls=get", &o);
+	struct file *f = NULL;
+	char got[2];
+	CHECK_INT(open_path(m, "a", &f), 0);
+	CHECK(late_read(f, 2, 400) >= 400);
+	CHECK(late_read(f, 2, 5000) < 4000);
+	CHECK_INT(read_at(f, 4, 2, got), 2);
+	CHECK_MEM(got, "ef", 2);
+	f = file_close(f);
+	m = mount_close(m);
+}
+
 int
 main(void)
 {
@@ -135,6 +164,7 @@ main(void)
 		CHECK(try(&p, "eacces", "get,stat,list", n) || n < 10);
 		try(&p, "truncate", "get", n);
 	}
+	test_late();
 	z = zmap_close(z);
 	place_remove(&p);
 	return check_end();
