@@ -22,6 +22,7 @@ struct data {
 	struct data_options options;
 	struct cache *cache;
 	struct pool *pool;
+	struct cancel ending; /* data_free waits for loads: those of a store that hangs stop */
 	unsigned workers;
 	atomic_uint scans;    /* readers in file order, for sharing the budget */
 	atomic_llong expired; /* when_now() of the last data_expire */

@@ -41,6 +41,7 @@ data_free(struct data *d)
 {
 	if (!d)
 		return NULL;
+	atomic_store(&d->ending.wanted_no_more, true);
 	pool_free(d->pool);
 	cache_free(d->cache);
 	mem_trim(0);

@@ -68,6 +68,7 @@ get(struct load *l, struct zmap_get *g)
 {
 	g->key = l->key;
 	g->deadline = l->deadline;
+	g->cancel = &l->array->data->ending;
 	size_t before = g->into->len;
 	bool remote = l->array->zmap->caps &
 		      ZMAP_REMOTE; /* local disks answer sooner than threads change places */
