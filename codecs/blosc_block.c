@@ -26,6 +26,7 @@ enum {
 	SPLITS_MAX =
 		16, /* larger elements are never split, nor are blocks of less than … elements */
 	SPLIT_ELEMENTS_MIN = 128,
+	REPEATS = 16, /* a stream that shrank to less than such a part is mostly repeats */
 	SCRATCH_STREAMS = 4,
 	SCRATCH_BUFFER = 5,
 };
@@ -185,12 +186,16 @@ slice_stream(struct span in, size_t n, const size_t want[static 2], uint8_t *out
 		memcpy(out, in.data + want[0], len);
 		return 0;
 	}
-	uint8_t *whole = codec_scratch(SCRATCH_BUFFER, want[1]);
+	uint8_t *whole = codec_scratch(SCRATCH_BUFFER, n);
 	if (!whole)
-		return err_set(-ENOMEM, "no memory to decode %zu bytes", want[1]);
-	int got = LZ4_decompress_safe_partial(
-		(const char *)in.data, (char *)whole, (int)in.len, (int)want[1], (int)want[1]);
-	if (got < 0 || (size_t)got < want[1])
+		return err_set(-ENOMEM, "no memory to decode %zu bytes", n);
+	const char *from = (const char *)in.data;
+	/* liblz4 decodes long repeats several times faster when it need not stop among them */
+	bool repeats = in.len < n / REPEATS;
+	int size = (int)in.len, stop = (int)(repeats ? n : want[1]);
+	int got = repeats ? LZ4_decompress_safe(from, (char *)whole, size, stop)
+			  : LZ4_decompress_safe_partial(from, (char *)whole, size, stop, stop);
+	if (got < stop)
 		return err_set(-EIO, "blosc data are damaged");
 	memcpy(out, whole + want[0], len);
 	return 0;

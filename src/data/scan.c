@@ -16,8 +16,8 @@ enum {
 	GRAIN_GUESS = 256 << 10, /* until the first chunk says better */
 	PIECE_OVERHEAD = 512,    /* memory that a cached piece takes beside its bytes */
 	WINDOW = 16 << 20,
-	LARGER_MOST = 16 << 20, /* chunks that are loaded whole when they are read often */
-	LARGER = 1 << 20,       /* and how much of larger ones is */
+	LARGER_MOST = 1 << 20, /* chunks that are loaded whole when they are read often */
+	LARGER = 512 << 10,    /* and how much of larger ones is */
 };
 
 /* --- recognising --- */

@@ -19,7 +19,7 @@ enum {
 	QUEUED_MOST = 256, /* loads that wait for a worker before prefetching pauses */
 	STRIDES_AHEAD = 4, /* for each worker */
 	ACTIVE_MOST = 64,
-	CROWD = 4, /* pieces of one chunk, loaded at random, after which larger ones are */
+	CROWD = 12, /* pieces of one chunk, loaded at random, after which larger ones are */
 };
 
 static const int64_t STUCK_AFTER = SECOND / 4;
