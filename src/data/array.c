@@ -17,7 +17,7 @@ find_space(struct array *a, const struct array_meta *m)
 		&name, "%s %p %" PRIx64 " %u", a->key, (void *)a->zmap, m->layout, a->dtype.size);
 	for (unsigned d = 0; d < a->grid.rank && r == 0; d++)
 		r = buf_addf(&name, " %" PRIu64 "/%" PRIu64, a->grid.shape[d], a->grid.chunk[d]);
-	return r < 0 ? r : cache_space(a->data->cache, (char *)name.data, name.len, &a->space);
+	return r < 0 ? r : spaces_number(a->data->spaces, (char *)name.data, name.len, &a->space);
 }
 
 static int
@@ -178,13 +178,13 @@ array_fill(const struct array *a, uint8_t *to, uint64_t bytes)
 }
 
 int64_t
-array_fresh(const struct array *a)
+array_fresh(const struct array *a, int64_t now)
 {
 	int64_t ttl = a->data->options.ttl,
 		expired = atomic_load_explicit(&a->data->expired, memory_order_relaxed);
 	if (ttl == INT64_MAX)
 		return expired;
-	int64_t oldest = when_now() - ttl;
+	int64_t oldest = now - ttl;
 	return oldest > expired ? oldest : expired;
 }
 

@@ -4,6 +4,7 @@
 #include "data/array.h"
 #include "data/cache.h"
 #include "data/grid.h"
+#include "data/space.h"
 
 enum { ARRAY_KEY_MAX = 4096 };
 
@@ -21,6 +22,7 @@ struct data_counts {
 struct data {
 	struct data_options options;
 	struct cache *cache;
+	struct spaces *spaces;
 	struct pool *pool;
 	struct cancel ending; /* data_free waits for loads: those of a store that hangs stop */
 	unsigned workers;
@@ -54,7 +56,7 @@ int array_chunk_key(const struct array *, uint64_t chunk, char ret[static ARRAY_
 /* n elements of fill value. */
 void array_fill(const struct array *, uint8_t *to, uint64_t bytes);
 /* The moment before which a cached piece must be compared with the store again. */
-int64_t array_fresh(const struct array *);
+int64_t array_fresh(const struct array *, int64_t now);
 
 /* Asks the store how large a chunk is, if nobody knows how large chunks of this array are stored. */
 void load_probe_size(struct array *, uint64_t chunk);

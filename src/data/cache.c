@@ -3,12 +3,12 @@
 #include "base/check.h"
 #include "base/mem.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
 enum {
 	BUCKETS = 1 << 14,
-	SPACE_BUCKETS = 1 << 10,
 	CONDS = 32,
 	PIECE_COST = sizeof(struct piece) + 64, /* with what malloc adds */
 };
@@ -18,12 +18,8 @@ struct lru {
 	struct piece *head, *tail;
 };
 
-struct space {
-	struct space *next;
-	uint64_t number;
-	size_t len;
-	char key[];
-};
+/* Least recently used is known to this much (ns): moving every piece at each look would cost more than it gains. */
+static const int64_t TOUCH_EVERY = SECOND / 20;
 
 struct cache {
 	size_t budget, cold_max;
@@ -31,8 +27,6 @@ struct cache {
 	struct piece *bucket[BUCKETS];
 	struct lru hot, cold;
 	size_t used, cold_bytes, pieces;
-	struct space *space[SPACE_BUCKETS];
-	uint64_t next_space;
 	struct piece *dead; /* to be freed once the lock is open */
 	uint64_t hits, waits, evicted;
 	size_t scratch, other;
@@ -122,10 +116,11 @@ list_append(struct cache *c, struct piece *p)
 
 /* A cold piece stays cold: requests that overtake each other must not bring a scan's leavings back. */
 static void
-touch(struct cache *c, struct piece *p)
+touch(struct cache *c, struct piece *p, int64_t now)
 {
-	if (c->hot.tail == p)
+	if (now - p->touched < TOUCH_EVERY)
 		return;
+	p->touched = now;
 	list_remove(c, p);
 	list_append(c, p);
 }
@@ -312,9 +307,33 @@ create(struct cache *c, const struct cache_ask *a, struct piece **prev, struct p
 	if (!p)
 		return err_set(-ENOMEM, "no memory for a cached chunk");
 	p->used = a->hurry != CACHE_PREFETCH;
+	p->touched = a->now;
+	p->pins += a->keep;
 	*prev = NULL;
 	*ret = p;
 	return CACHE_CREATED;
+}
+
+/* A piece that answers as it is, or NULL. */
+static struct piece *
+usable(struct cache *c, const struct cache_ask *a)
+{
+	struct piece *p = find(c, a);
+	return p && (p->state == PIECE_LOADING || p->checked >= a->fresh) ? p : NULL;
+}
+
+static int
+take_found(struct cache *c, const struct cache_ask *a, struct piece *p, struct piece **ret)
+{
+	int r = p->state == PIECE_READY ? CACHE_READY : CACHE_BUSY;
+	if (a->only_new)
+		return r;
+	p->pins++;
+	p->used |= a->hurry != CACHE_PREFETCH;
+	touch(c, p, a->now);
+	c->hits += r == CACHE_READY;
+	*ret = p;
+	return r;
 }
 
 static int
@@ -323,16 +342,12 @@ get_locked(struct cache *c, const struct cache_ask *a, struct piece **ret)
 	struct piece *prev = NULL;
 	int r = 0;
 	while (r == 0) {
-		struct piece *p = find(c, a);
-		if (p && (p->state == PIECE_LOADING || p->checked >= a->fresh)) {
-			p->pins++;
-			p->used |= a->hurry != CACHE_PREFETCH;
-			touch(c, p);
-			r = p->state == PIECE_READY ? CACHE_READY : CACHE_BUSY;
-			c->hits += r == CACHE_READY;
-			*ret = p;
+		struct piece *p = usable(c, a);
+		if (p) {
+			r = take_found(c, a, p, ret);
 			break;
 		}
+		p = find(c, a);
 		if (p) { /* too long unseen: the loader compares it with the store */
 			p->pins++;
 			drop(c, p);
@@ -347,27 +362,37 @@ get_locked(struct cache *c, const struct cache_ask *a, struct piece **ret)
 	return r;
 }
 
+/* Opens the lock. What is kept for later is inside the budget too. */
+static void
+close_after_get(struct cache *c)
+{
+	size_t free_bytes = c->used < c->budget ? c->budget - c->used : 0;
+	close_lock(c);
+	mem_trim(free_bytes);
+}
+
 int
 cache_get(struct cache *c, const struct cache_ask *a, struct piece **ret)
 {
 	pthread_mutex_lock(&c->lock);
 	int r = get_locked(c, a, ret);
-	size_t free_bytes = c->used < c->budget ? c->budget - c->used : 0;
-	close_lock(c);
-	if (r == CACHE_CREATED)
-		mem_trim(free_bytes); /* what is kept for later is inside the budget too */
+	close_after_get(c);
 	return r;
 }
 
-bool
-cache_has(struct cache *c, const struct cache_ask *a)
+size_t
+cache_get_many(struct cache *c, const struct cache_ask *a, size_t n, struct piece **ret, int *found)
 {
-	bool there = false;
-	LOCKED(&c->lock) {
-		struct piece *p = find(c, a);
-		there = p && (p->state == PIECE_LOADING || p->checked >= a->fresh);
+	size_t i = 0;
+	pthread_mutex_lock(&c->lock);
+	for (; i < n; i++) {
+		assert(a[i].hurry != CACHE_WAIT);
+		found[i] = get_locked(c, &a[i], &ret[i]);
+		if (found[i] < 0)
+			break;
 	}
-	return there;
+	close_after_get(c);
+	return i;
 }
 
 int
@@ -440,27 +465,27 @@ cache_unpin(struct cache *c, struct piece *const *p, size_t n)
 	close_lock(c);
 }
 
-void
-cache_pin(struct cache *c, struct piece *p)
+static void
+cool(struct cache *c, const struct piece_id *which)
 {
-	LOCKED(&c->lock)
-		p->pins++;
-}
-
-void
-cache_cool(struct cache *c, const struct piece_id *which)
-{
-	pthread_mutex_lock(&c->lock);
+	bool all = which->len == SIZE_MAX;
 	for (struct piece *p = *bucket_of(c, which); p; p = p->hash_next) {
 		if (p->id.space != which->space || p->id.chunk != which->chunk || p->cold)
 			continue;
-		bool encoded = p->id.off == PIECE_ENCODED, all = which->len == SIZE_MAX;
-		if (!all && (encoded || p->id.off - which->off >= which->len))
+		if (!all && (p->id.off == PIECE_ENCODED || p->id.off - which->off >= which->len))
 			continue;
 		list_remove(c, p);
 		p->cold = true;
 		list_append(c, p);
 	}
+}
+
+void
+cache_cool(struct cache *c, const struct piece_id *which, size_t n)
+{
+	pthread_mutex_lock(&c->lock);
+	for (size_t i = 0; i < n; i++)
+		cool(c, &which[i]);
 	while (c->cold_bytes > c->cold_max && evict_from(c, &c->cold, true))
 		;
 	close_lock(c);
@@ -537,35 +562,6 @@ cache_scratch_leave(struct cache *c, size_t bytes)
 	}
 }
 
-static struct space **
-space_bucket(struct cache *c, const char *key, size_t len)
-{
-	uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)key[i]) * 0x100000001b3u;
-	return &c->space[h % SPACE_BUCKETS];
-}
-
-int
-cache_space(struct cache *c, const char *key, size_t len, uint64_t *ret)
-{
-	struct space *new = malloc(sizeof *new + len), *s = NULL, **b = space_bucket(c, key, len);
-	if (!new)
-		return err_set(-ENOMEM, "no memory for the name of an array");
-	LOCKED(&c->lock) {
-		for (s = *b; s && (s->len != len || memcmp(s->key, key, len)); s = s->next)
-			;
-		if (!s) {
-			*new = (struct space){.next = *b, .number = ++c->next_space, .len = len};
-			memcpy(new->key, key, len);
-			*b = s = MOVE(new);
-		}
-		*ret = s->number;
-	}
-	free(new);
-	return 0;
-}
-
 void
 cache_count(struct cache *c, struct cache_counts *ret)
 {
@@ -593,11 +589,6 @@ cache_free(struct cache *c)
 			destroy(c, p);
 		}
 	close_lock(c);
-	for (int i = 0; i < SPACE_BUCKETS; i++)
-		for (struct space *s; (s = c->space[i]);) {
-			c->space[i] = s->next;
-			free(s);
-		}
 	for (int i = 0; i < CONDS; i++)
 		pthread_cond_destroy(&c->loaded[i]);
 	pthread_cond_destroy(&c->freed);

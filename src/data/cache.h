@@ -42,6 +42,7 @@ struct piece {
 	enum piece_state state;
 	unsigned pins;
 	bool cold, dropped;
+	int64_t touched; /* when it was last moved to the end of its list */
 	bool used; /* somebody read it; what was prefetched and not yet read is evicted last */
 	int64_t checked; /* when_now() of the last comparison with the store */
 	size_t charge;
@@ -53,9 +54,6 @@ struct cache;
 
 int cache_new(size_t budget, struct cache **ret);
 struct cache *cache_free(struct cache *);
-
-/* The number that stands for `key` (an array's path and everything that decides what its chunks mean). The same key always gets the same number. */
-int cache_space(struct cache *, const char *key, size_t len, uint64_t *ret);
 
 enum cache_hurry {
 	CACHE_WAIT,     /* wait for memory until the deadline */
@@ -70,30 +68,34 @@ struct cache_ask {
 	struct piece_id larger;
 	unsigned crowd;
 	enum cache_hurry hurry;
-	int64_t fresh; /* pieces checked before this moment (when_now) must be compared again */
+	bool keep; /* a piece that is made stays pinned for the caller, beside the pin of its load */
+	bool only_new; /* what is there already is neither pinned nor touched */
+	int64_t now;   /* when_now() */
+	int64_t fresh; /* pieces checked before this moment must be compared with the store again */
 	int64_t deadline;
 	struct cancel *cancel;
 };
 
 enum cache_found {
 	CACHE_READY = 1,
-	CACHE_BUSY = 2, /* somebody is loading it: cache_wait */
-	CACHE_CREATED =
-		3, /* the caller pins it again for itself if it wants to wait, loads it, and calls cache_finish */
+	CACHE_BUSY = 2,    /* somebody is loading it: cache_wait */
+	CACHE_CREATED = 3, /* the caller has it loaded, which ends in cache_finish */
 };
 /* A pinned piece and how it was found, or -errno. */
 int cache_get(struct cache *, const struct cache_ask *, struct piece **ret);
-/* Whether a piece that holds the byte is there or on its way; does not touch it. */
-bool cache_has(struct cache *, const struct cache_ask *);
+/* The same for many at once. Returns how many went well; found[i] tells how, found of the first that did not is its -errno.
+ * None may have hurry CACHE_WAIT. */
+size_t cache_get_many(
+	struct cache *, const struct cache_ask *, size_t n, struct piece **ret, int *ret_found);
 /* Waits for a LOADING piece. 0; CACHE_PATIENCE: not by then; the load's failure; -EINTR. */
 enum { CACHE_PATIENCE = 1 };
 int cache_wait(struct cache *, struct piece *, int64_t deadline, struct cancel *);
 /* result: 0 or the code of err_text. Hands the piece to all who wait; takes the pin that the creator got. */
 void cache_finish(struct cache *, struct piece *, int result);
 void cache_unpin(struct cache *, struct piece *const *, size_t n);
-void cache_pin(struct cache *, struct piece *);
-/* The pieces of a chunk that begin within [off, off + len) will not be needed soon; len SIZE_MAX: all, the encoded one too. */
-void cache_cool(struct cache *, const struct piece_id *);
+/* The pieces of each chunk that begin within [off, off + len) will not be needed soon; len SIZE_MAX: all, the encoded
+ * one too. */
+void cache_cool(struct cache *, const struct piece_id *, size_t n);
 /* Forgets the pieces of a chunk whose version is another one; says whether there were any. */
 bool cache_drop_other(struct cache *, const struct piece *keep);
 

@@ -68,6 +68,18 @@ fill_rows(const struct array *a, const struct rows *r, uint8_t *file)
 }
 
 void
+copy_soon(const struct part *part, const struct piece *p)
+{
+	enum { LINE = 64, LINES = 8 };
+	if (!p->data || part->in_chunk < p->id.off || part->last > p->id.off + p->id.len)
+		return;
+	const uint8_t *from = p->data + (part->in_chunk - p->id.off),
+		      *to = p->data + (part->last - p->id.off);
+	for (int i = 0; i < LINES && from < to; i++, from += LINE)
+		__builtin_prefetch(from);
+}
+
+void
 copy_part(const struct array *a, const struct part *part, const struct piece *p, uint8_t *file)
 {
 	struct rows_walk w;

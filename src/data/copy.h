@@ -3,5 +3,7 @@
 
 #include "data/array_impl.h"
 
+/* The same piece is copied soon: its first bytes are called for from memory. It is loaded. */
+void copy_soon(const struct part *, const struct piece *);
 /* file: memory where byte 0 of the file would lie (only the part's bytes are written). An absent piece gives fill values. */
 void copy_part(const struct array *, const struct part *, const struct piece *, uint8_t *file);

@@ -27,6 +27,8 @@ data_new(const struct data_options *o, struct data **ret)
 	d->workers = o->workers ? o->workers : cpus > 0 ? (unsigned)cpus : 1;
 	int r = cache_new(d->options.memory, &d->cache);
 	if (r == 0)
+		r = spaces_new(&d->spaces);
+	if (r == 0)
 		r = pool_new(d->workers, BLOCKED_MAX, &d->pool);
 	if (r < 0) {
 		data_free(d);
@@ -44,6 +46,7 @@ data_free(struct data *d)
 	atomic_store(&d->ending.wanted_no_more, true);
 	pool_free(d->pool);
 	cache_free(d->cache);
+	spaces_free(d->spaces);
 	mem_trim(0);
 	free(d);
 	return NULL;

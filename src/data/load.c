@@ -99,10 +99,12 @@ fetch_encoded(struct load *l, struct buf *into, struct piece **ret_pinned)
 	struct cache_ask ask = {
 		.id = {a->space, l->piece->id.chunk, PIECE_ENCODED, atomic_load(&a->encoded_mean)},
 		.hurry = CACHE_TRY,
-		.fresh = array_fresh(a),
+		.keep = true,
+		.now = when_now(),
+		.fresh = array_fresh(a, when_now()),
 	};
 	struct piece *kept = NULL;
-	if (l->keep_encoded || cache_has(a->data->cache, &ask)) {
+	if (l->keep_encoded) {
 		ask.id.len = max_u64(ask.id.len, 1);
 		int r = cache_get(a->data->cache, &ask, &kept);
 		if (r == CACHE_BUSY && cache_wait(a->data->cache, kept, l->deadline, NULL) == 0)
@@ -124,6 +126,7 @@ fetch_encoded(struct load *l, struct buf *into, struct piece **ret_pinned)
 		return r;
 	if (r != 0) {
 		cache_finish(a->data->cache, kept, -EAGAIN);
+		cache_unpin(a->data->cache, &kept, 1);
 		return r;
 	}
 	memcpy(kept->version, l->stat.version, sizeof kept->version);
@@ -131,7 +134,6 @@ fetch_encoded(struct load *l, struct buf *into, struct piece **ret_pinned)
 	kept->data = into->data;
 	kept->cap = into->cap;
 	*into = (struct buf){0};
-	cache_pin(a->data->cache, kept);
 	*ret_pinned = kept;
 	cache_finish(a->data->cache, kept, 0);
 	return 0;

@@ -12,7 +12,9 @@ enum {
 	DIRECT_FROM = 32 << 10, /* runs from this length on are handed out where they lie */
 	DIRECT_MOST = 1 << 20,  /* longer requests are gathered, in windows */
 	WINDOW_PIECES = 256,    /* pinned at once while gathering */
-	WINDOW_PARTS = 64,
+	WINDOW_PARTS = 128,
+	ASKS = 64,      /* pieces looked up under one lock */
+	COPY_AHEAD = 3, /* pieces whose bytes are called for before they are copied */
 	VERSION_TRIES = 4,
 	BATCH_BYTES = 256 << 10, /* small chunks are loaded several to a task */
 	BATCH_PIECES = 16,
@@ -39,7 +41,7 @@ struct request {
 	struct array *array;
 	const struct array_want *want;
 	struct scan scan; /* as it was when the request came */
-	int64_t fresh;
+	int64_t now, fresh;
 	struct reply *reply;
 };
 
@@ -51,7 +53,7 @@ struct batch {
 	struct piece *first, **last;
 	size_t bytes;
 	unsigned n;
-	bool urgent;
+	bool urgent, alone; /* alone: each piece is worth a task of its own */
 };
 
 static void
@@ -73,52 +75,83 @@ batch_add(struct batch *b, struct piece *p, bool keep_encoded)
 	b->last = &p->batch;
 	b->n++;
 	b->bytes += p->id.len;
-	if (b->bytes >= BATCH_BYTES || b->n >= BATCH_PIECES)
+	if (b->alone || b->bytes >= BATCH_BYTES || b->n >= BATCH_PIECES)
 		batch_send(b);
 }
 
-/* False: no room, or enough is under way. */
+/* What is asked for at once, under one lock of the cache. */
+struct asks {
+	struct cache_ask ask[ASKS];
+	struct piece *piece[ASKS];
+	int found[ASKS];
+	unsigned part[ASKS];
+	size_t n;
+};
+
+/* Has what is not there yet loaded. False: no room, or enough is under way. */
 static bool
-prefetch_piece(struct batch *b, const struct scan *s, int64_t fresh, const struct piece_id *id,
-	uint64_t at)
+prefetch_send(struct batch *b, const struct scan *s, struct asks *k)
 {
 	struct array *a = b->array;
-	struct cache_ask ask = {.id = *id, .at = at, .hurry = CACHE_PREFETCH, .fresh = fresh};
-	struct piece *p;
-	if (cache_has(a->data->cache, &ask))
+	if (!k->n)
 		return true;
 	if (pool_queued(a->data->pool) > QUEUED_MOST)
 		return false;
-	int r = cache_get(a->data->cache, &ask, &p);
-	if (r < 0)
-		return false;
-	if (r != CACHE_CREATED) {
-		cache_unpin(a->data->cache, &p, 1);
-		return true;
+	size_t done = cache_get_many(a->data->cache, k->ask, k->n, k->piece, k->found);
+	for (size_t i = 0; i < done; i++) {
+		if (k->found[i] != CACHE_CREATED)
+			continue;
+		atomic_fetch_add_explicit(&a->data->counts.prefetched, 1, memory_order_relaxed);
+		batch_add(b, k->piece[i], s->keep_encoded);
 	}
-	atomic_fetch_add_explicit(&a->data->counts.prefetched, 1, memory_order_relaxed);
-	batch_add(b, p, s->keep_encoded);
-	return true;
+	bool all = done == k->n;
+	k->n = 0;
+	return all;
+}
+
+static bool
+prefetch_piece(
+	struct request *q, struct batch *b, struct asks *k, const struct piece_id *id, uint64_t at)
+{
+	k->ask[k->n++] = (struct cache_ask){
+		.id = *id,
+		.at = at,
+		.hurry = CACHE_PREFETCH,
+		.only_new = true,
+		.now = q->now,
+		.fresh = q->fresh,
+	};
+	return k->n < ASKS || prefetch_send(b, &q->stream->scan, k);
+}
+
+static bool
+prefetch_band(struct request *q, struct batch *batch, const struct band *b)
+{
+	struct scan *s = &q->stream->scan;
+	struct asks k;
+	k.n = 0;
+	for (uint64_t i = 0; i < b->n; i++) {
+		struct piece_id id =
+			scan_piece(s, q->array, b->first + i, b->in_chunk, b->in_chunk + 1);
+		if (!prefetch_piece(q, batch, &k, &id, b->in_chunk))
+			return false;
+	}
+	return prefetch_send(batch, s, &k);
 }
 
 static void
-prefetch_order(struct scan *s, struct array *a, int64_t fresh)
+prefetch_order(struct request *q)
 {
-	const struct grid *g = &a->grid;
-	struct batch batch = {.array = a};
-	uint64_t to = min_u64(g->bytes, s->high + scan_window(s, a));
-	bool room = true;
-	while (s->ahead < to && room) {
+	struct scan *s = &q->stream->scan;
+	const struct grid *g = &q->array->grid;
+	struct batch batch = {.array = q->array};
+	uint64_t to = min_u64(g->bytes, s->high + scan_window(s, q->array));
+	while (s->ahead < to) {
 		if (s->ahead % (g->chunk[g->lead] * g->file_step[g->lead]) == 0)
-			scan_plan(s, a);
+			scan_plan(s, q->array);
 		struct band b;
 		scan_band(s, g, s->ahead, &b);
-		for (uint64_t i = 0; i < b.n && room; i++) {
-			struct piece_id id =
-				scan_piece(s, a, b.first + i, b.in_chunk, b.in_chunk + 1);
-			room = prefetch_piece(&batch, s, fresh, &id, b.in_chunk);
-		}
-		if (!room)
+		if (!prefetch_band(q, &batch, &b))
 			break;
 		uint64_t next = scan_next_group(s, g, s->ahead);
 		bool all = b.end - s->ahead_from >= g->file_step[g->lead];
@@ -130,37 +163,47 @@ prefetch_order(struct scan *s, struct array *a, int64_t fresh)
 }
 
 static void
-prefetch_stride(struct scan *s, struct array *a, int64_t fresh, size_t len)
+prefetch_stride(struct request *q)
 {
-	struct batch batch = {.array = a};
+	struct scan *s = &q->stream->scan;
+	const struct grid *g = &q->array->grid;
+	struct batch batch = {.array = q->array, .alone = true};
+	struct asks k;
+	k.n = 0;
 	uint64_t at = s->last[0];
-	for (unsigned i = 0; i < STRIDES_AHEAD * a->data->workers; i++) {
+	for (unsigned i = 0; i < STRIDES_AHEAD * q->array->data->workers; i++) {
 		at += (uint64_t)s->stride;
-		if (at >= a->grid.bytes || len > a->grid.bytes - at)
+		if (at >= g->bytes || q->want->len > g->bytes - at)
 			break;
 		struct box box;
 		struct part part;
-		uint64_t from = at / a->grid.item, to = ceil_div(at + len, a->grid.item);
-		grid_box(&a->grid, from, to, &box);
-		grid_first(&a->grid, &box, &part);
+		grid_box(g, at / g->item, ceil_div(at + q->want->len, g->item), &box);
+		grid_first(g, &box, &part);
 		do {
 			struct piece_id id =
-				scan_piece(s, a, part.number, part.in_chunk, part.last);
-			if (!prefetch_piece(&batch, s, fresh, &id, part.in_chunk))
-				break;
-			batch_send(&batch);
-		} while (grid_next(&a->grid, &box, &part));
+				scan_piece(s, q->array, part.number, part.in_chunk, part.last);
+			if (!prefetch_piece(q, &batch, &k, &id, part.in_chunk))
+				goto send;
+		} while (grid_next(g, &box, &part));
 	}
+	prefetch_send(&batch, s, &k);
+send:
+	batch_send(&batch);
 }
 
 static void
 cool_band(const struct scan *s, struct array *a, const struct band *b)
 {
+	struct piece_id id[ASKS];
+	size_t n = 0;
 	for (uint64_t i = 0; i < b->n; i++) {
-		struct piece_id id = scan_piece(s, a, b->first + i, b->in_chunk, b->in_chunk + 1);
+		id[n] = scan_piece(s, a, b->first + i, b->in_chunk, b->in_chunk + 1);
 		if (b->whole)
-			id.len = SIZE_MAX;
-		cache_cool(a->data->cache, &id);
+			id[n].len = SIZE_MAX;
+		if (++n < ASKS && i + 1 < b->n)
+			continue;
+		cache_cool(a->data->cache, id, n);
+		n = 0;
 	}
 }
 
@@ -202,43 +245,55 @@ static void
 look_ahead(struct request *q)
 {
 	struct stream *s = q->stream;
-	struct array *a = q->array;
 	if (q->scan.mode == SCAN_RANDOM)
 		return;
 	LOCKED(&s->lock) {
 		if (s->scan.mode == SCAN_ORDER)
-			prefetch_order(&s->scan, a, q->fresh);
+			prefetch_order(q);
 		else if (s->scan.mode == SCAN_STRIDE)
-			prefetch_stride(&s->scan, a, q->fresh, q->want->len);
+			prefetch_stride(q);
 	}
 }
 
 /* --- getting pieces --- */
 
-static int
-get_piece(struct request *q, struct batch *b, const struct piece_id *id, uint64_t at, bool holds,
-	struct piece **ret)
+/* What a request asks for bytes [at, to) of a chunk. holds: it has pinned others, and must not wait for memory. */
+static struct cache_ask
+ask_for(const struct request *q, uint64_t chunk, uint64_t at, uint64_t to, bool holds)
 {
-	struct array *a = q->array;
 	struct cache_ask ask = {
-		.id = *id,
+		.id = scan_piece(&q->scan, q->array, chunk, at, to),
 		.at = at,
 		.hurry = holds ? CACHE_TRY : CACHE_WAIT,
+		.keep = true,
+		.now = q->now,
 		.fresh = q->fresh,
 		.deadline = q->want->deadline,
 		.cancel = q->want->cancel,
 	};
-	if (q->scan.mode != SCAN_ORDER && id->len < a->grid.chunk_bytes) {
-		ask.larger = scan_larger(a, id->chunk, at);
+	if (q->scan.mode != SCAN_ORDER && ask.id.len < q->array->grid.chunk_bytes) {
+		ask.larger = scan_larger(q->array, chunk, at);
 		ask.crowd = CROWD;
 	}
-	if (!holds)
+	return ask;
+}
+
+static void
+begin(struct request *q, struct batch *b, struct piece *p)
+{
+	batch_add(b, p, q->scan.keep_encoded && q->scan.mode == SCAN_ORDER);
+}
+
+/* A pinned piece that is ready, or on its way: CACHE_READY, CACHE_BUSY. */
+static int
+get_piece(struct request *q, struct batch *b, const struct cache_ask *ask, struct piece **ret)
+{
+	if (ask->hurry == CACHE_WAIT)
 		batch_send(b); /* nobody waits for memory while its own loads are not begun */
-	int r = cache_get(a->data->cache, &ask, ret);
+	int r = cache_get(q->array->data->cache, ask, ret);
 	if (r != CACHE_CREATED)
 		return r;
-	cache_pin(a->data->cache, *ret);
-	batch_add(b, *ret, q->scan.keep_encoded && q->scan.mode == SCAN_ORDER);
+	begin(q, b, *ret);
 	return CACHE_BUSY;
 }
 
@@ -272,6 +327,7 @@ add_part(struct reply *r, const void *data, size_t len)
 
 struct direct {
 	struct piece *piece;
+	bool ready;
 	uint64_t in_piece;
 	size_t len;
 };
@@ -289,12 +345,12 @@ pin_direct(struct request *q, struct direct *d, unsigned *ret_n)
 		grid_run(&q->array->grid, at, &run);
 		uint64_t in = run.in_chunk, to = in + min_u64(run.len, end - at);
 		while (in < to && r >= 0) {
-			struct piece_id id = scan_piece(&q->scan, q->array, run.number, in, to);
-			r = n < REPLY_PARTS ? get_piece(q, &batch, &id, in, n > 0, &d[n].piece)
-					    : -EAGAIN;
+			struct cache_ask ask = ask_for(q, run.number, in, to, n > 0);
+			r = n < REPLY_PARTS ? get_piece(q, &batch, &ask, &d[n].piece) : -EAGAIN;
 			if (r < 0)
 				break;
 			const struct piece_id *got = &d[n].piece->id;
+			d[n].ready = r == CACHE_READY;
 			d[n].in_piece = in - got->off;
 			d[n].len = min_u64(to, got->off + got->len) - in;
 			in += d[n].len;
@@ -342,7 +398,7 @@ read_direct(struct request *q)
 		look_ahead(q);
 	for (unsigned i = 0; i < n && r == 0; i++) {
 		struct piece *p = d[i].piece;
-		r = wait_piece(q, p);
+		r = d[i].ready ? 0 : wait_piece(q, p);
 		if (r == 0 && i && !same_version(d[i - 1].piece, p))
 			r = -EAGAIN;
 		if (r < 0)
@@ -362,6 +418,7 @@ read_direct(struct request *q)
 struct held {
 	struct piece *piece;
 	unsigned part;
+	bool ready;
 };
 
 struct window {
@@ -385,6 +442,65 @@ cursor_part(const struct grid *g, struct cursor *c)
 	c->in_chunk = c->part.in_chunk;
 }
 
+static void
+hold(struct request *q, struct batch *b, struct window *w, struct piece *p, int found)
+{
+	if (found == CACHE_CREATED)
+		begin(q, b, p);
+	w->held[w->n++] = (struct held){p, w->parts - 1, found == CACHE_READY};
+}
+
+/* All pieces of one part, one by one. */
+static int
+hold_part(struct request *q, struct batch *b, struct cursor *c, struct window *w)
+{
+	w->part[w->parts++] = c->part;
+	while (c->in_chunk < c->part.last && w->n < WINDOW_PIECES) {
+		struct piece *p;
+		struct cache_ask ask =
+			ask_for(q, c->part.number, c->in_chunk, c->part.last, w->n > 0);
+		int r = get_piece(q, b, &ask, &p);
+		if (r < 0)
+			return r;
+		hold(q, b, w, p, r);
+		c->in_chunk = p->id.off + p->id.len;
+	}
+	if (c->in_chunk >= c->part.last)
+		cursor_part(&q->array->grid, c);
+	return 0;
+}
+
+/* As many further parts as one look into the cache serves, of those that one piece holds. False: the next one must be held alone. */
+static bool
+hold_many(struct request *q, struct batch *b, struct cursor *c, struct window *w)
+{
+	struct asks k;
+	struct cursor ahead = *c;
+	k.n = 0;
+	size_t most = min_u64(ASKS, min_u64(WINDOW_PIECES - w->n, WINDOW_PARTS - w->parts));
+	for (; !ahead.end && k.n < most; cursor_part(&q->array->grid, &ahead))
+		k.ask[k.n++] = ask_for(q, ahead.part.number, ahead.in_chunk, ahead.part.last, true);
+	size_t n = cache_get_many(q->array->data->cache, k.ask, k.n, k.piece, k.found);
+	for (size_t i = 0; i < n; i++) {
+		struct piece *p = k.piece[i];
+		w->part[w->parts++] = c->part;
+		hold(q, b, w, p, k.found[i]);
+		c->in_chunk = p->id.off + p->id.len;
+		if (c->in_chunk >= c->part.last) {
+			cursor_part(&q->array->grid, c);
+			continue;
+		}
+		for (size_t j = i + 1; j < n;
+			j++) { /* this part has further pieces: the rest comes later */
+			if (k.found[j] == CACHE_CREATED)
+				begin(q, b, k.piece[j]);
+			cache_unpin(q->array->data->cache, &k.piece[j], 1);
+		}
+		return false;
+	}
+	return n == k.n;
+}
+
 /* Pins pieces from the cursor on, as many as there is room for; at least one. */
 static int
 fill_window(struct request *q, struct cursor *c, struct window *w)
@@ -393,20 +509,10 @@ fill_window(struct request *q, struct cursor *c, struct window *w)
 	int r = 0;
 	w->n = w->parts = 0;
 	while (!c->end && w->parts < WINDOW_PARTS && w->n < WINDOW_PIECES && r >= 0) {
-		w->part[w->parts++] = c->part;
-		while (c->in_chunk < c->part.last && w->n < WINDOW_PIECES) {
-			struct piece_id id = scan_piece(
-				&q->scan, q->array, c->part.number, c->in_chunk, c->part.last);
-			struct held *h = &w->held[w->n];
-			r = get_piece(q, &batch, &id, c->in_chunk, w->n > 0, &h->piece);
-			if (r < 0)
-				break;
-			h->part = w->parts - 1;
-			c->in_chunk = h->piece->id.off + h->piece->id.len;
-			w->n++;
-		}
-		if (r >= 0 && c->in_chunk >= c->part.last)
-			cursor_part(&q->array->grid, c);
+		if (!w->n || !hold_many(q, &batch, c, w))
+			r = w->parts < WINDOW_PARTS && w->n < WINDOW_PIECES && !c->end
+				    ? hold_part(q, &batch, c, w)
+				    : 0;
 	}
 	batch_send(&batch);
 	return r < 0 && !(r == -EAGAIN && w->n) ? r : 0;
@@ -419,10 +525,13 @@ empty_window(struct request *q, struct window *w, uint8_t *file)
 	int r = 0;
 	for (unsigned i = 0; i < w->n; i++) {
 		struct piece *p = pins[i] = w->held[i].piece;
-		if (r == 0)
+		if (r == 0 && !w->held[i].ready)
 			r = wait_piece(q, p);
 		if (r == 0 && i && !same_version(pins[i - 1], p))
 			r = -EAGAIN;
+		if (i + COPY_AHEAD < w->n && w->held[i + COPY_AHEAD].ready)
+			copy_soon(&w->part[w->held[i + COPY_AHEAD].part],
+				w->held[i + COPY_AHEAD].piece);
 		if (r == 0)
 			copy_part(q->array, &w->part[w->held[i].part], p, file);
 	}
@@ -539,8 +648,8 @@ int
 stream_read(struct stream *s, const struct array_want *w, struct reply *ret)
 {
 	struct array *a = s->array;
-	struct request q = {
-		.stream = s, .array = a, .want = w, .fresh = array_fresh(a), .reply = ret};
+	struct request q = {.stream = s, .array = a, .want = w, .now = when_now(), .reply = ret};
+	q.fresh = array_fresh(a, q.now);
 	if (!w->len)
 		return 0;
 	if (scan_wants_size(a))
