@@ -1,0 +1,178 @@
+/* Ahead of the reader and behind it. The stream's lock is held around all of it; the cache's and the pool's are leaves below it. */
+#include "data/request.h"
+
+#include "base/check.h"
+
+enum {
+	QUEUED_MOST = 256, /* loads that wait for a worker before prefetching pauses */
+	STRIDES_AHEAD = 4, /* for each worker */
+};
+
+/* Has what is not there yet loaded. False: no room, or enough is under way. */
+static bool
+prefetch_send(struct batch *b, const struct scan *s, struct asks *k)
+{
+	struct array *a = b->array;
+	if (!k->n)
+		return true;
+	if (pool_queued(a->data->pool) > QUEUED_MOST)
+		return false;
+	size_t done = cache_get_many(a->data->cache, k->ask, k->n, k->piece, k->found);
+	for (size_t i = 0; i < done; i++) {
+		if (k->found[i] != CACHE_CREATED)
+			continue;
+		atomic_fetch_add_explicit(&a->data->counts.prefetched, 1, memory_order_relaxed);
+		batch_add(b, k->piece[i], s->keep_encoded);
+	}
+	bool all = done == k->n;
+	k->n = 0;
+	return all;
+}
+
+static bool
+prefetch_piece(
+	struct request *q, struct batch *b, struct asks *k, const struct piece_id *id, uint64_t at)
+{
+	k->ask[k->n++] = (struct cache_ask){
+		.id = *id,
+		.at = at,
+		.hurry = CACHE_PREFETCH,
+		.only_new = true,
+		.now = q->now,
+		.fresh = q->fresh,
+	};
+	return k->n < ASKS || prefetch_send(b, &q->stream->scan, k);
+}
+
+static bool
+prefetch_band(struct request *q, struct batch *batch, const struct band *b)
+{
+	struct scan *s = &q->stream->scan;
+	struct asks k;
+	k.n = 0;
+	for (uint64_t i = 0; i < b->n; i++) {
+		struct piece_id id =
+			scan_piece(s, q->array, b->first + i, b->in_chunk, b->in_chunk + 1);
+		if (!prefetch_piece(q, batch, &k, &id, b->in_chunk))
+			return false;
+	}
+	return prefetch_send(batch, s, &k);
+}
+
+static void
+prefetch_order(struct request *q)
+{
+	struct scan *s = &q->stream->scan;
+	const struct grid *g = &q->array->grid;
+	struct batch batch = {.array = q->array};
+	uint64_t to = min_u64(g->bytes, s->high + scan_window(s, q->array));
+	while (s->ahead < to) {
+		if (s->ahead % (g->chunk[g->lead] * g->file_step[g->lead]) == 0)
+			scan_plan(s, q->array);
+		struct band b;
+		scan_band(s, g, s->ahead, &b);
+		if (!prefetch_band(q, &batch, &b))
+			break;
+		uint64_t next = scan_next_group(s, g, s->ahead);
+		bool all = b.end - s->ahead_from >= g->file_step[g->lead];
+		s->ahead = all ? next : b.end;
+		if (s->ahead == next)
+			s->ahead_from = next;
+	}
+	batch_send(&batch);
+}
+
+static void
+prefetch_stride(struct request *q)
+{
+	struct scan *s = &q->stream->scan;
+	const struct grid *g = &q->array->grid;
+	struct batch batch = {.array = q->array, .alone = true};
+	struct asks k;
+	k.n = 0;
+	uint64_t at = s->last[0];
+	for (unsigned i = 0; i < STRIDES_AHEAD * q->array->data->workers; i++) {
+		at += (uint64_t)s->stride;
+		if (at >= g->bytes || q->want->len > g->bytes - at)
+			break;
+		struct box box;
+		struct part part;
+		grid_box(g, at / g->item, ceil_div(at + q->want->len, g->item), &box);
+		grid_first(g, &box, &part);
+		do {
+			struct piece_id id =
+				scan_piece(s, q->array, part.number, part.in_chunk, part.last);
+			if (!prefetch_piece(q, &batch, &k, &id, part.in_chunk))
+				goto send;
+		} while (grid_next(g, &box, &part));
+	}
+	prefetch_send(&batch, s, &k);
+send:
+	batch_send(&batch);
+}
+
+static void
+cool_band(const struct scan *s, struct array *a, const struct band *b)
+{
+	struct piece_id id[ASKS];
+	size_t n = 0;
+	for (uint64_t i = 0; i < b->n; i++) {
+		id[n] = scan_piece(s, a, b->first + i, b->in_chunk, b->in_chunk + 1);
+		if (b->whole)
+			id[n].len = SIZE_MAX;
+		if (++n < ASKS && i + 1 < b->n)
+			continue;
+		cache_cool(a->data->cache, id, n);
+		n = 0;
+	}
+}
+
+void
+ahead_pass(struct stream *st, uint64_t passed)
+{
+	struct scan *s = &st->scan;
+	struct array *a = st->array;
+	const struct grid *g = &a->grid;
+	while (s->done < passed) {
+		struct band b;
+		uint64_t at =
+			max_u64(s->done, g->slab_chunks > 1 ? scan_last_plane(s, g, s->done) : 0);
+		if (at >= passed)
+			break;
+		scan_band(s, g, at, &b);
+		if (b.end > passed)
+			break;
+		cool_band(s, a, &b);
+		s->done = b.end;
+	}
+}
+
+void
+ahead_leave(struct stream *st)
+{
+	struct scan *s = &st->scan;
+	struct array *a = st->array;
+	if (s->mode != SCAN_ORDER || !s->planes)
+		return;
+	for (uint64_t at = s->high; at < s->ahead;) {
+		struct band b;
+		scan_band(s, &a->grid, at, &b);
+		cool_band(s, a, &b);
+		at = b.end;
+	}
+	s->ahead = s->high;
+}
+
+void
+ahead_load(struct request *q)
+{
+	struct stream *s = q->stream;
+	if (q->scan.mode == SCAN_RANDOM)
+		return;
+	LOCKED(&s->lock) {
+		if (s->scan.mode == SCAN_ORDER)
+			prefetch_order(q);
+		else if (s->scan.mode == SCAN_STRIDE)
+			prefetch_stride(q);
+	}
+}

@@ -1,0 +1,29 @@
+#include "data/request.h"
+
+enum {
+	BATCH_BYTES = 256 << 10,
+	BATCH_PIECES = 16,
+};
+
+void
+batch_send(struct batch *b)
+{
+	if (b->n)
+		load_start(b->array, b->first, b->urgent);
+	b->n = 0;
+	b->bytes = 0;
+}
+
+void
+batch_add(struct batch *b, struct piece *p, bool keep_encoded)
+{
+	if (!b->n)
+		b->last = &b->first;
+	p->keep_encoded = keep_encoded;
+	*b->last = p;
+	b->last = &p->batch;
+	b->n++;
+	b->bytes += p->id.len;
+	if (b->alone || b->bytes >= BATCH_BYTES || b->n >= BATCH_PIECES)
+		batch_send(b);
+}

@@ -1,0 +1,181 @@
+/* Where the file's order is not the chunk's: pieces are copied to the reply's own memory, a window at a time. */
+#include "data/request.h"
+
+#include "base/check.h"
+#include "data/copy.h"
+
+#include <errno.h>
+
+enum {
+	WINDOW_PIECES = 256, /* pinned at once */
+	WINDOW_PARTS = 128,
+	COPY_AHEAD = 3, /* pieces whose bytes are called for before they are copied */
+};
+
+struct held {
+	struct piece *piece;
+	unsigned part;
+	bool ready;
+};
+
+struct window {
+	struct held held[WINDOW_PIECES];
+	struct part part[WINDOW_PARTS];
+	unsigned n, parts;
+};
+
+/* How far a request has come: the box, the part of it, the byte in that part's chunk. */
+struct cursor {
+	struct box box;
+	struct part part;
+	uint64_t in_chunk;
+	bool end;
+};
+
+static void
+cursor_part(const struct grid *g, struct cursor *c)
+{
+	c->end = !grid_next(g, &c->box, &c->part);
+	c->in_chunk = c->part.in_chunk;
+}
+
+static void
+hold(struct request *q, struct batch *b, struct window *w, struct piece *p, int found)
+{
+	if (found == CACHE_CREATED)
+		request_load(q, b, p);
+	w->held[w->n++] = (struct held){p, w->parts - 1, found == CACHE_READY};
+}
+
+/* All pieces of one part, one by one. */
+static int
+hold_part(struct request *q, struct batch *b, struct cursor *c, struct window *w)
+{
+	w->part[w->parts++] = c->part;
+	while (c->in_chunk < c->part.last && w->n < WINDOW_PIECES) {
+		struct piece *p;
+		struct cache_ask ask =
+			request_ask(q, c->part.number, c->in_chunk, c->part.last, w->n > 0);
+		int r = request_piece(q, b, &ask, &p);
+		if (r < 0)
+			return r;
+		hold(q, b, w, p, r);
+		c->in_chunk = p->id.off + p->id.len;
+	}
+	if (c->in_chunk >= c->part.last)
+		cursor_part(&q->array->grid, c);
+	return 0;
+}
+
+/* As many further parts as one look into the cache serves, of those that one piece holds. False: the next one must be held alone. */
+static bool
+hold_many(struct request *q, struct batch *b, struct cursor *c, struct window *w)
+{
+	struct asks k;
+	struct cursor ahead = *c;
+	k.n = 0;
+	size_t most = min_u64(ASKS, min_u64(WINDOW_PIECES - w->n, WINDOW_PARTS - w->parts));
+	for (; !ahead.end && k.n < most; cursor_part(&q->array->grid, &ahead))
+		k.ask[k.n++] =
+			request_ask(q, ahead.part.number, ahead.in_chunk, ahead.part.last, true);
+	size_t n = cache_get_many(q->array->data->cache, k.ask, k.n, k.piece, k.found);
+	for (size_t i = 0; i < n; i++) {
+		struct piece *p = k.piece[i];
+		w->part[w->parts++] = c->part;
+		hold(q, b, w, p, k.found[i]);
+		c->in_chunk = p->id.off + p->id.len;
+		if (c->in_chunk >= c->part.last) {
+			cursor_part(&q->array->grid, c);
+			continue;
+		}
+		for (size_t j = i + 1; j < n;
+			j++) { /* this part has further pieces: the rest comes later */
+			if (k.found[j] == CACHE_CREATED)
+				request_load(q, b, k.piece[j]);
+			cache_unpin(q->array->data->cache, &k.piece[j], 1);
+		}
+		return false;
+	}
+	return n == k.n;
+}
+
+/* Pins pieces from the cursor on, as many as there is room for; at least one. */
+static int
+fill_window(struct request *q, struct cursor *c, struct window *w)
+{
+	struct batch batch = {.array = q->array, .urgent = true};
+	int r = 0;
+	w->n = w->parts = 0;
+	while (!c->end && w->parts < WINDOW_PARTS && w->n < WINDOW_PIECES && r >= 0) {
+		if (!w->n || !hold_many(q, &batch, c, w))
+			r = w->parts < WINDOW_PARTS && w->n < WINDOW_PIECES && !c->end
+				    ? hold_part(q, &batch, c, w)
+				    : 0;
+	}
+	batch_send(&batch);
+	return r < 0 && !(r == -EAGAIN && w->n) ? r : 0;
+}
+
+static int
+empty_window(struct request *q, struct window *w, uint8_t *file)
+{
+	struct piece *pins[WINDOW_PIECES];
+	int r = 0;
+	for (unsigned i = 0; i < w->n; i++) {
+		struct piece *p = pins[i] = w->held[i].piece;
+		if (r == 0 && !w->held[i].ready)
+			r = request_wait(q, p);
+		if (r == 0 && i && !request_agree(pins[i - 1], p))
+			r = -EAGAIN;
+		if (i + COPY_AHEAD < w->n && w->held[i + COPY_AHEAD].ready)
+			copy_soon(&w->part[w->held[i + COPY_AHEAD].part],
+				w->held[i + COPY_AHEAD].piece);
+		if (r == 0)
+			copy_part(q->array, &w->part[w->held[i].part], p, file);
+	}
+	cache_unpin(q->array->data->cache, pins, w->n);
+	return r;
+}
+
+/* file: where byte 0 of the file would lie. */
+static int
+gather_box(struct request *q, const struct box *box, uint8_t *file)
+{
+	struct window w;
+	struct cursor c = {.box = *box};
+	grid_first(&q->array->grid, &c.box, &c.part);
+	c.in_chunk = c.part.in_chunk;
+	int r = 0;
+	while (!c.end && r == 0) {
+		r = fill_window(q, &c, &w);
+		if (r < 0 && w.n) {
+			struct window failed = w; /* let go of what it holds */
+			(void)empty_window(q, &failed, file);
+		}
+		if (r == 0) {
+			ahead_load(q);
+			r = empty_window(q, &w, file);
+		}
+	}
+	return r;
+}
+
+int
+gather_read(struct request *q)
+{
+	const struct grid *g = &q->array->grid;
+	uint64_t off = q->want->off, first = off / g->item,
+		 last = ceil_div(off + q->want->len, g->item);
+	int r = buf_reserve(&q->reply->own, (last - first) * g->item);
+	uint8_t *file = q->reply->own.data - first * g->item;
+	for (uint64_t at = first; at < last && r == 0;) {
+		struct box box;
+		at += grid_box(g, at, last, &box);
+		r = gather_box(q, &box, file);
+	}
+	if (r == 0)
+		request_answer(q, file + off, q->want->len);
+	else
+		reply_done(q->reply);
+	return r;
+}
