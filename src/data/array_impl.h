@@ -3,10 +3,14 @@
 
 #include "data/array.h"
 #include "data/cache.h"
+#include "data/gate.h"
 #include "data/grid.h"
 #include "data/space.h"
 
-enum { ARRAY_KEY_MAX = 4096 };
+enum {
+	ARRAY_KEY_MAX = 4096,
+	LOAD_BATCH = 16, /* small pieces that one task loads */
+};
 
 struct data_counts {
 	atomic_ullong fetches;       /* requests for chunk bytes: objects or parts of them */
@@ -23,6 +27,7 @@ struct data {
 	struct data_options options;
 	struct cache *cache;
 	struct spaces *spaces;
+	struct gate *gate; /* memory that loads need besides their pieces */
 	struct pool *pool;
 	struct cancel ending; /* data_free waits for loads: those of a store that hangs stop */
 	unsigned workers;

@@ -2,7 +2,6 @@
 
 enum {
 	BATCH_BYTES = 256 << 10,
-	BATCH_PIECES = 16,
 };
 
 void
@@ -24,6 +23,6 @@ batch_add(struct batch *b, struct piece *p, bool keep_encoded)
 	b->last = &p->batch;
 	b->n++;
 	b->bytes += p->id.len;
-	if (b->alone || b->bytes >= BATCH_BYTES || b->n >= BATCH_PIECES)
+	if (b->alone || b->bytes >= BATCH_BYTES || b->n >= LOAD_BATCH)
 		batch_send(b);
 }

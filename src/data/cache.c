@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "data/lru.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -13,11 +14,6 @@ enum {
 	PIECE_COST = sizeof(struct piece) + 64, /* with what malloc adds */
 };
 
-/* A list with its oldest at the head. */
-struct lru {
-	struct piece *head, *tail;
-};
-
 /* Least recently used is known to this much (ns): moving every piece at each look would cost more than it gains. */
 static const int64_t TOUCH_EVERY = SECOND / 20;
 
@@ -26,10 +22,10 @@ struct cache {
 	pthread_mutex_t lock; /* guards all below */
 	struct piece *bucket[BUCKETS];
 	struct lru hot, cold;
-	size_t used, cold_bytes, pieces;
+	size_t used, pieces;
 	struct piece *dead; /* to be freed once the lock is open */
 	uint64_t hits, waits, evicted;
-	size_t scratch, other;
+	size_t other;
 	unsigned memory_waiters;
 	pthread_cond_t loaded[CONDS]; /* a piece left LOADING: by hash */
 	pthread_cond_t freed;         /* memory came back, or scratch did */
@@ -85,33 +81,16 @@ cache_new(size_t budget, struct cache **ret)
 
 /* --- lists, all under the lock --- */
 
-static struct lru *
-list_of(struct cache *c, const struct piece *p)
-{
-	return p->cold ? &c->cold : &c->hot;
-}
-
 static void
 list_remove(struct cache *c, struct piece *p)
 {
-	struct lru *l = list_of(c, p);
-	*(p->lru_prev ? &p->lru_prev->lru_next : &l->head) = p->lru_next;
-	*(p->lru_next ? &p->lru_next->lru_prev : &l->tail) = p->lru_prev;
-	p->lru_prev = p->lru_next = NULL;
-	if (p->cold)
-		c->cold_bytes -= p->charge;
+	lru_remove(p->cold ? &c->cold : &c->hot, p);
 }
 
 static void
 list_append(struct cache *c, struct piece *p)
 {
-	struct lru *l = list_of(c, p);
-	p->lru_prev = l->tail;
-	p->lru_next = NULL;
-	*(l->tail ? &l->tail->lru_next : &l->head) = p;
-	l->tail = p;
-	if (p->cold)
-		c->cold_bytes += p->charge;
+	lru_append(p->cold ? &c->cold : &c->hot, p);
 }
 
 /* A cold piece stays cold: requests that overtake each other must not bring a scan's leavings back. */
@@ -416,13 +395,13 @@ cache_wait(struct cache *c, struct piece *p, int64_t deadline, struct cancel *ca
 	return r == -ETIMEDOUT ? CACHE_PATIENCE : r;
 }
 
-static struct err *
-keep_failure(int code)
+void
+piece_fail(struct piece *p, int code)
 {
-	struct err *e = malloc(sizeof *e);
-	if (e)
-		err_save(code, e);
-	return e;
+	p->failed = true;
+	p->failure = malloc(sizeof *p->failure);
+	if (p->failure)
+		err_save(code, p->failure);
 }
 
 static void
@@ -431,28 +410,33 @@ recharge(struct cache *c, struct piece *p)
 	size_t charge = (p->id.off == PIECE_ENCODED ? p->encoded_len : p->id.len) + PIECE_COST;
 	if (!p->data)
 		charge = PIECE_COST;
-	if (p->cold)
-		c->cold_bytes -= p->charge - charge;
+	(p->cold ? &c->cold : &c->hot)->bytes -= p->charge - charge;
 	c->used -= p->charge - charge;
 	p->charge = charge;
 }
 
-void
-cache_finish(struct cache *c, struct piece *p, int result)
+static void
+finish(struct cache *c, struct piece *p, int64_t now)
 {
-	struct err *failure = result < 0 ? keep_failure(result) : NULL;
-	pthread_mutex_lock(&c->lock);
 	if (p->prev)
 		unpin(c, p->prev);
 	p->prev = NULL;
-	p->checked = when_now();
-	p->failure = failure;
-	p->state = result < 0 ? PIECE_FAILED : PIECE_READY;
+	p->checked = now;
+	p->state = p->failed ? PIECE_FAILED : PIECE_READY;
 	recharge(c, p);
-	if (result < 0)
+	if (p->failed)
 		drop(c, p);
 	pthread_cond_broadcast(cond_of(c, p));
 	unpin(c, p);
+}
+
+void
+cache_finish(struct cache *c, struct piece *const *p, size_t n)
+{
+	int64_t now = when_now();
+	pthread_mutex_lock(&c->lock);
+	for (size_t i = 0; i < n; i++)
+		finish(c, p[i], now);
 	close_lock(c);
 }
 
@@ -486,7 +470,7 @@ cache_cool(struct cache *c, const struct piece_id *which, size_t n)
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = 0; i < n; i++)
 		cool(c, &which[i]);
-	while (c->cold_bytes > c->cold_max && evict_from(c, &c->cold, true))
+	while (c->cold.bytes > c->cold_max && evict_from(c, &c->cold, true))
 		;
 	close_lock(c);
 }
@@ -522,51 +506,11 @@ cache_set_other(struct cache *c, size_t bytes)
 	close_lock(c);
 }
 
-static bool
-scratch_fits(const struct cache *c, size_t bytes)
-{
-	return !c->scratch || c->scratch + bytes <= c->budget / 8;
-}
-
-bool
-cache_scratch_try(struct cache *c, size_t bytes)
-{
-	bool fits = false;
-	LOCKED(&c->lock) {
-		fits = scratch_fits(c, bytes);
-		if (fits)
-			c->scratch += bytes;
-	}
-	return fits;
-}
-
-void
-cache_scratch_enter(struct cache *c, size_t bytes)
-{
-	LOCKED(&c->lock) {
-		c->memory_waiters++;
-		while (!scratch_fits(c, bytes))
-			pthread_cond_wait(&c->freed, &c->lock);
-		c->memory_waiters--;
-		c->scratch += bytes;
-	}
-}
-
-void
-cache_scratch_leave(struct cache *c, size_t bytes)
-{
-	LOCKED(&c->lock) {
-		c->scratch -= bytes;
-		if (c->memory_waiters)
-			pthread_cond_broadcast(&c->freed);
-	}
-}
-
 void
 cache_count(struct cache *c, struct cache_counts *ret)
 {
 	LOCKED(&c->lock)
-		*ret = (struct cache_counts){c->budget, c->used, c->cold_bytes, c->pieces, c->hits,
+		*ret = (struct cache_counts){c->budget, c->used, c->cold.bytes, c->pieces, c->hits,
 			c->waits, c->evicted};
 }
 

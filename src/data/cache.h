@@ -31,8 +31,10 @@ struct piece {
 	size_t cap;         /* of data, for mem_put */
 	size_t encoded_len; /* PIECE_ENCODED: bytes in use */
 	char version[ZMAP_VERSION];
-	struct piece *
-		prev; /* what was cached before and is compared with the store; pinned; NULL after the load */
+	bool failed;
+	struct err *failure; /* why; NULL: no memory to say it */
+	/* What was cached before and is compared with the store; pinned; NULL after the load. */
+	struct piece *prev;
 	/* The loader's: */
 	struct task task;
 	void *owner;
@@ -46,7 +48,6 @@ struct piece {
 	bool used; /* somebody read it; what was prefetched and not yet read is evicted last */
 	int64_t checked; /* when_now() of the last comparison with the store */
 	size_t charge;
-	struct err *failure;
 	struct piece *hash_next, *lru_next, *lru_prev;
 };
 
@@ -90,19 +91,16 @@ size_t cache_get_many(
 /* Waits for a LOADING piece. 0; CACHE_PATIENCE: not by then; the load's failure; -EINTR. */
 enum { CACHE_PATIENCE = 1 };
 int cache_wait(struct cache *, struct piece *, int64_t deadline, struct cancel *);
-/* result: 0 or the code of err_text. Hands the piece to all who wait; takes the pin that the creator got. */
-void cache_finish(struct cache *, struct piece *, int result);
+/* The load failed; code is that of err_text. */
+void piece_fail(struct piece *, int code);
+/* The loads have ended: hands the pieces to all who wait, and takes the pins of the loads. */
+void cache_finish(struct cache *, struct piece *const *, size_t n);
 void cache_unpin(struct cache *, struct piece *const *, size_t n);
 /* The pieces of each chunk that begin within [off, off + len) will not be needed soon; len SIZE_MAX: all, the encoded
  * one too. */
 void cache_cool(struct cache *, const struct piece_id *, size_t n);
 /* Forgets the pieces of a chunk whose version is another one; says whether there were any. */
 bool cache_drop_other(struct cache *, const struct piece *keep);
-
-/* Bytes that an array's loads need besides their pieces: waits until they fit beside other loads' (alone, anything fits). */
-bool cache_scratch_try(struct cache *, size_t bytes); /* the same without waiting; true: entered */
-void cache_scratch_enter(struct cache *, size_t bytes);
-void cache_scratch_leave(struct cache *, size_t bytes);
 
 /* Bytes that others hold under the same budget (models), from now on. */
 void cache_set_other(struct cache *, size_t bytes);

@@ -29,6 +29,8 @@ data_new(const struct data_options *o, struct data **ret)
 	if (r == 0)
 		r = spaces_new(&d->spaces);
 	if (r == 0)
+		r = gate_new(d->options.memory / 8, &d->gate);
+	if (r == 0)
 		r = pool_new(d->workers, BLOCKED_MAX, &d->pool);
 	if (r < 0) {
 		data_free(d);
@@ -46,6 +48,7 @@ data_free(struct data *d)
 	atomic_store(&d->ending.wanted_no_more, true);
 	pool_free(d->pool);
 	cache_free(d->cache);
+	gate_free(d->gate);
 	spaces_free(d->spaces);
 	mem_trim(0);
 	free(d);

@@ -1,5 +1,5 @@
 /* Loading one piece: fetch its chunk's bytes, decode, hand over. Runs on workers. */
-#include "data/array_impl.h"
+#include "data/load_impl.h"
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -9,26 +9,8 @@
 #include <string.h>
 
 enum {
-	HEAD = 4096,             /* of an object, asked for first when only a part is needed … */
-	HEAD_MOST = 64 << 10,    /* … or all of it, if it is no larger than this */
-	TRIES = 4,               /* times an object may change while its parts are read */
 	SCRATCH_SMALL = 1 << 20, /* loads that need less are not worth counting */
 };
-
-struct load {
-	struct array *array;
-	struct piece *piece;
-	bool keep_encoded;
-	int64_t deadline;
-	struct zmap_stat stat;
-	char key[ARRAY_KEY_MAX];
-};
-
-static void
-count(atomic_ullong *c, unsigned long long n)
-{
-	atomic_fetch_add_explicit(c, n, memory_order_relaxed);
-}
 
 /* --- are the metadata still those that say how to read this? --- */
 
@@ -41,8 +23,8 @@ check_metadata(struct load *l)
 
 /* A chunk newer than what we know of its array, or absent, makes us look at the metadata again: the array
  * may have been rewritten or the store emptied. */
-static int
-check_found(struct load *l)
+int
+load_check_found(struct load *l)
 {
 	const struct array_hooks *h = &l->array->hooks;
 	if (!h->seen || !l->stat.mtime || l->stat.mtime < h->seen(h->arg))
@@ -63,8 +45,8 @@ check_absent(struct load *l)
 
 /* --- fetching --- */
 
-static int
-get(struct load *l, struct zmap_get *g)
+int
+load_get(struct load *l, struct zmap_get *g)
 {
 	g->key = l->key;
 	g->deadline = l->deadline;
@@ -77,15 +59,15 @@ get(struct load *l, struct zmap_get *g)
 	int r = zmap_get(l->array->zmap, g, &l->stat);
 	if (remote)
 		pool_unblocking();
-	count(&l->array->data->counts.fetches, 1);
-	count(&l->array->data->counts.fetched_bytes, r == 0 ? g->into->len - before : 0);
+	load_count(&l->array->data->counts.fetches, 1);
+	load_count(&l->array->data->counts.fetched_bytes, r == 0 ? g->into->len - before : 0);
 	if (r == -EACCES && l->array->data->options.missing_403)
 		return ZMAP_ABSENT;
 	return r;
 }
 
-static const char *
-known_version(const struct load *l)
+const char *
+load_known_version(const struct load *l)
 {
 	const struct piece *prev = l->piece->prev;
 	return prev && *prev->version ? prev->version : NULL;
@@ -119,13 +101,14 @@ fetch_encoded(struct load *l, struct buf *into, struct piece **ret_pinned)
 		if (r != CACHE_CREATED)
 			kept = NULL;
 	}
-	int r = get(l, &(struct zmap_get){.into = into,
-			       .max = a->encoded_max,
-			       .if_none_match = kept ? NULL : known_version(l)});
+	int r = load_get(l, &(struct zmap_get){.into = into,
+				    .max = a->encoded_max,
+				    .if_none_match = kept ? NULL : load_known_version(l)});
 	if (!kept)
 		return r;
 	if (r != 0) {
-		cache_finish(a->data->cache, kept, -EAGAIN);
+		piece_fail(kept, err_set(-EAGAIN, "not cached"));
+		cache_finish(a->data->cache, &kept, 1);
 		cache_unpin(a->data->cache, &kept, 1);
 		return r;
 	}
@@ -135,28 +118,28 @@ fetch_encoded(struct load *l, struct buf *into, struct piece **ret_pinned)
 	kept->cap = into->cap;
 	*into = (struct buf){0};
 	*ret_pinned = kept;
-	cache_finish(a->data->cache, kept, 0);
+	cache_finish(a->data->cache, &kept, 1);
 	return 0;
 }
 
 /* --- decoding --- */
 
-static int
-room_for_piece(struct load *l, struct buf *out)
+int
+load_room(struct load *l, struct buf *out)
 {
 	return buf_reserve(out, l->piece->id.len);
 }
 
-static void
-hand_over(struct load *l, struct buf *out)
+void
+load_hand_over(struct load *l, struct buf *out)
 {
 	l->piece->cap = out->cap;
 	l->piece->data = MOVE(out->data);
 	*out = (struct buf){0};
 }
 
-static void
-learn_size(struct array *a, size_t encoded)
+void
+load_learn_size(struct array *a, size_t encoded)
 {
 	size_t mean = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
 	size_t now = mean ? mean - mean / 8 + encoded / 8 : encoded;
@@ -169,7 +152,7 @@ load_probe_size(struct array *a, uint64_t chunk)
 	char key[ARRAY_KEY_MAX];
 	struct zmap_stat st;
 	if (array_chunk_key(a, chunk, key) == 0 && zmap_stat(a->zmap, key, &st) == 0)
-		learn_size(a, st.size);
+		load_learn_size(a, st.size);
 }
 
 /* The whole chunk, decoded into `out`, which has room for it. */
@@ -180,9 +163,9 @@ decode_all(struct load *l, struct buf *out)
 	CLEAN(buf_free) struct buf enc = {0};
 	struct piece *kept = NULL;
 	if (a->raw) {
-		int r = get(l, &(struct zmap_get){.into = out,
-				       .max = a->grid.chunk_bytes,
-				       .if_none_match = known_version(l)});
+		int r = load_get(l, &(struct zmap_get){.into = out,
+					    .max = a->grid.chunk_bytes,
+					    .if_none_match = load_known_version(l)});
 		if (r == 0 && out->len != a->grid.chunk_bytes)
 			r = err_set(-EIO, "chunk has %zu bytes instead of %" PRIu64, out->len,
 				a->grid.chunk_bytes);
@@ -192,12 +175,12 @@ decode_all(struct load *l, struct buf *out)
 	if (r == 0) {
 		struct span in =
 			kept ? (struct span){kept->data, kept->encoded_len} : buf_span(&enc);
-		learn_size(a, in.len);
-		r = check_found(l);
+		load_learn_size(a, in.len);
+		r = load_check_found(l);
 		if (r == 0)
 			r = codec_chain_decode(a->chain, NULL, in, out);
-		count(&a->data->counts.decodes, 1);
-		count(&a->data->counts.decoded_bytes, a->grid.chunk_bytes);
+		load_count(&a->data->counts.decodes, 1);
+		load_count(&a->data->counts.decoded_bytes, a->grid.chunk_bytes);
 	}
 	if (kept)
 		cache_unpin(a->data->cache, &kept, 1);
@@ -208,13 +191,13 @@ static int
 load_whole(struct load *l)
 {
 	CLEAN(buf_free) struct buf out = {0};
-	int r = room_for_piece(l, &out);
+	int r = load_room(l, &out);
 	if (r == 0)
 		r = decode_all(l, &out);
 	if (r == 0 && l->array->raw)
-		r = check_found(l);
+		r = load_check_found(l);
 	if (r == 0)
-		hand_over(l, &out);
+		load_hand_over(l, &out);
 	return r;
 }
 
@@ -225,24 +208,24 @@ load_kept_range(struct load *l)
 	struct array *a = l->array;
 	CLEAN(buf_free) struct buf enc = {0}, out = {0};
 	struct piece *kept = NULL;
-	int r = room_for_piece(l, &out);
+	int r = load_room(l, &out);
 	if (r == 0)
 		r = fetch_encoded(l, &enc, &kept);
 	if (r == 0) {
 		struct codec_src src = {
 			kept ? kept->encoded_len : enc.len, kept ? kept->data : enc.data, NULL};
-		learn_size(a, src.size);
-		r = check_found(l);
+		load_learn_size(a, src.size);
+		r = load_check_found(l);
 		if (r == 0)
 			r = codec_chain_decode_range(
 				a->chain, &src, l->piece->id.off, l->piece->id.len, out.data);
-		count(&a->data->counts.decodes, 1);
-		count(&a->data->counts.decoded_bytes, l->piece->id.len);
+		load_count(&a->data->counts.decodes, 1);
+		load_count(&a->data->counts.decoded_bytes, l->piece->id.len);
 	}
 	if (kept)
 		cache_unpin(a->data->cache, &kept, 1);
 	if (r == 0)
-		hand_over(l, &out);
+		load_hand_over(l, &out);
 	return r;
 }
 
@@ -253,132 +236,14 @@ load_slice(struct load *l)
 	CLEAN(buf_free) struct buf all = {0}, out = {0};
 	int r = buf_reserve(&all, l->array->grid.chunk_bytes);
 	if (r == 0)
-		r = room_for_piece(l, &out);
+		r = load_room(l, &out);
 	if (r == 0)
 		r = decode_all(l, &all);
 	if (r != 0)
 		return r;
 	memcpy(out.data, all.data + l->piece->id.off, l->piece->id.len);
-	hand_over(l, &out);
+	load_hand_over(l, &out);
 	return 0;
-}
-
-/* An object that is read in parts, all of one version. */
-struct object {
-	struct codec_src src;
-	struct load *load;
-	struct buf head;
-	char version[ZMAP_VERSION];
-	bool changed;
-};
-
-static int
-read_part(struct codec_src *src, uint64_t off, size_t len, void *out)
-{
-	struct object *o = (struct object *)src;
-	if (off > src->size || len > src->size - off)
-		return err_set(-EIO, "truncated");
-	if (off + len <= o->head.len) {
-		memcpy(out, o->head.data + off, len);
-		return 0;
-	}
-	CLEAN(buf_free) struct buf part = {0};
-	struct zmap_get g = {.off = off,
-		.len = len,
-		.into = &part,
-		.max = len,
-		.if_match = *o->version ? o->version : NULL};
-	int r = get(o->load, &g);
-	if (r == ZMAP_CHANGED || r == ZMAP_ABSENT) {
-		o->changed = true;
-		return err_set(-EIO, "object changed while it was read");
-	}
-	if (r == 0 && part.len != len)
-		r = err_set(-EIO, "truncated");
-	if (r == 0)
-		memcpy(out, part.data, len);
-	return r;
-}
-
-static int
-decode_part(struct load *l, struct object *o, struct buf *out)
-{
-	struct array *a = l->array;
-	size_t grain = 0;
-	if (!atomic_load(&a->grain) && codec_chain_grain(a->chain, &o->src, &grain) == 0 && grain)
-		atomic_store(&a->grain, grain);
-	int r = codec_chain_decode_range(
-		a->chain, &o->src, l->piece->id.off, l->piece->id.len, out->data);
-	count(&a->data->counts.decodes, 1);
-	count(&a->data->counts.decoded_bytes, l->piece->id.len);
-	return r;
-}
-
-static size_t
-head_size(const struct array *a)
-{
-	size_t mean = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
-	size_t likely = mean + mean / 2;
-	return likely > HEAD && likely <= HEAD_MOST ? likely : HEAD;
-}
-
-/* A part by fetching and decoding only that. */
-static int
-load_range(struct load *l)
-{
-	CLEAN(buf_free) struct buf out = {0};
-	int r = room_for_piece(l, &out);
-	for (int i = 0; i < TRIES && r == 0; i++) {
-		struct object o = {.src.read = read_part, .load = l};
-		size_t head = head_size(l->array);
-		struct zmap_get g = {.len = head,
-			.into = &o.head,
-			.max = head,
-			.if_none_match = known_version(l)};
-		r = get(l, &g);
-		o.src.size = l->stat.size;
-		if (r == 0)
-			learn_size(l->array, l->stat.size);
-		if (r == 0 && o.head.len == l->stat.size)
-			o.src.mem = o.head.data;
-		memcpy(o.version, l->stat.version, sizeof o.version);
-		if (r == 0)
-			r = check_found(l);
-		if (r == 0)
-			r = decode_part(l, &o, &out);
-		buf_free(&o.head);
-		if (!o.changed)
-			break;
-		r = i + 1 < TRIES ? 0 : r;
-	}
-	if (r == 0)
-		hand_over(l, &out);
-	return r;
-}
-
-/* A part of a chunk that is stored as it is. */
-static int
-load_raw_range(struct load *l)
-{
-	const struct piece_id *id = &l->piece->id;
-	CLEAN(buf_free) struct buf out = {0};
-	int r = room_for_piece(l, &out);
-	if (r == 0)
-		r = get(l, &(struct zmap_get){.off = id->off,
-				   .len = id->len,
-				   .into = &out,
-				   .max = id->len,
-				   .if_none_match = known_version(l)});
-	if (r == 0 && l->stat.size != l->array->grid.chunk_bytes)
-		r = err_set(-EIO, "chunk has %" PRIu64 " bytes instead of %" PRIu64, l->stat.size,
-			l->array->grid.chunk_bytes);
-	if (r == 0 && out.len != id->len)
-		r = err_set(-EIO, "truncated");
-	if (r == 0)
-		r = check_found(l);
-	if (r == 0)
-		hand_over(l, &out);
-	return r;
 }
 
 /* --- the outcome --- */
@@ -389,13 +254,13 @@ take_over(struct load *l)
 {
 	struct piece *p = l->piece, *prev = p->prev;
 	CLEAN(buf_free) struct buf out = {0};
-	int r = room_for_piece(l, &out);
+	int r = load_room(l, &out);
 	if (r < 0)
 		return r;
 	memcpy(out.data, prev->data, p->id.len);
 	memcpy(p->version, prev->version, sizeof p->version);
-	hand_over(l, &out);
-	count(&l->array->data->counts.revalidated, 1);
+	load_hand_over(l, &out);
+	load_count(&l->array->data->counts.revalidated, 1);
 	return 0;
 }
 
@@ -441,7 +306,7 @@ scratch_of(const struct load *l)
 static int
 failed(struct load *l, int r)
 {
-	count(&l->array->data->counts.failed, 1);
+	load_count(&l->array->data->counts.failed, 1);
 	return err_add(r == -EACCES || r == -ENOMEM ? r : -EIO, "chunk '%s'", l->key);
 }
 
@@ -453,7 +318,7 @@ conclude(struct load *l, int r)
 	else if (r == 0)
 		memcpy(l->piece->version, l->stat.version, sizeof l->piece->version);
 	else if (r == ZMAP_ABSENT) {
-		count(&l->array->data->counts.absent, 1);
+		load_count(&l->array->data->counts.absent, 1);
 		r = check_absent(l);
 	} else if (r > 0)
 		r = err_set(-EIO, "object changed while it was read");
@@ -471,28 +336,37 @@ load_one(struct array *a, struct piece *p)
 	l.deadline = timeout ? when_now() + timeout : 0;
 	size_t scratch = scratch_of(&l);
 	int r = array_chunk_key(a, p->id.chunk, l.key);
-	if (scratch >= SCRATCH_SMALL && !cache_scratch_try(a->data->cache, scratch)) {
+	if (scratch >= SCRATCH_SMALL && !gate_try(a->data->gate, scratch)) {
 		pool_blocking();
-		cache_scratch_enter(a->data->cache, scratch);
+		gate_enter(a->data->gate, scratch);
 		pool_unblocking();
 	}
 	if (r == 0)
 		r = fetch_and_decode(&l);
 	if (scratch >= SCRATCH_SMALL)
-		cache_scratch_leave(a->data->cache, scratch);
-	cache_finish(a->data->cache, p, conclude(&l, r));
+		gate_leave(a->data->gate, scratch);
+	r = conclude(&l, r);
+	if (r < 0)
+		piece_fail(p, r);
 }
 
+/* Pieces of one batch become ready together: small ones come by the thousand. */
 static void
 run(struct task *t)
 {
-	struct piece *p = (struct piece *)(void *)((char *)t - offsetof(struct piece, task));
+	struct piece *p = (struct piece *)(void *)((char *)t - offsetof(struct piece, task)),
+		     *done[LOAD_BATCH];
 	struct array *a = p->owner;
-	while (p) {
-		struct piece *next = p->batch;
+	size_t n = 0;
+	for (struct piece *next; p; p = next) {
+		next = p->batch;
 		p->batch = NULL;
 		load_one(a, p);
-		p = next;
+		done[n++] = p;
+		if (n < LOAD_BATCH && next)
+			continue;
+		cache_finish(a->data->cache, done, n);
+		n = 0;
 	}
 	array_unref(a);
 }

@@ -1,0 +1,130 @@
+/* Loading part of a chunk by fetching and decoding only that. */
+#include "data/load_impl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+	HEAD = 4096,          /* of an object, asked for first … */
+	HEAD_MOST = 64 << 10, /* … or all of it, if it is no larger than this */
+	TRIES = 4,            /* times an object may change while its parts are read */
+};
+
+/* An object that is read in parts, all of one version. */
+struct object {
+	struct codec_src src;
+	struct load *load;
+	struct buf head;
+	char version[ZMAP_VERSION];
+	bool changed;
+};
+
+static int
+read_part(struct codec_src *src, uint64_t off, size_t len, void *out)
+{
+	struct object *o = (struct object *)src;
+	if (off > src->size || len > src->size - off)
+		return err_set(-EIO, "truncated");
+	if (off + len <= o->head.len) {
+		memcpy(out, o->head.data + off, len);
+		return 0;
+	}
+	CLEAN(buf_free) struct buf part = {0};
+	struct zmap_get g = {.off = off,
+		.len = len,
+		.into = &part,
+		.max = len,
+		.if_match = *o->version ? o->version : NULL};
+	int r = load_get(o->load, &g);
+	if (r == ZMAP_CHANGED || r == ZMAP_ABSENT) {
+		o->changed = true;
+		return err_set(-EIO, "object changed while it was read");
+	}
+	if (r == 0 && part.len != len)
+		r = err_set(-EIO, "truncated");
+	if (r == 0)
+		memcpy(out, part.data, len);
+	return r;
+}
+
+static int
+decode_part(struct load *l, struct object *o, struct buf *out)
+{
+	struct array *a = l->array;
+	size_t grain = 0;
+	if (!atomic_load(&a->grain) && codec_chain_grain(a->chain, &o->src, &grain) == 0 && grain)
+		atomic_store(&a->grain, grain);
+	int r = codec_chain_decode_range(
+		a->chain, &o->src, l->piece->id.off, l->piece->id.len, out->data);
+	load_count(&a->data->counts.decodes, 1);
+	load_count(&a->data->counts.decoded_bytes, l->piece->id.len);
+	return r;
+}
+
+static size_t
+head_size(const struct array *a)
+{
+	size_t mean = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
+	size_t likely = mean + mean / 2;
+	return likely > HEAD && likely <= HEAD_MOST ? likely : HEAD;
+}
+
+/* A part by fetching and decoding only that. */
+int
+load_range(struct load *l)
+{
+	CLEAN(buf_free) struct buf out = {0};
+	int r = load_room(l, &out);
+	for (int i = 0; i < TRIES && r == 0; i++) {
+		struct object o = {.src.read = read_part, .load = l};
+		size_t head = head_size(l->array);
+		struct zmap_get g = {.len = head,
+			.into = &o.head,
+			.max = head,
+			.if_none_match = load_known_version(l)};
+		r = load_get(l, &g);
+		o.src.size = l->stat.size;
+		if (r == 0)
+			load_learn_size(l->array, l->stat.size);
+		if (r == 0 && o.head.len == l->stat.size)
+			o.src.mem = o.head.data;
+		memcpy(o.version, l->stat.version, sizeof o.version);
+		if (r == 0)
+			r = load_check_found(l);
+		if (r == 0)
+			r = decode_part(l, &o, &out);
+		buf_free(&o.head);
+		if (!o.changed)
+			break;
+		r = i + 1 < TRIES ? 0 : r;
+	}
+	if (r == 0)
+		load_hand_over(l, &out);
+	return r;
+}
+
+/* A part of a chunk that is stored as it is. */
+int
+load_raw_range(struct load *l)
+{
+	const struct piece_id *id = &l->piece->id;
+	CLEAN(buf_free) struct buf out = {0};
+	int r = load_room(l, &out);
+	if (r == 0)
+		r = load_get(l, &(struct zmap_get){.off = id->off,
+					.len = id->len,
+					.into = &out,
+					.max = id->len,
+					.if_none_match = load_known_version(l)});
+	if (r == 0 && l->stat.size != l->array->grid.chunk_bytes)
+		r = err_set(-EIO, "chunk has %" PRIu64 " bytes instead of %" PRIu64, l->stat.size,
+			l->array->grid.chunk_bytes);
+	if (r == 0 && out.len != id->len)
+		r = err_set(-EIO, "truncated");
+	if (r == 0)
+		r = load_check_found(l);
+	if (r == 0)
+		load_hand_over(l, &out);
+	return r;
+}
