@@ -40,8 +40,8 @@ from_id(struct inodes *t, uint64_t id)
 	return id == INODE_ROOT ? t->root : (struct inode *)(uintptr_t)id;
 }
 
-static uint64_t
-to_id(struct inodes *t, const struct inode *i)
+uint64_t
+inodes_id(struct inodes *t, const struct inode *i)
 {
 	return i == t->root ? INODE_ROOT : (uintptr_t)i;
 }
@@ -152,7 +152,7 @@ static struct inode *
 find(struct inodes *t, const char *path, uint64_t version)
 {
 	for (struct inode *i = *bucket_of(t, path); i; i = i->next)
-		if (i->version == version && !strcmp(i->path, path))
+		if (i->version == version && !i->retired && !strcmp(i->path, path))
 			return i;
 	return NULL;
 }
@@ -171,7 +171,7 @@ inodes_look_up(struct inodes *t, const struct entry *e, uint64_t *ret)
 		}
 		i->lookups++;
 		i->seen = seen_of(e);
-		*ret = to_id(t, i);
+		*ret = inodes_id(t, i);
 	}
 	return 0;
 }
@@ -226,14 +226,41 @@ inodes_seen(struct inodes *t, struct inode *i)
 	return s;
 }
 
+/* Sets a flag and tells what it was. */
+static bool
+exchange(struct inodes *t, bool *flag, bool now)
+{
+	bool was = false;
+	LOCKED(&t->lock) {
+		was = *flag;
+		*flag = now;
+	}
+	return was;
+}
+
+bool
+inodes_opened(struct inodes *t, struct inode *i)
+{
+	return exchange(t, &i->opened, true);
+}
+
+bool
+inodes_retire(struct inodes *t, struct inode *i)
+{
+	return !exchange(t, &i->retired, true);
+}
+
 size_t
-inodes_of_path(struct inodes *t, const char *path, uint64_t *ret, size_t max)
+inodes_of_path(struct inodes *t, const char *path, struct inode **ret, size_t max)
 {
 	size_t n = 0;
 	LOCKED(&t->lock) {
-		for (struct inode *i = *bucket_of(t, path); i && n < max; i = i->next)
-			if (!strcmp(i->path, path))
-				ret[n++] = to_id(t, i);
+		for (struct inode *i = *bucket_of(t, path); i && n < max; i = i->next) {
+			if (!strcmp(i->path, path)) {
+				i->refs++;
+				ret[n++] = i;
+			}
+		}
 	}
 	return n;
 }

@@ -13,12 +13,15 @@ struct seen {
 };
 
 struct inode {
-	struct inode *next;    /* in its bucket */
-	uint64_t lookups;      /* what the kernel still holds */
-	unsigned refs;         /* what threads here hold */
-	struct seen seen;      /* these four change: under the table's lock */
-	uint64_t version, ino; /* the rest does not */
-	bool special;          /* .zarrfs and .store */
+	struct inode *next; /* in its bucket */
+	uint64_t lookups;   /* what the kernel still holds */
+	unsigned refs;      /* what threads here hold */
+	struct seen seen;   /* all up to here change, with these three: under the table's lock */
+	bool opened;        /* once or more: the kernel may have pages */
+	bool retired;       /* the next lookup of the path finds another inode */
+	atomic_bool owed;   /* the kernel is to drop its pages, as soon as no read is under way */
+	uint64_t version, ino;
+	bool special; /* .zarrfs and .store */
 	char path[];
 };
 
@@ -34,11 +37,16 @@ void inodes_forget(struct inodes *, uint64_t id, uint64_t lookups);
 /* Holds the inode of an id that the kernel knows. */
 struct inode *inodes_get(struct inodes *, uint64_t id);
 void inodes_put(struct inodes *, struct inode *);
+uint64_t inodes_id(struct inodes *, const struct inode *);
 /* If the entry is what this inode stands for: now seen so. Else false. */
 bool inodes_see(struct inodes *, struct inode *, const struct entry *);
 struct seen inodes_seen(struct inodes *, struct inode *);
-/* Ids of all layouts of a path that the kernel knows: at most max of them. */
-size_t inodes_of_path(struct inodes *, const char *path, uint64_t *ret, size_t max);
+/* Was it opened before? It is now. */
+bool inodes_opened(struct inodes *, struct inode *);
+/* Lookups find another inode from now on, though the layout is the same. false: that was so before. */
+bool inodes_retire(struct inodes *, struct inode *);
+/* Holds all inodes of a path, at most max of them. */
+size_t inodes_of_path(struct inodes *, const char *path, struct inode **ret, size_t max);
 /* Any layout's ino of a path; 0: not known. */
 uint64_t inodes_ino(struct inodes *, const char *path);
 size_t inodes_count(struct inodes *);

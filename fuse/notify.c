@@ -19,15 +19,41 @@ struct notifier {
 
 /* Layouts of one path that the kernel may know at once; older ones are about to be forgotten. */
 enum { LAYOUTS = 16 };
+/* A read that takes longer than this (s) is not waited for. */
+enum { HANGING = 1 };
+
+static void
+drop_pages(struct notifier *n, const struct inode *i)
+{
+	int r = fuse_lowlevel_notify_inval_inode(n->se, inodes_id(n->server->inodes, i), 0, 0);
+	log_debug("pages of '%s' are stale: %d", i->path, r);
+}
+
+/* The kernel would wait for a read that hangs, and umount for the kernel. So those pages are dropped when the read has
+ * ended, and whoever opens the file meanwhile gets an inode without pages. */
+static void
+drop_pages_later(struct notifier *n, struct inode *i)
+{
+	atomic_store(&i->owed, true);
+	inodes_retire(n->server->inodes, i);
+	fuse_lowlevel_notify_inval_inode(n->se, inodes_id(n->server->inodes, i), -1, 0);
+}
 
 static void
 tell_inodes(struct notifier *n, const char *path, bool data)
 {
-	uint64_t id[LAYOUTS];
-	size_t count = inodes_of_path(n->server->inodes, path, id, LAYOUTS);
+	struct server *s = n->server;
+	struct inode *inode[LAYOUTS];
+	size_t count = inodes_of_path(s->inodes, path, inode, LAYOUTS);
 	for (size_t i = 0; i < count; i++) {
-		int r = fuse_lowlevel_notify_inval_inode(n->se, id[i], data ? 0 : -1, 0);
-		log_debug("stale '%s' (%s): %d", path, data ? "data" : "attributes", r);
+		if (!data)
+			fuse_lowlevel_notify_inval_inode(
+				n->se, inodes_id(s->inodes, inode[i]), -1, 0);
+		else if (queue_reads(s->queue, inode[i], HANGING * SECOND))
+			drop_pages_later(n, inode[i]);
+		else
+			drop_pages(n, inode[i]);
+		inodes_put(s->inodes, inode[i]);
 	}
 }
 
@@ -37,33 +63,60 @@ tell_inodes(struct notifier *n, const char *path, bool data)
 static void
 tell_name(struct notifier *n, const char *path)
 {
-	uint64_t id;
+	struct inodes *t = n->server->inodes;
+	struct inode *dir;
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	CLEAN(clean_free) char *parent = strndup(path, slash ? (size_t)(slash - path) : 0);
 	if (!*path || !parent || queue_asks_in(n->server->queue, parent))
 		return;
-	if (inodes_of_path(n->server->inodes, parent, &id, 1))
-		fuse_lowlevel_notify_inval_entry(n->se, id, name, strlen(name));
+	if (!inodes_of_path(t, parent, &dir, 1))
+		return;
+	fuse_lowlevel_notify_inval_entry(n->se, inodes_id(t, dir), name, strlen(name));
+	inodes_put(t, dir);
+}
+
+/* false: the session is ending. */
+static bool
+begin(struct notifier *n)
+{
+	bool on = false;
+	LOCKED(&n->lock) {
+		on = !n->stopped;
+		n->telling += on;
+	}
+	return on;
+}
+
+static void
+end(struct notifier *n)
+{
+	LOCKED(&n->lock) {
+		n->telling--;
+		pthread_cond_broadcast(&n->idle);
+	}
 }
 
 static void
 stale(void *arg, const char *path, bool data)
 {
 	struct notifier *n = arg;
-	bool stopped = false;
-	LOCKED(&n->lock) {
-		stopped = n->stopped;
-		n->telling += !stopped;
-	}
-	if (stopped)
+	if (!begin(n))
 		return;
 	tell_inodes(n, path, data);
 	if (data)
 		tell_name(n, path);
-	LOCKED(&n->lock) {
-		n->telling--;
-		pthread_cond_broadcast(&n->idle);
-	}
+	end(n);
+}
+
+void
+notifier_pay(struct notifier *n, struct inode *i)
+{
+	if (!atomic_load(&i->owed) || queue_reads(n->server->queue, i, 0))
+		return;
+	if (!atomic_exchange(&i->owed, false) || !begin(n))
+		return;
+	drop_pages(n, i);
+	end(n);
 }
 
 int
@@ -76,6 +129,7 @@ notifier_new(struct server *s, struct fuse_session *se, struct notifier **ret)
 	n->se = se;
 	pthread_mutex_init(&n->lock, NULL);
 	pthread_cond_init(&n->idle, NULL);
+	s->notifier = n;
 	mount_on_stale(s->mount, stale, n);
 	*ret = n;
 	return 0;

@@ -2,6 +2,7 @@
  * must still be answering requests, because the kernel waits for those that are under way. */
 #pragma once
 
+struct inode;
 struct server;
 struct fuse_session;
 struct notifier;
@@ -9,4 +10,6 @@ struct notifier;
 int notifier_new(struct server *, struct fuse_session *, struct notifier **ret);
 /* Nothing is told from here on; returns when nothing is being told. May be called again. */
 void notifier_stop(struct notifier *);
+/* After a read: drops pages that could not be dropped while it was under way. */
+void notifier_pay(struct notifier *, struct inode *);
 struct notifier *notifier_free(struct notifier *);

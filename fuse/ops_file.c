@@ -86,6 +86,19 @@ just_missed(struct open_file *f, const struct request *r)
 	return code;
 }
 
+/* May the kernel keep the pages it has? If not, it drops them now, and whoever opens the file would wait for reads of
+ * others that are under way, unkillable. Then the path gets an inode without pages instead: -ESTALE has the kernel look
+ * it up again. */
+static int
+decide_pages(struct request *r, struct file *file, bool *ret_keep)
+{
+	struct server *s = r->server;
+	*ret_keep = !inodes_opened(s->inodes, r->inode) || file_keep_cache(file);
+	if (!*ret_keep && queue_reads(s->queue, r->inode, 0) && inodes_retire(s->inodes, r->inode))
+		return err_set(-ESTALE, "others are reading old pages");
+	return 0;
+}
+
 static void
 run_open(struct request *r)
 {
@@ -93,21 +106,25 @@ run_open(struct request *r)
 	CLEAN(entry_free) struct entry e = {0};
 	struct file *file = NULL;
 	struct open_file *f = NULL;
+	bool keep = false;
 	int result = server_entry(s, r->inode, &e);
 	if (result == 0)
 		result = file_open(s->mount, &e, &file);
 	if (result == 0) {
 		f = hold_file(file);
-		result = f ? 0 : err_set(-ENOMEM, "no memory for a file");
+		result =
+			f ? decide_pages(r, file, &keep) : err_set(-ENOMEM, "no memory for a file");
 	}
 	if (result < 0) {
+		if (f)
+			handle_unref(&f->handle);
 		request_fail(r,
 			result); /* ESTALE: the kernel looks the name up again and opens what it finds */
 		return;
 	}
 	r->fi.fh = (uintptr_t)f;
 	r->fi.direct_io = e.unknown_length; /* elsewhere it would forbid shared mappings */
-	r->fi.keep_cache = !e.unknown_length && file_keep_cache(file);
+	r->fi.keep_cache = !e.unknown_length && keep;
 	r->fi.noflush = 1;
 	if (!request_answer(r, fuse_reply_open(r->req, &r->fi)))
 		handle_unref(&f->handle);

@@ -1,6 +1,7 @@
 #include "fuse/request.h"
 
 #include "fuse/complain.h"
+#include "fuse/notify.h"
 #include "fuse/server.h"
 
 #include "base/err.h"
@@ -228,6 +229,8 @@ run_one(struct queue *q, struct request *r)
 		l->running--;
 		next = take_waiting(l);
 	}
+	if (r->op == OP_READ)
+		notifier_pay(r->server->notifier, r->inode);
 	inodes_put(r->server->inodes, r->inode);
 	if (r->handle)
 		handle_unref(r->handle);
@@ -295,7 +298,8 @@ request_start(fuse_req_t req, const struct asked *a)
 		r->fi = *a->fi;
 	if (len)
 		memcpy(r->name, a->name, len);
-	r->deadline = when_now() + s->timeout;
+	r->started = when_now();
+	r->deadline = r->started + s->timeout;
 	registering = true;
 	fuse_req_interrupt_func(req, interrupted, r);
 	registering = false;
@@ -375,6 +379,18 @@ queue_count(struct queue *q, unsigned *ret_running, unsigned *ret_waiting)
 		*ret_running = q->reads.running + q->names.running;
 		*ret_waiting = q->reads.waiting + q->names.waiting;
 	}
+}
+
+bool
+queue_reads(struct queue *q, const struct inode *i, int64_t ns)
+{
+	bool reads = false;
+	int64_t before = when_now() - ns;
+	LOCKED(&q->lock) {
+		for (const struct request *r = q->all; r && !reads; r = r->after)
+			reads = r->op == OP_READ && r->inode == i && r->started <= before;
+	}
+	return reads;
 }
 
 bool

@@ -56,7 +56,7 @@ struct request {
 	struct fuse_file_info fi;
 	uint64_t off;
 	size_t size;
-	int64_t deadline;
+	int64_t started, deadline;
 	struct cancel cancel;
 	atomic_bool answered;
 	atomic_bool interrupted; /* and whoever set it is done with this request */
@@ -97,5 +97,7 @@ bool queue_tend(struct queue *);
 /* Questions about names and attributes have to wait. */
 bool queue_full(struct queue *);
 void queue_count(struct queue *, unsigned *ret_running, unsigned *ret_waiting);
+/* Is a read of this inode under way that has taken ns or longer? */
+bool queue_reads(struct queue *, const struct inode *, int64_t ns);
 /* Is one of them about this very path, or a name in it? */
 bool queue_asks_in(struct queue *, const char *path);

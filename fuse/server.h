@@ -13,12 +13,13 @@ struct server {
 	struct mount *mount;
 	struct inodes *inodes;
 	struct queue *queue;
-	uid_t uid, gid;        /* of all files */
-	uid_t owner;           /* who mounted: of .zarrfs and .store */
-	int64_t timeout;       /* ns, of one operation */
-	double known_for;      /* s: how long the kernel believes entries and attributes */
-	double absent_for;     /* s: the same of names that are not there */
-	bool init_answer_next; /* what is written next answers INIT; before there are threads */
+	struct notifier *notifier; /* the session's, from its beginning on */
+	uid_t uid, gid;            /* of all files */
+	uid_t owner;               /* who mounted: of .zarrfs and .store */
+	int64_t timeout;           /* ns, of one operation */
+	double known_for;          /* s: how long the kernel believes entries and attributes */
+	double absent_for;         /* s: the same of names that are not there */
+	bool init_answer_next;     /* what is written next answers INIT; before there are threads */
 	atomic_ullong asked[OPS], failed[OPS], bytes_read;
 };
 
