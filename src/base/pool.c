@@ -185,7 +185,7 @@ pool_blocking(void)
 		return;
 	struct pool *p = w->pool;
 	LOCKED(&p->lock) {
-		if (p->blocked < p->blocked_max && !w->lent) {
+		if (!w->lent) { /* however many wait already: the one they wait for may want this place */
 			w->blocked = true;
 			p->blocked++;
 			p->running--;

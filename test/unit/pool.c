@@ -221,6 +221,29 @@ back_to_a_place(void)
 	CHECK(most > 0);
 }
 
+/* All wait for the first, more than may: it gets a place all the same. */
+static void
+run_waited_for(struct task *t)
+{
+	pool_blocking();
+	while (inside < 3)
+		usleep(200);
+	pool_unblocking();
+	gate = true;
+}
+
+static void
+the_one_that_all_wait_for(void)
+{
+	struct job first = {0}, j[6] = {0};
+	start(2, 2);
+	push(&first, run_waited_for, false);
+	for (unsigned i = 0; i < 6; i++)
+		push(&j[i], run_block, false);
+	pool_free(pool);
+	CHECK(most >= 3);
+}
+
 static void
 run_forget(struct task *t)
 {
@@ -262,6 +285,7 @@ main(void)
 	others_run_while_one_waits();
 	bounded_waiting();
 	back_to_a_place();
+	the_one_that_all_wait_for();
 	the_end();
 	return check_end();
 }
