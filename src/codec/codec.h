@@ -109,10 +109,12 @@ int codec_chain_width(const struct codec_chain *, struct span in, size_t *ret);
 char *codec_chain_text(const struct codec_spec *, size_t n);
 
 /* For codecs: thread-local scratch number `which`, at least size bytes, valid until the same thread asks again for
- * the same one. The chain uses 0 and 1; a codec may use 2 to 5. Pages that nobody touches cost nothing. NULL: no memory. */
+ * the same one, or rests. The chain uses 0 and 1; a codec may use 2 to 5. NULL: no memory. */
 void *codec_scratch(unsigned which, size_t size);
 /* For codecs: the object that thread_local *slot points to, made when this thread first asks. NULL: no memory. */
 void *codec_local(void **slot, void *(*make)(void), void (*destroy)(void *));
+/* Between two chunks: gives back scratch that is too large for each of many threads to keep. */
+void codec_scratch_rest(void);
 /* Frees this thread's scratch and objects; called by those that hold too much. Threads that end need not call it. */
 void codec_scratch_free(void);
 

@@ -1,25 +1,42 @@
 #include "codec/codec.h"
 
-#include <assert.h>
-#include <sys/mman.h>
+#include "base/mem.h"
 
-enum { SCRATCH_COUNT = 6, LOCAL_MAX = 16, SCRATCH_STEP = 64 << 10 };
+#include <assert.h>
+
+enum {
+	SCRATCH_COUNT = 6,
+	LOCAL_MAX = 16,
+	SCRATCH_STEP = 64 << 10,
+	KEPT = 256 << 10, /* bytes that a thread which rests may hold */
+};
 
 struct local {
 	void **slot;
 	void (*destroy)(void *);
 };
 
-static _Thread_local struct {
+struct scratch {
 	void *p;
 	size_t size;
-} scratch[SCRATCH_COUNT];
+};
+
+static _Thread_local struct scratch scratch[SCRATCH_COUNT];
 static _Thread_local struct local locals[LOCAL_MAX];
 static _Thread_local size_t nlocals;
 
 /* The key has no value of its own; it only makes thread_end run. */
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void
+give_back(void)
+{
+	for (unsigned i = 0; i < SCRATCH_COUNT; i++) {
+		mem_put(scratch[i].p, scratch[i].size);
+		scratch[i] = (struct scratch){0};
+	}
+}
 
 static void
 thread_end(void *arg)
@@ -40,27 +57,31 @@ clean_at_end(void)
 	pthread_setspecific(key, scratch);
 }
 
-/* Mapped, not allocated: bounds are often far above what is used, and only touched pages count. */
+/* From what the whole program recycles: threads come and go, and most of them wait for a store. */
 void *
 codec_scratch(unsigned which, size_t size)
 {
 	assert(which < SCRATCH_COUNT);
-	if (scratch[which].p && size <= scratch[which].size)
-		return scratch[which].p;
-	if (size > SIZE_MAX / 2)
-		return NULL;
-	if (scratch[which].p)
-		munmap(scratch[which].p, scratch[which].size);
-	scratch[which].p = NULL;
-	size = (size / SCRATCH_STEP + 1) * SCRATCH_STEP;
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (p == MAP_FAILED)
-		return NULL;
-	scratch[which].p = p;
-	scratch[which].size = size;
-	clean_at_end();
-	return p;
+	struct scratch *s = &scratch[which];
+	if (s->p && size <= s->size)
+		return s->p;
+	mem_put(s->p, s->size);
+	s->p = NULL;
+	s->size = size < SCRATCH_STEP ? SCRATCH_STEP : size;
+	s->p = mem_get(&s->size);
+	if (s->p)
+		clean_at_end();
+	return s->p;
+}
+
+void
+codec_scratch_rest(void)
+{
+	size_t sum = 0;
+	for (unsigned i = 0; i < SCRATCH_COUNT; i++)
+		sum += scratch[i].p ? scratch[i].size : 0;
+	if (sum > KEPT)
+		give_back();
 }
 
 void *
@@ -80,12 +101,7 @@ codec_local(void **slot, void *(*make)(void), void (*destroy)(void *))
 void
 codec_scratch_free(void)
 {
-	for (unsigned i = 0; i < SCRATCH_COUNT; i++) {
-		if (scratch[i].p)
-			munmap(scratch[i].p, scratch[i].size);
-		scratch[i].p = NULL;
-		scratch[i].size = 0;
-	}
+	give_back();
 	while (nlocals) {
 		struct local l = locals[--nlocals];
 		l.destroy(*l.slot);

@@ -231,6 +231,7 @@ array_measure(struct data *d, struct zmap *z, const char *key, const struct arra
 		     : 1; /* an element takes a byte at the least, or the file would have none */
 	for (uint64_t c = 0; c < m.array->grid.chunks && r == 0; c++)
 		r = measure_chunk(&m, c);
+	codec_scratch_rest();
 	array_unref(m.array);
 	if (r == 0 && m.longest > UINT32_MAX)
 		r = err_set(-EFBIG, "element of %zu bytes", m.longest);

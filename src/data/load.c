@@ -343,6 +343,7 @@ load_one(struct array *a, struct piece *p)
 	}
 	if (r == 0)
 		r = fetch_and_decode(&l);
+	codec_scratch_rest();
 	if (scratch >= SCRATCH_SMALL)
 		gate_leave(a->data->gate, scratch);
 	r = conclude(&l, r);
