@@ -216,6 +216,16 @@ pool_unblocking(void)
 	}
 }
 
+bool
+pool_lent(void)
+{
+	bool lent = false;
+	if (self)
+		LOCKED(&self->pool->lock)
+			lent = self->lent;
+	return lent;
+}
+
 void
 pool_patrol(struct pool *p, int64_t age)
 {

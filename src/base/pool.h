@@ -27,6 +27,9 @@ void pool_unblocking(void);
 /* Places of workers that have been in one task for longer than `age` ns go to others: for tasks that were not expected to wait
  * (a local disk that hangs). Costs nothing until somebody who waits calls it. */
 void pool_patrol(struct pool *, int64_t age);
+/* Has this worker's place gone to another while it was in its task? Then there are more workers than places, and it should let
+ * go of what each keeps for itself. */
+bool pool_lent(void);
 
 void pool_push(struct pool *, struct task *, bool urgent);
 /* Tasks that wait for a worker. */

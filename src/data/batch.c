@@ -19,6 +19,7 @@ batch_add(struct batch *b, struct piece *p, bool keep_encoded)
 	if (!b->n)
 		b->last = &b->first;
 	p->keep_encoded = keep_encoded;
+	p->ahead = !b->urgent;
 	*b->last = p;
 	b->last = &p->batch;
 	b->n++;

@@ -452,11 +452,14 @@ cache_unpin(struct cache *c, struct piece *const *p, size_t n)
 static void
 cool(struct cache *c, const struct piece_id *which)
 {
-	bool all = which->len == SIZE_MAX;
+	bool all = which->len == SIZE_MAX, stored = which->off == PIECE_ENCODED;
 	for (struct piece *p = *bucket_of(c, which); p; p = p->hash_next) {
 		if (p->id.space != which->space || p->id.chunk != which->chunk || p->cold)
 			continue;
-		if (!all && (p->id.off == PIECE_ENCODED || p->id.off - which->off >= which->len))
+		bool in = p->id.off == PIECE_ENCODED
+				  ? stored
+				  : !stored && p->id.off - which->off < which->len;
+		if (!all && !in)
 			continue;
 		list_remove(c, p);
 		p->cold = true;

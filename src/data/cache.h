@@ -39,6 +39,7 @@ struct piece {
 	struct task task;
 	void *owner;
 	struct piece *batch; /* the next piece that the same task loads */
+	bool ahead;          /* loaded before anybody asked for it */
 	bool keep_encoded;   /* the chunk's stored bytes are to be cached too */
 	/* The cache's, under its lock: */
 	enum piece_state state;
@@ -96,7 +97,8 @@ void piece_fail(struct piece *, int code);
 /* The loads have ended: hands the pieces to all who wait, and takes the pins of the loads. */
 void cache_finish(struct cache *, struct piece *const *, size_t n);
 void cache_unpin(struct cache *, struct piece *const *, size_t n);
-/* The pieces of each chunk that begin within [off, off + len) will not be needed soon; len SIZE_MAX: all, the encoded
+/* The pieces of each chunk that begin within [off, off + len) will not be needed soon; off PIECE_ENCODED: only the encoded
+ * one; len SIZE_MAX: all, the encoded
  * one too. */
 void cache_cool(struct cache *, const struct piece_id *, size_t n);
 /* Forgets the pieces of a chunk whose version is another one; says whether there were any. */

@@ -73,53 +73,78 @@ load_known_version(const struct load *l)
 	return prev && *prev->version ? prev->version : NULL;
 }
 
-/* All stored bytes of the chunk: from the encoded tier, or from the store (and then maybe kept there). */
-static int
-fetch_encoded(struct load *l, struct buf *into, struct piece **ret_pinned)
+/* The piece that keeps the chunk's stored bytes: ready, or made and to be filled. NULL: they are not kept. */
+static struct piece *
+kept_piece(struct load *l, bool *ret_new)
 {
 	struct array *a = l->array;
+	size_t likely = atomic_load(&a->encoded_mean);
+	int64_t now = when_now();
 	struct cache_ask ask = {
-		.id = {a->space, l->piece->id.chunk, PIECE_ENCODED, atomic_load(&a->encoded_mean)},
-		.hurry = CACHE_TRY,
+		.id = {a->space, l->piece->id.chunk, PIECE_ENCODED, likely ? likely : 1},
+		.hurry = l->piece->ahead ? CACHE_PREFETCH : CACHE_TRY,
 		.keep = true,
-		.now = when_now(),
-		.fresh = array_fresh(a, when_now()),
+		.now = now,
+		.fresh = array_fresh(a, now),
 	};
-	struct piece *kept = NULL;
-	if (l->keep_encoded) {
-		ask.id.len = max_u64(ask.id.len, 1);
-		int r = cache_get(a->data->cache, &ask, &kept);
-		if (r == CACHE_BUSY && cache_wait(a->data->cache, kept, l->deadline, NULL) == 0)
-			r = CACHE_READY;
-		if (r == CACHE_READY && kept->data) {
-			memcpy(l->stat.version, kept->version, sizeof kept->version);
-			*ret_pinned = kept;
-			return 0;
-		}
-		if (r == CACHE_READY || r == CACHE_BUSY)
-			cache_unpin(a->data->cache, &kept, 1);
-		if (r != CACHE_CREATED)
-			kept = NULL;
+	struct piece *p = NULL;
+	int r = cache_get(a->data->cache, &ask, &p);
+	*ret_new = r == CACHE_CREATED;
+	if (r == CACHE_BUSY && cache_wait(a->data->cache, p, l->deadline, NULL) == 0)
+		r = CACHE_READY;
+	if (r < 0 || r == CACHE_CREATED || (r == CACHE_READY && p->data))
+		return r < 0 ? NULL : p;
+	cache_unpin(a->data->cache, &p, 1);
+	return NULL;
+}
+
+/* Fills a new piece with what was fetched, or says that there was nothing. Returns r. */
+static int
+fill_kept(struct load *l, struct piece *kept, struct buf *from, int r)
+{
+	struct err why;
+	err_save(r, &why);
+	if (r == 0) {
+		memcpy(kept->version, l->stat.version, sizeof kept->version);
+		kept->encoded_len = from->len;
+		kept->data = from->data;
+		kept->cap = from->cap;
+		*from = (struct buf){0};
+	} else {
+		piece_fail(kept, err_set(-EAGAIN, "not kept"));
 	}
-	int r = load_get(l, &(struct zmap_get){.into = into,
-				    .max = a->encoded_max,
-				    .if_none_match = kept ? NULL : load_known_version(l)});
+	cache_finish(l->array->data->cache, &kept, 1);
+	return err_restore(&why);
+}
+
+/* All stored bytes of the chunk: from the encoded tier (*ret_kept is pinned), or from the store. */
+static int
+fetch_encoded(struct load *l, struct buf *into, struct piece **ret_kept)
+{
+	bool new = false;
+	struct piece *kept = l->keep_encoded ? kept_piece(l, &new) : NULL;
+	*ret_kept = kept;
+	if (kept && !new) {
+		memcpy(l->stat.version, kept->version, sizeof kept->version);
+		return 0;
+	}
+	struct zmap_get g = {.into = into, .max = l->array->encoded_max};
+	g.if_none_match = kept ? NULL : load_known_version(l);
+	int r = load_get(l, &g);
+	return kept ? fill_kept(l, kept, into, r) : r;
+}
+
+/* The last pass over the chunk needs its stored bytes no more. */
+static void
+release_kept(struct load *l, struct piece *kept)
+{
+	struct cache *c = l->array->data->cache;
 	if (!kept)
-		return r;
-	if (r != 0) {
-		piece_fail(kept, err_set(-EAGAIN, "not cached"));
-		cache_finish(a->data->cache, &kept, 1);
-		cache_unpin(a->data->cache, &kept, 1);
-		return r;
-	}
-	memcpy(kept->version, l->stat.version, sizeof kept->version);
-	kept->encoded_len = into->len;
-	kept->data = into->data;
-	kept->cap = into->cap;
-	*into = (struct buf){0};
-	*ret_pinned = kept;
-	cache_finish(a->data->cache, &kept, 1);
-	return 0;
+		return;
+	cache_unpin(c, &kept, 1);
+	const struct piece_id *id = &l->piece->id;
+	if (id->off + id->len == l->array->grid.chunk_bytes)
+		cache_cool(c, &(struct piece_id){id->space, id->chunk, PIECE_ENCODED, 0}, 1);
 }
 
 /* --- decoding --- */
@@ -182,8 +207,7 @@ decode_all(struct load *l, struct buf *out)
 		load_count(&a->data->counts.decodes, 1);
 		load_count(&a->data->counts.decoded_bytes, a->grid.chunk_bytes);
 	}
-	if (kept)
-		cache_unpin(a->data->cache, &kept, 1);
+	release_kept(l, kept);
 	return r;
 }
 
@@ -222,8 +246,7 @@ load_kept_range(struct load *l)
 		load_count(&a->data->counts.decodes, 1);
 		load_count(&a->data->counts.decoded_bytes, l->piece->id.len);
 	}
-	if (kept)
-		cache_unpin(a->data->cache, &kept, 1);
+	release_kept(l, kept);
 	if (r == 0)
 		load_hand_over(l, &out);
 	return r;
@@ -369,6 +392,8 @@ run(struct task *t)
 		cache_finish(a->data->cache, done, n);
 		n = 0;
 	}
+	if (pool_lent())
+		codec_scratch_free();
 	array_unref(a);
 }
 

@@ -130,10 +130,15 @@ scan_plan(struct scan *s, struct array *a)
 	s->planes = depth;
 	if (slab <= room || depth == 1)
 		return;
-	uint64_t kept = g->slab_chunks * (encoded + encoded / 8 + PIECE_OVERHEAD); /* sizes vary */
-	if (!a->raw && encoded && kept <= room * 4 / 5 && (room - kept) / plane >= 1) {
+	uint64_t kept = g->slab_chunks * (encoded + encoded / 16 + PIECE_OVERHEAD); /* sizes vary */
+	uint64_t bands = g->lead + 1 < g->rank ? g->count[g->lead + 1] : 1;
+	uint64_t calm =
+		room * bands /
+		(bands + 1); /* a band of the next group comes while this one is still read */
+	if (!a->raw && encoded && kept <= room * 4 / 5 && calm > kept &&
+		(calm - kept) / plane >= 1) {
 		s->keep_encoded = true;
-		room -= kept;
+		room = calm - kept;
 	}
 	uint64_t fit = min_u64(max_u64(room / plane, 1), depth);
 	s->planes = ceil_div(depth, ceil_div(depth, fit)); /* the same number of passes, evenly */
