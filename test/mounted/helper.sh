@@ -5,6 +5,7 @@
 [ -c /dev/fuse ] || skip "cannot mount: no /dev/fuse"
 [ "$(id -u)" = 0 ] || skip "not root"
 needs mount unshare
+unshare -m true 2>/dev/null || skip "no mount namespaces here"
 store=$data/sample.zarr
 at=$tmp/at
 mkdir "$at"
