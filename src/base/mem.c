@@ -1,12 +1,13 @@
 #include "base/mem.h"
 
+#include "base/arena.h"
 #include "base/clean.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
-/* Below LARGE, malloc recycles well by itself. Above, sizes are rounded to quarters of a power of two,
+/* Small pieces are malloc's, middling ones come from arenas. From LARGE on, sizes are rounded to quarters of a power of two,
  * so that chunks of one array (and chunks of nearly one size) use each other's pages. */
 enum { LARGE = 128 << 10, HUGE_FROM = 1 << 20, KEPT = 64 };
 
@@ -50,8 +51,13 @@ mem_get(size_t *size)
 {
 	if (*size > SIZE_MAX / 2)
 		return NULL;
+	if (*size >= ARENA_FROM && *size <= ARENA_TO)
+		return arena_get(size);
 	if (*size < LARGE) {
-		*size = *size < 64 ? 64 : *size;
+		size_t least = *size < ARENA_FROM
+				       ? 64
+				       : ARENA_TO + 2; /* mem_put knows whose it is by the size */
+		*size = *size < least ? least : *size;
 		return malloc(*size);
 	}
 	*size = round_size(*size);
@@ -71,6 +77,10 @@ mem_put(void *p, size_t size)
 {
 	if (!p)
 		return;
+	if (size >= ARENA_FROM && size <= ARENA_TO + 1) {
+		arena_put(p, size);
+		return;
+	}
 	if (size < LARGE) {
 		free(p);
 		return;
