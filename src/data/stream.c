@@ -13,7 +13,7 @@ enum {
 	CROWD = 12, /* pieces of one chunk, loaded at random, after which larger ones are */
 };
 
-static const int64_t STUCK_AFTER = SECOND;
+static const int64_t STUCK_AFTER = SECOND / 4;
 
 struct cache_ask
 request_ask(const struct request *q, uint64_t chunk, uint64_t at, uint64_t to, bool holds)
