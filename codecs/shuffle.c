@@ -1,7 +1,8 @@
 /* shuffle: all first bytes of the elements, then all second bytes, and so on (numcodecs; HDF5 filter 2).
  *
- * "elementsize" 0 or none means the size of the array's elements: netCDF-C writes 0 and means that. Bytes
- * behind the last whole element stay behind, as HDF5 has it; numcodecs writes no such chunks. */
+ * "elementsize" 0 means the size that the elements have in memory: netCDF-C writes 0 and means that, so for its strings
+ * the size of a pointer. None means 4 to numcodecs. Bytes behind the last whole element stay behind, as HDF5 has it;
+ * numcodecs writes no such chunks. */
 #include "codec/codec.h"
 
 #include "base/err.h"
@@ -14,19 +15,30 @@ struct shuffle {
 	size_t size; /* bytes of an element */
 };
 
-enum { SIZE_LIMIT = 1 << 30 }; /* far above any element */
+enum {
+	SIZE_LIMIT = 1 << 30, /* far above any element */
+	SIZE_DEFAULT = 4,
+	NC_STRING_SIZE = 8, /* sizeof(char *) where it was written */
+};
+
+static size_t
+size_in_memory(const struct dtype *d)
+{
+	return d->kind == DTYPE_BYTES && !d->is_char ? NC_STRING_SIZE : d->size;
+}
 
 static int
 shuffle_open(const struct json *config, const struct form *in, struct form *out, void **ret)
 {
 	int64_t size;
-	int r = codec_number(config, "elementsize", 0, 0, SIZE_LIMIT, &size);
+	int r = codec_number(config, "elementsize", SIZE_DEFAULT, 0, SIZE_LIMIT, &size);
 	if (r < 0)
 		return r;
-	if (size == 0 && !in->dtype)
-		return err_set(-ENOTSUP, "no 'elementsize', and what is shuffled is not an array");
+	const struct dtype *d = in->dtype || !in->origin ? in->dtype : in->origin->dtype;
+	if (size == 0 && !d)
+		return err_set(-ENOTSUP, "'elementsize' 0, and what is shuffled is not an array");
 	if (size == 0)
-		size = in->dtype->size;
+		size = (int64_t)size_in_memory(d);
 	struct shuffle *s = malloc(sizeof *s);
 	if (!s)
 		return err_set(-ENOMEM, "out of memory");

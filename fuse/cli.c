@@ -1,5 +1,6 @@
 #include "fuse/cli.h"
 
+#include "fuse/complain.h"
 #include "fuse/serve.h"
 
 #include "base/err.h"
@@ -44,6 +45,7 @@ find(const struct opts *o, struct mount **ret, struct entry *entry)
 		     : err_set(-ENOMEM, "no memory for a path");
 	if (r < 0)
 		return r;
+	mount_on_note(*ret, complain_note, NULL);
 	r = mount_lookup(*ret, tidy(path), entry);
 	return r == ZMAP_ABSENT ? err_set(-ENOENT, "no '%s' in '%s'", o->path, mount_shown(*ret))
 				: r;

@@ -67,3 +67,9 @@ complain(const struct complaint *c)
 	else
 		log_error("%s", line);
 }
+
+void
+complain_note(void *arg, const char *line)
+{
+	log_warn("%s", line);
+}

@@ -10,3 +10,5 @@ struct complaint {
 };
 
 void complain(const struct complaint *);
+/* What mount_on_note wants told. */
+void complain_note(void *arg, const char *line);

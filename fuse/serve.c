@@ -1,5 +1,6 @@
 #include "fuse/serve.h"
 
+#include "fuse/complain.h"
 #include "fuse/mountpoint.h"
 #include "fuse/session.h"
 
@@ -61,6 +62,7 @@ serve(const struct opts *o, void (*ready)(void *arg), void *arg)
 		r = mount_open(o->store, &options, &m);
 	}
 	if (r == 0) {
+		mount_on_note(m, complain_note, NULL);
 		in_force.memory = (int64_t)data_memory(mount_data(m));
 		r = session_run(&(struct session_start){m, o, mountpoint, ready, arg});
 		limit_the_rest();

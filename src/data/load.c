@@ -155,9 +155,19 @@ load_room(struct load *l, struct buf *out)
 	return buf_reserve(out, l->piece->id.len);
 }
 
+/* Some writers store other bytes than 1 for true. */
+static void
+make_booleans(uint8_t *data, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		data[i] = data[i] != 0;
+}
+
 void
 load_hand_over(struct load *l, struct buf *out)
 {
+	if (l->array->dtype.kind == DTYPE_BOOL)
+		make_booleans(out->data, l->piece->id.len);
 	l->piece->cap = out->cap;
 	l->piece->data = MOVE(out->data);
 	*out = (struct buf){0};

@@ -28,6 +28,7 @@ int load_check_found(struct load *);
 void load_learn_size(struct array *, size_t encoded);
 /* Memory for the piece, and its way into it. */
 int load_room(struct load *, struct buf *out);
+/* The bytes become the piece's: id.len of them, which are as a file shows them but for their order. */
 void load_hand_over(struct load *, struct buf *out);
 
 /* Parts of chunks by fetching and decoding only those, for chains that can. Outcomes as zmap_get. */

@@ -83,8 +83,6 @@ apply_quirks(const struct nczarr_docs *d, const struct scope *s, struct dtype *t
 	bool v1 = d->v1 || (g && g->v1);
 	if (t->kind == DTYPE_UNICODE && t->size == 4 && (v1 || nczarr_wrote(d, s, 40800, 40900)))
 		*t = (struct dtype){.kind = DTYPE_BYTES, .is_char = true, .size = 1};
-	if (scope_pure(s))
-		t->is_char = false;
 	if (t->big && nczarr_wrote(d, s, 40900, 40902))
 		t->big = false;
 }

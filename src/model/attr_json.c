@@ -263,6 +263,7 @@ make_strings(const struct json *v, struct attr *ret)
 /* What the elements of a value without a recorded type have in common. */
 struct census {
 	size_t bools, ints, reals, texts, others;
+	size_t specials; /* of the texts: NaN and infinities, as numbers that JSON lacks are written in lists */
 	bool negative, above_int, above_uint, above_int64, above_uint64, below_int, below_int64;
 };
 
@@ -289,7 +290,10 @@ count_element(const struct json *v, struct census *c)
 	double d;
 	switch (json_type(v)) {
 	case JSON_TYPE_BOOL: c->bools++; break;
-	case JSON_TYPE_TEXT: c->texts++; break;
+	case JSON_TYPE_TEXT:
+		c->texts++;
+		c->specials += json_is(v, "NaN") || json_is(v, "Infinity") || json_is(v, "-Infinity");
+		break;
 	case JSON_TYPE_WORD:
 		if (json_word_is_int(v)) {
 			c->ints++;
@@ -312,13 +316,14 @@ infer(const struct json *v)
 	size_t n = elements(v);
 	for (size_t i = 0; i < n; i++)
 		count_element(element(v, i), &c);
-	if (!n || c.others || (c.texts && c.texts < n))
+	bool numbers = c.ints + c.reals > 0;
+	if (!n || c.others || (c.texts && c.texts < n && !(numbers && c.specials == c.texts)))
 		return NC_TYPE_NONE;
-	if (c.texts)
+	if (c.texts == n)
 		return json_type(v) == JSON_TYPE_LIST ? NC_TYPE_STRING : NC_TYPE_CHAR;
 	if (c.bools == n)
 		return NC_TYPE_UBYTE;
-	if (c.reals || c.above_uint64 || (c.above_int64 && c.negative))
+	if (c.reals || c.texts || c.above_uint64 || (c.above_int64 && c.negative))
 		return NC_TYPE_DOUBLE;
 	if (c.above_int64)
 		return NC_TYPE_UINT64;

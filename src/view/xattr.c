@@ -49,6 +49,24 @@ load(const struct entry *e, struct attrs *ret)
 }
 
 static int
+add_value(const struct attr *a, struct buf *ret)
+{
+	char *made = a->type == NC_TYPE_CHAR ? NULL : attr_text(a);
+	const char *text = made ? made : a->data; /* which may have NULs in it */
+	size_t len = made ? strlen(made) : a->count;
+	int r;
+	if (!made && a->type != NC_TYPE_CHAR)
+		r = err_set(-ENOMEM, "no memory for an attribute");
+	else if (len > XATTR_SIZE_MAX)
+		r = err_set(-E2BIG, "attribute '%s' has %zu bytes; 64 KiB can be shown", a->name,
+			len);
+	else
+		r = buf_add(ret, text, len);
+	free(made);
+	return r;
+}
+
+static int
 stored_value(const struct entry *e, const char *name, struct buf *ret)
 {
 	struct attrs all = {0};
@@ -56,17 +74,7 @@ stored_value(const struct entry *e, const char *name, struct buf *ret)
 	if (r < 0)
 		return r;
 	const struct attr *a = attrs_find(&all, name);
-	char *text = a ? attr_text(a) : NULL;
-	if (!a)
-		r = ZMAP_ABSENT;
-	else if (!text)
-		r = err_set(-ENOMEM, "no memory for an attribute");
-	else if (strlen(text) > XATTR_SIZE_MAX)
-		r = err_set(-E2BIG, "attribute '%s' has %zu bytes; 64 KiB can be shown", name,
-			strlen(text));
-	else
-		r = buf_add(ret, text, strlen(text));
-	free(text);
+	r = a ? add_value(a, ret) : ZMAP_ABSENT;
 	attrs_free(&all);
 	return r;
 }
@@ -134,16 +142,12 @@ add_own(struct mount *m, const struct entry *e, struct buf *ret)
 }
 
 static const char *
-unfit(const struct buf *list, size_t from, const char *name)
+unfit(const char *name)
 {
 	size_t len = strlen(name) + PREFIX_LEN;
 	if (!*name)
 		return "it has no name";
-	if (len > XATTR_NAME_MAX)
-		return "its name is too long";
-	if (list->len - from + len + 1 > XATTR_LIST_MAX)
-		return "the names of all attributes have more than 64 KiB";
-	return NULL;
+	return len > XATTR_NAME_MAX ? "its name is too long" : NULL;
 }
 
 static bool
@@ -161,17 +165,24 @@ static int
 add_stored(struct mount *m, const struct entry *e, size_t from, struct buf *ret)
 {
 	struct attrs all = {0};
+	size_t left = 0;
 	int r = load(e, &all);
 	for (size_t i = 0; r == 0 && i < all.count; i++) {
-		const char *name = all.attr[i].name, *why = unfit(ret, from, name);
+		const char *name = all.attr[i].name, *why = unfit(name);
 		if (why)
 			notes_add(&m->notes, "attribute '%s' of '%s' is not listed: %s", name,
 				shown(e), why);
+		else if (ret->len - from + PREFIX_LEN + strlen(name) + 1 > XATTR_LIST_MAX)
+			left++;
 		else if (!e->view || !is_own(name))
 			r = add_name(ret, "", name);
 	}
+	if (left)
+		notes_add(&m->notes,
+			"%zu attributes of '%s' are not listed: the names of all have more than 64 KiB",
+			left, shown(e));
 	for (size_t i = 0; r == 0 && i < all.nproblems; i++)
-		notes_add(&m->notes, "attribute of '%s': %s", shown(e), all.problem[i]);
+		notes_add(&m->notes, "'%s': %s", shown(e), all.problem[i]);
 	attrs_free(&all);
 	return r;
 }

@@ -45,7 +45,7 @@ shuffle_sizes_in_config(void)
 	static const struct {
 		const char *config, *stored;
 	} rows[] = {
-		{"{}", "acegbdfh"},
+		{"{}", "aebfcgdh"},
 		{"{\"elementsize\": 0}", "acegbdfh"},
 		{"{\"elementsize\": \"0\"}", "acegbdfh"},
 		{"{\"elementsize\": \"4\"}", "aebfcgdh"},
@@ -61,7 +61,25 @@ shuffle_sizes_in_config(void)
 	}
 	no_chain("shuffle", "{\"elementsize\": -1}", &f, -EINVAL);
 	no_chain("shuffle", "{\"elementsize\": \"x\"}", &f, -EINVAL);
-	no_chain("shuffle", "{}", &(struct form){.bytes = 8, .exact = true}, -ENOTSUP);
+	no_chain("shuffle", "{\"elementsize\": 0}", &(struct form){.bytes = 8, .exact = true}, -ENOTSUP);
+}
+
+/* NetCDF-C's strings count as the pointers that they are in memory; its chars as bytes. */
+static void
+shuffle_netcdf_text(void)
+{
+	static const char *const config = "{\"elementsize\": 0}";
+	static const struct span text = {(const uint8_t *)"a\0\0\0\0\0\0\0bcdefghi", 16},
+				 split = {(const uint8_t *)"ab\0c\0d\0e\0f\0g\0h\0i", 16};
+	const struct dtype string = {.kind = DTYPE_BYTES, .size = 16},
+			   chars = {.kind = DTYPE_BYTES, .is_char = true, .size = 1};
+	struct form f = form_of(&string, 1, &(uint64_t){1}), c = form_of(&chars, 1, &(uint64_t){16});
+	CLEAN(codec_chain_freep) struct codec_chain *a = open_chain("shuffle", config, &f);
+	CLEAN(codec_chain_freep) struct codec_chain *b = open_chain("shuffle", config, &c);
+	if (a)
+		both_ways(a, text, split);
+	if (b)
+		both_ways(b, text, text);
 }
 
 /* A plain loop over all elements, as the definition says it. */
@@ -189,6 +207,7 @@ main(void)
 {
 	shuffle_works();
 	shuffle_sizes_in_config();
+	shuffle_netcdf_text();
 	transpose_works();
 	transpose_config();
 	wrong_length_is_an_error();
