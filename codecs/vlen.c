@@ -26,7 +26,8 @@ vlen_open(const struct json *config, const struct form *in, struct form *out, vo
 {
 	if (!in->dtype || !text_holds(in->dtype))
 		return err_set(-EINVAL, "only text or bytes have elements of variable length");
-	uint64_t bytes, size = in->dtype->size, slack = size ? SLACK : UNMEASURED;
+	bool measuring = in->origin && in->origin->measuring;
+	uint64_t bytes, size = in->dtype->size, slack = measuring ? UNMEASURED : SLACK;
 	if (mul_over(in->count, size + LENGTH, &bytes) || add_over(bytes, LENGTH + slack, &bytes) ||
 		bytes > SIZE_MAX / 2)
 		return err_set(-EINVAL, "chunk of %" PRIu64 " elements is too large", in->count);

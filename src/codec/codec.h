@@ -33,6 +33,7 @@ struct form {
 	const uint64_t *
 		extent; /* shape of the whole array that the chunk is a piece of; of the form given to codec_chain_open */
 	const struct form *origin; /* that form, wherever in the chain the codec stands */
+	bool measuring; /* of the origin: nobody knows yet how long its elements of variable length are */
 	/* The array's own order for vlen and object packers etc. is always C here: Zarr V2's order F is a transpose codec. */
 };
 

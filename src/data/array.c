@@ -28,14 +28,10 @@ make_fill(struct array *a, const struct array_meta *m)
 	if (!a->fill)
 		return err_set(-ENOMEM, "no memory");
 	bool vlen = a->dtype.kind == DTYPE_VLEN_TEXT || a->dtype.kind == DTYPE_VLEN_BYTES;
-	if (vlen && m->fill_text) {
-		size_t len = strlen(m->fill_text);
-		if (len > n)
-			return err_set(-EIO,
-				"fill value of %zu bytes is longer than the width %zu (see -o "
-				"strlen=)",
-				len, n);
-		memcpy(a->fill, m->fill_text, len);
+	if (vlen && m->fill_len) {
+		a->fill_long = m->fill_len > n ? m->fill_len : 0;
+		a->fill_nul = !m->fill_text[m->fill_len - 1];
+		memcpy(a->fill, m->fill_text, a->fill_long ? 0 : m->fill_len);
 	} else if (!vlen && m->fill) {
 		memcpy(a->fill, m->fill, n);
 	}
@@ -56,6 +52,7 @@ open_chain(struct array *a, const struct array_meta *m)
 		.bytes = a->grid.chunk_bytes,
 		.exact = true,
 		.extent = a->grid.shape,
+		.measuring = a->form.measuring,
 	};
 	int r = codec_chain_open(m->codec, m->ncodecs, &a->form, &a->chain);
 	if (r < 0)
@@ -73,8 +70,10 @@ init(struct array *a, const char *key, const struct array_meta *m, uint32_t widt
 	int r = dtype_copy(&m->dtype, &a->dtype);
 	if (r < 0)
 		return r;
-	if (m->dtype.kind == DTYPE_VLEN_TEXT || m->dtype.kind == DTYPE_VLEN_BYTES)
-		a->dtype.size = width;
+	if (m->dtype.kind == DTYPE_VLEN_TEXT || m->dtype.kind == DTYPE_VLEN_BYTES) {
+		a->dtype.size = width ? width : 1;
+		a->form.measuring = !width;
+	}
 	if (!a->dtype.size)
 		return err_set(-ENOTSUP, "elements have no fixed size");
 	if (asprintf(&a->key, "%s%s", key, *key ? "/" : "") < 0) {
@@ -186,56 +185,4 @@ array_fresh(const struct array *a, int64_t now)
 		return expired;
 	int64_t oldest = now - ttl;
 	return oldest > expired ? oldest : expired;
-}
-
-/* --- the width of variable-length elements --- */
-
-struct measure {
-	struct data *data;
-	struct zmap *zmap;
-	struct array *array;
-	size_t max_stored, longest;
-};
-
-static int
-measure_chunk(struct measure *m, uint64_t chunk)
-{
-	char key[ARRAY_KEY_MAX];
-	CLEAN(buf_free) struct buf enc = {0};
-	size_t width = 0;
-	int r = array_chunk_key(m->array, chunk, key);
-	if (r == 0)
-		r = zmap_get(m->zmap,
-			&(struct zmap_get){.key = key, .into = &enc, .max = m->max_stored}, NULL);
-	if (r == -EFBIG)
-		return ZMAP_ABSENT;
-	if (r == ZMAP_ABSENT) /* fill value: make_fill has seen that it fits */
-		return 0;
-	if (r == 0)
-		r = codec_chain_width(m->array->chain, buf_span(&enc), &width);
-	m->longest = max_u64(m->longest, width);
-	return r < 0 ? err_add(r, "chunk '%s'", key) : 0;
-}
-
-int
-array_measure(struct data *d, struct zmap *z, const char *key, const struct array_meta *meta,
-	size_t max_stored, uint32_t *ret)
-{
-	struct measure m = {.data = d, .zmap = z, .max_stored = max_stored};
-	size_t fill = meta->fill_text ? strlen(meta->fill_text) : 0;
-	int r = array_open(d, z, key, meta, fill ? (uint32_t)fill : 1, &m.array);
-	if (r < 0)
-		return r;
-	m.longest =
-		fill ? fill
-		     : 1; /* an element takes a byte at the least, or the file would have none */
-	for (uint64_t c = 0; c < m.array->grid.chunks && r == 0; c++)
-		r = measure_chunk(&m, c);
-	codec_scratch_rest();
-	array_unref(m.array);
-	if (r == 0 && m.longest > UINT32_MAX)
-		r = err_set(-EFBIG, "element of %zu bytes", m.longest);
-	if (r == 0)
-		*ret = (uint32_t)m.longest;
-	return r;
 }

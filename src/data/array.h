@@ -43,7 +43,8 @@ struct array_hooks {
 
 struct array;
 /* key: the array's key prefix without '/' at its end ("" for a root array). meta is copied. width: bytes an element of a
- * variable-length type is padded to, 0 otherwise. -ENOTSUP and so on as codec_chain_open says. */
+ * variable-length type is padded to, 0 otherwise. -ENOTSUP and so on as codec_chain_open says.
+ * A width of 0 where one is needed: for measuring only. */
 int array_open(struct data *, struct zmap *, const char *key, const struct array_meta *meta,
 	uint32_t width, struct array **ret);
 /* Once, before the first read. Any member may be NULL. */

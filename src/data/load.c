@@ -32,6 +32,20 @@ load_check_found(struct load *l)
 	return check_metadata(l);
 }
 
+/* The fill value must be what elements can be. */
+static int
+check_fill(const struct array *a)
+{
+	if (a->fill_long)
+		return err_set(-EIO,
+			"absent, and the fill value of %zu bytes is longer than the width %u",
+			a->fill_long, a->dtype.size);
+	if (a->fill_nul)
+		return err_set(-EIO,
+			"absent, and the fill value ends in NUL, which padding would hide");
+	return 0;
+}
+
 static int
 check_absent(struct load *l)
 {
@@ -352,7 +366,9 @@ conclude(struct load *l, int r)
 		memcpy(l->piece->version, l->stat.version, sizeof l->piece->version);
 	else if (r == ZMAP_ABSENT) {
 		load_count(&l->array->data->counts.absent, 1);
-		r = check_absent(l);
+		r = check_fill(l->array);
+		if (r == 0)
+			r = check_absent(l);
 	} else if (r > 0)
 		r = err_set(-EIO, "object changed while it was read");
 	if (r < 0)

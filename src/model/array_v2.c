@@ -1,4 +1,5 @@
 /* .zarray of Zarr V2, as writers really write it. */
+#include "base/base64.h"
 #include "base/check.h"
 #include "base/err.h"
 #include "model/meta.h"
@@ -146,10 +147,19 @@ static int
 read_fill_text(const struct json *v, struct array_meta *a)
 {
 	size_t len = 0;
+	CLEAN(buf_free) struct buf bytes = {0};
 	const char *s = v && json_type(v) == JSON_TYPE_TEXT ? json_text(v, &len) : "";
 	a->null_fill = !v || json_type(v) == JSON_TYPE_NULL;
-	a->fill_text = strndup(s, len);
-	return a->fill_text ? 0 : err_set(-ENOMEM, "no memory for a fill value");
+	int r = a->dtype.kind == DTYPE_VLEN_BYTES ? base64_decode(s, len, &bytes) : -EINVAL;
+	if (r == -EINVAL) /* it stands for itself */
+		r = buf_add(&bytes, s, len);
+	a->fill_text = r == 0 ? calloc(1, bytes.len + 1) : NULL;
+	if (!a->fill_text)
+		return err_set(-ENOMEM, "no memory for a fill value");
+	if (bytes.len)
+		memcpy(a->fill_text, bytes.data, bytes.len);
+	a->fill_len = bytes.len;
+	return 0;
 }
 
 static int

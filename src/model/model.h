@@ -38,7 +38,8 @@ struct array_meta {
 	size_t ncodecs;
 	uint8_t *fill;        /* dtype.size bytes in the dtype's byte order; vlen: see fill_text */
 	bool null_fill;       /* fill_value null or absent: zeros */
-	char *fill_text;      /* of vlen types, "" if none */
+	char *fill_text;      /* of vlen types, with a NUL behind it; "" if none */
+	size_t fill_len;      /* bytes of it, which may be NULs too */
 	uint32_t strlen_hint; /* _nczarr_maxstrlen, 0: not said */
 	unsigned zarr_format; /* 2 or 3 */
 	char order;           /* 'C' or 'F', as stored; for user.zarrfs.* only */

@@ -214,7 +214,7 @@ array_fingerprint(struct array_meta *a)
 	if (a->fill)
 		h = hash_more(h, a->fill, a->dtype.size);
 	if (a->fill_text)
-		h = hash_text(h, a->fill_text);
+		h = hash_more(h, a->fill_text, a->fill_len + 1);
 	int r = hash_codecs(a, &h);
 	if (r == 0)
 		a->layout = h;

@@ -188,7 +188,7 @@ fill_value(const struct node *n, struct buf *ret)
 	if (a->null_fill)
 		return buf_addf(ret, "null");
 	if (a->fill_text)
-		return buf_add(ret, a->fill_text, strlen(a->fill_text));
+		return buf_add(ret, a->fill_text, a->fill_len);
 	if (!a->fill || !a->dtype.size || a->dtype.size > ELEMENT_MAX)
 		return ZMAP_ABSENT;
 	uint8_t *data = malloc(a->dtype.size);

@@ -21,7 +21,7 @@ shuffle_size(uint32_t size, uint64_t n, size_t behind)
 	CLEAN(clean_free) uint8_t *stored = malloc(f.bytes + 1);
 	for (size_t i = 0; i < f.bytes; i++)
 		stored[i < n * size ? i % size * n + i / size : i] = data[i];
-	CLEAN(codec_chain_freep) struct codec_chain *c = open_chain("shuffle", "{}", &f);
+	CLEAN(codec_chain_freep) struct codec_chain *c = open_chain("shuffle", "{\"elementsize\": 0}", &f);
 	if (c)
 		both_ways(c, (struct span){data, f.bytes}, (struct span){stored, f.bytes});
 }
