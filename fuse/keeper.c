@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* How often requests are looked after (ms), while there are any and while there are none. */
-enum { BUSY = 200, QUIET = 1000 };
+enum { BUSY = 200, QUIET = 500 };
 /* How long an ending session may go on before its requests are cancelled, and before it is left (s). */
 enum { PATIENCE = 1, LAST = 3 };
 

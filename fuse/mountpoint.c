@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/log.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <mntent.h>
 #include <spawn.h>
@@ -158,6 +159,21 @@ check_device(void)
 	return err_sys(errno, "cannot use the fuse device /dev/fuse");
 }
 
+/* As with every mount, what is there already is hidden. */
+static void
+say_if_full(const char *path)
+{
+	const struct dirent *e;
+	unsigned names = 0;
+	DIR *d = opendir(path);
+	while (d && names < 3 && (e = readdir(d)))
+		names++;
+	if (d)
+		closedir(d);
+	if (names > 2)
+		log_warn("'%s' is not empty: what is in it is hidden by the mount", path);
+}
+
 int
 mountpoint_prepare(const struct opts *o, char **ret)
 {
@@ -175,5 +191,7 @@ mountpoint_prepare(const struct opts *o, char **ret)
 		*ret = realpath(path, NULL);
 		r = *ret ? 0 : err_sys(errno, "mount point '%s'", path);
 	}
+	if (r == 0)
+		say_if_full(*ret);
 	return r;
 }

@@ -22,19 +22,18 @@ struct listing {
 	bool typed; /* the kinds of entries are known without asking for each */
 };
 
-/* An open directory: its names at the time of opening or rewinding, so that a position means the same name for as
- * long as somebody may come back to it. */
+/* An open directory: its names at the time of the first reading, or of the last return to the start, so that a position
+ * means the same name for as long as somebody may come back to it. Opening alone does not ask the store. */
 struct dir {
 	struct handle handle;
 	pthread_mutex_t lock; /* guards the rest */
-	struct listing *now;
-	bool used; /* was read from: a return to the start looks again */
+	struct listing *now;  /* NULL: not read yet */
 };
 
 static struct dir *
-dir_of(const struct fuse_file_info *fi)
+dir_of(struct handle *h)
 {
-	return (struct dir *)(uintptr_t)fi->fh;
+	return (struct dir *)(void *)h;
 }
 
 static struct listing *
@@ -53,7 +52,7 @@ CLEAN_DEFINE(struct listing, listing_unref)
 static void
 free_dir(struct handle *h)
 {
-	struct dir *d = (struct dir *)(void *)h;
+	struct dir *d = dir_of(h);
 	listing_unref(d->now);
 	pthread_mutex_destroy(&d->lock);
 	free(d);
@@ -114,47 +113,34 @@ list(struct server *s, struct inode *i, struct listing **ret)
 	return r;
 }
 
-static void
-run_opendir(struct request *r)
-{
-	struct listing *l = NULL;
-	int result = list(r->server, r->inode, &l);
-	struct dir *d = result == 0 ? calloc(1, sizeof *d) : NULL;
-	if (result == 0 && !d) {
-		listing_unref(l);
-		result = err_set(-ENOMEM, "no memory for a directory");
-	}
-	if (result < 0) {
-		request_fail(r, result);
-		return;
-	}
-	d->handle = (struct handle){.refs = 1, .free = free_dir};
-	pthread_mutex_init(&d->lock, NULL);
-	d->now = l;
-	r->fi.fh = (uintptr_t)d;
-	if (!request_answer(r, fuse_reply_open(r->req, &r->fi)))
-		handle_unref(&d->handle);
-}
-
 void
 op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	request_start(
-		req, &(struct asked){.op = OP_OPENDIR, .run = run_opendir, .ino = ino, .fi = fi});
+	struct server *s = fuse_req_userdata(req);
+	struct dir *d = calloc(1, sizeof *d);
+	(void)ino;
+	atomic_fetch_add_explicit(&s->asked[OP_OPENDIR], 1, memory_order_relaxed);
+	if (!d) {
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	pthread_mutex_init(&d->lock, NULL);
+	handle_open(&s->handles, &d->handle, free_dir);
+	fi->fh = handle_number(&d->handle);
+	if (fuse_reply_open(req, fi) < 0)
+		handle_unref(&d->handle);
 }
 
 /* The names to read from, at position r->off: that of a name is the place of the one before it, and 0 the start. */
 static int
 names_for(struct request *r, struct listing **ret)
 {
-	struct dir *d = (struct dir *)(void *)r->handle;
+	struct dir *d = dir_of(r->handle);
 	struct listing *fresh = NULL, *old = NULL;
-	bool again = false;
-	LOCKED(&d->lock) {
-		again = r->off == 0 && d->used;
-		d->used = true;
-	}
-	int result = again ? list(r->server, r->inode, &fresh) : 0;
+	bool look = r->off == 0;
+	LOCKED(&d->lock)
+		look |= !d->now;
+	int result = look ? list(r->server, r->inode, &fresh) : 0;
 	if (result < 0)
 		return result;
 	LOCKED(&d->lock) {
@@ -207,42 +193,45 @@ op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_f
 				   .op = OP_READDIR,
 				   .run = run_readdir,
 				   .ino = ino,
-				   .handle = &dir_of(fi)->handle,
+				   .handle = handle_of(fi->fh),
 				   .off = (uint64_t)off,
 				   .size = size,
 			   });
 }
 
-/* With the attributes if they cost no question to the store: where kinds are not known, only lookups may ask. */
-static void
+/* Adds the attributes to *ret, if they cost no question to the store: where kinds are not known, only lookups may ask. -errno:
+ * it was asked in vain. */
+static int
 describe(struct request *r, const struct listing *l, const struct item *i,
 	struct fuse_entry_param *ret)
 {
 	CLEAN(entry_free) struct entry e = {0};
 	CLEAN(clean_free) char *path = NULL;
 	const char *name = name_of(l, i);
-	*ret = (struct fuse_entry_param){.attr = {.st_ino = i->ino, .st_mode = DTTOIF(i->type)}};
 	if (i->type == DT_UNKNOWN || !strcmp(name, ".") || !strcmp(name, ".."))
-		return;
+		return 0;
 	if (asprintf(&path, "%s%s%s", r->inode->path, *r->inode->path ? "/" : "", name) < 0) {
 		path = NULL;
-		return;
+		return -ENOMEM;
 	}
-	if (mount_lookup(r->server->mount, path, &e) == 0)
-		server_param(r->server, &e, ret);
+	int result = mount_lookup(r->server->mount, path, &e);
+	return result == 0 ? server_param(r->server, &e, ret) : result;
 }
 
-/* Adds entries from r->off on; their node ids go to `given`, one for each that counts as looked up. */
+/* Adds entries from r->off on; their node ids go to `given`, one for each that counts as looked up. Where a question fails, the
+ * rest goes without attributes: it would take as long again for each. */
 static int
 fill_plus(struct request *r, const struct listing *l, struct buf *names, struct buf *given)
 {
-	for (uint64_t n = r->off; n < l->count && !cancelled(&r->cancel); n++) {
+	bool ask = true;
+	for (uint64_t n = r->off; n < l->count; n++) {
 		const struct item *i = item_at(l, n);
-		struct fuse_entry_param p;
+		struct fuse_entry_param p = {
+			.attr = {.st_ino = i->ino, .st_mode = DTTOIF(i->type)}};
 		size_t room = r->size - names->len;
 		if (fuse_add_direntry_plus(r->req, NULL, 0, name_of(l, i), NULL, 0) > room)
 			break;
-		describe(r, l, i, &p);
+		ask = ask && !cancelled(&r->cancel) && describe(r, l, i, &p) >= 0;
 		int result = p.ino ? buf_add(given, &p.ino, sizeof p.ino) : 0;
 		if (result < 0) {
 			inodes_forget(r->server->inodes, p.ino, 1);
@@ -290,7 +279,7 @@ op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fu
 				   .op = OP_READDIRPLUS,
 				   .run = run_readdirplus,
 				   .ino = ino,
-				   .handle = &dir_of(fi)->handle,
+				   .handle = handle_of(fi->fh),
 				   .off = (uint64_t)off,
 				   .size = size,
 			   });
@@ -302,6 +291,6 @@ op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct server *s = fuse_req_userdata(req);
 	(void)ino;
 	atomic_fetch_add_explicit(&s->asked[OP_RELEASE], 1, memory_order_relaxed);
-	handle_unref(&dir_of(fi)->handle);
+	handle_unref(handle_of(fi->fh));
 	fuse_reply_err(req, 0);
 }

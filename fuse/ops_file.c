@@ -1,89 +1,51 @@
+#include "fuse/missed.h"
 #include "fuse/server.h"
 
 #include "base/err.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
-
-/* A read that ran out of time. */
-struct missed {
-	uint64_t off, end;
-	int64_t until; /* how long the same bytes are refused at once; 0: not */
-	struct err err;
-};
-
-/* When a read ahead fails, the kernel asks once more for the very page that somebody waits for, and that would take
- * all the time again. So what has just run out of time is refused for a moment. */
-enum { REFUSED = 1 /* s */, MISSED = 4 };
 
 struct open_file {
 	struct handle handle;
 	struct file *file;
-	pthread_mutex_t lock;  /* guards the rest */
-	struct missed *missed; /* MISSED of them, or NULL as long as there was none */
-	unsigned next;
+	struct missed missed;
 };
 
 static struct open_file *
-file_of(const struct fuse_file_info *fi)
+file_of(struct handle *h)
 {
-	return (struct open_file *)(uintptr_t)fi->fh;
+	return (struct open_file *)(void *)h;
 }
 
 static void
 free_file(struct handle *h)
 {
-	struct open_file *f = (struct open_file *)(void *)h;
+	struct open_file *f = file_of(h);
 	file_close(f->file);
-	pthread_mutex_destroy(&f->lock);
-	free(f->missed);
+	missed_done(&f->missed);
 	free(f);
 }
 
 /* Takes over the file. NULL: no memory, and the file is closed. */
 static struct open_file *
-hold_file(struct file *file)
+hold_file(struct handles *t, struct file *file)
 {
 	struct open_file *f = calloc(1, sizeof *f);
 	if (!f) {
 		file_close(file);
 		return NULL;
 	}
-	f->handle = (struct handle){.refs = 1, .free = free_file};
 	f->file = file;
-	pthread_mutex_init(&f->lock, NULL);
+	missed_init(&f->missed);
+	handle_open(t, &f->handle, free_file);
 	return f;
 }
 
-static void
-remember_missed(struct open_file *f, const struct request *r, int code)
+static struct missed_what
+bytes_of(const struct request *r)
 {
-	struct missed m = {
-		.off = r->off, .end = r->off + r->size, .until = when_now() + REFUSED * SECOND};
-	err_save(code, &m.err);
-	LOCKED(&f->lock) {
-		if (!f->missed)
-			f->missed = calloc(MISSED, sizeof *f->missed);
-		if (f->missed)
-			f->missed[f->next++ % MISSED] = m;
-	}
-}
-
-/* 0, or the failure of a read that just missed these bytes. */
-static int
-just_missed(struct open_file *f, const struct request *r)
-{
-	int64_t now = when_now();
-	int code = 0;
-	LOCKED(&f->lock) {
-		for (unsigned i = 0; f->missed && i < MISSED && !code; i++) {
-			const struct missed *m = &f->missed[i];
-			if (now < m->until && r->off < m->end && m->off < r->off + r->size)
-				code = err_restore(&m->err);
-		}
-	}
-	return code;
+	return (struct missed_what){.off = r->off, .end = r->off + r->size};
 }
 
 /* May the kernel keep the pages it has? If not, it drops them now, and whoever opens the file would wait for reads of
@@ -111,7 +73,7 @@ run_open(struct request *r)
 	if (result == 0)
 		result = file_open(s->mount, &e, &file);
 	if (result == 0) {
-		f = hold_file(file);
+		f = hold_file(&s->handles, file);
 		result =
 			f ? decide_pages(r, file, &keep) : err_set(-ENOMEM, "no memory for a file");
 	}
@@ -122,7 +84,7 @@ run_open(struct request *r)
 			result); /* ESTALE: the kernel looks the name up again and opens what it finds */
 		return;
 	}
-	r->fi.fh = (uintptr_t)f;
+	r->fi.fh = handle_number(&f->handle);
 	r->fi.direct_io = e.unknown_length; /* elsewhere it would forbid shared mappings */
 	r->fi.keep_cache = !e.unknown_length && keep;
 	r->fi.noflush = 1;
@@ -141,9 +103,17 @@ op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 }
 
 static void
+late_read(struct request *r)
+{
+	struct open_file *f = file_of(r->handle);
+	struct missed_what bytes = bytes_of(r);
+	missed_add(&f->missed, &bytes, err_set(-EIO, "no answer in time"));
+}
+
+static void
 run_read(struct request *r)
 {
-	struct open_file *f = (struct open_file *)(void *)r->handle;
+	struct open_file *f = file_of(r->handle);
 	struct array_want want = {
 		.off = r->off,
 		.len = r->size,
@@ -151,11 +121,12 @@ run_read(struct request *r)
 		.cancel = &r->cancel,
 	};
 	struct reply reply = {0};
-	int result = just_missed(f, r);
+	struct missed_what bytes = bytes_of(r);
+	int result = missed_lately(&f->missed, &bytes);
 	if (result == 0) {
 		result = file_read(f->file, &want, &reply);
 		if (result < 0 && when_over(r->deadline))
-			remember_missed(f, r, result);
+			missed_add(&f->missed, &bytes, result);
 	}
 	if (result < 0) {
 		request_fail(r, result);
@@ -173,8 +144,9 @@ op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file
 	request_start(req, &(struct asked){
 				   .op = OP_READ,
 				   .run = run_read,
+				   .late = late_read,
 				   .ino = ino,
-				   .handle = &file_of(fi)->handle,
+				   .handle = handle_of(fi->fh),
 				   .off = (uint64_t)off,
 				   .size = size,
 			   });
@@ -186,6 +158,6 @@ op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct server *s = fuse_req_userdata(req);
 	(void)ino;
 	atomic_fetch_add_explicit(&s->asked[OP_RELEASE], 1, memory_order_relaxed);
-	handle_unref(&file_of(fi)->handle);
+	handle_unref(handle_of(fi->fh));
 	fuse_reply_err(req, 0);
 }

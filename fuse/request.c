@@ -158,10 +158,28 @@ static const char *const verb[OPS] = {
 	[OP_LISTXATTR] = "list attributes of",
 };
 
+/* All but reads are about a name, the child's if one was given. */
+static struct missed_what
+name_of(const struct request *r)
+{
+	uint64_t h = UINT64_C(14695981039346656037); /* FNV-1a */
+	for (const char *c = r->inode->path; *c; c++)
+		h = (h ^ (unsigned char)*c) * UINT64_C(1099511628211);
+	if (r->op == OP_LOOKUP && *r->inode->path)
+		h = (h ^ '/') * UINT64_C(1099511628211);
+	for (const char *c = r->op == OP_LOOKUP ? r->name : ""; *c; c++)
+		h = (h ^ (unsigned char)*c) * UINT64_C(1099511628211);
+	return (struct missed_what){.key = h, .end = 1};
+}
+
 void
 request_fail(struct request *r, int code)
 {
 	struct server *s = r->server;
+	if (r->op != OP_READ && when_over(r->deadline)) {
+		struct missed_what name = name_of(r);
+		missed_add(&s->missed, &name, code);
+	}
 	bool given_up = cancelled(&r->cancel);
 	if (!request_claim(r))
 		return;
@@ -174,11 +192,14 @@ request_fail(struct request *r, int code)
 	fuse_reply_err(r->req, shown(code));
 }
 
-void
-handle_unref(struct handle *h)
+static void
+request_unref(struct request *r)
 {
-	if (atomic_fetch_sub(&h->refs, 1) == 1)
-		h->free(h);
+	if (atomic_fetch_sub(&r->refs, 1) != 1)
+		return;
+	inodes_put(r->server->inodes, r->inode);
+	handle_unref(r->handle);
+	free(r);
 }
 
 static struct lane *
@@ -204,6 +225,8 @@ take_waiting(struct lane *l)
 static void
 run_unless_late(struct request *r)
 {
+	struct missed_what name = name_of(r);
+	int missed;
 	if (atomic_load(&r->answered))
 		return;
 	if (when_over(r->deadline))
@@ -211,6 +234,8 @@ run_unless_late(struct request *r)
 			r, err_set(-ETIMEDOUT, "no time left after waiting for other requests"));
 	else if (cancelled(&r->cancel))
 		request_fail(r, err_set(-EIO, "the mount is ending"));
+	else if (r->op != OP_READ && (missed = missed_lately(&r->server->missed, &name)) < 0)
+		request_fail(r, missed);
 	else
 		r->run(r);
 }
@@ -231,10 +256,7 @@ run_one(struct queue *q, struct request *r)
 	}
 	if (r->op == OP_READ)
 		notifier_pay(r->server->notifier, r->inode);
-	inodes_put(r->server->inodes, r->inode);
-	if (r->handle)
-		handle_unref(r->handle);
-	free(r);
+	request_unref(r);
 	return next;
 }
 
@@ -288,12 +310,12 @@ request_start(fuse_req_t req, const struct asked *a)
 	r->op = a->op;
 	r->pid = fuse_req_ctx(req)->pid;
 	r->run = a->run;
+	r->late = a->late;
+	r->refs = 1;
 	r->inode = inodes_get(s->inodes, a->ino);
 	r->off = a->off;
 	r->size = a->size;
-	r->handle = a->handle;
-	if (r->handle)
-		atomic_fetch_add(&r->handle->refs, 1);
+	r->handle = handle_ref(a->handle);
 	if (a->fi)
 		r->fi = *a->fi;
 	if (len)
@@ -319,47 +341,50 @@ queue_cancel(struct queue *q)
 	}
 }
 
-/* A request that was interrupted, still unanswered, and not yet asked about in this round. */
-struct suspect {
-	fuse_req_t req;
-	pid_t pid;
-};
+enum { LOOKED_AFTER = 64, GRACE = 1 /* s */ };
 
-enum { SUSPECTS = 64 };
-
-/* Whoever holds the lock and finds the request in the list knows that it lives. */
-static void
-give_up_if_there(struct queue *q, const struct suspect *s)
+static bool
+overdue(const struct request *r, int64_t now)
 {
-	bool ours = false;
-	LOCKED(&q->lock) {
-		for (struct request *r = q->all; r && !ours; r = r->after) {
-			if (r->req != s->req || r->pid != s->pid || !atomic_load(&r->interrupted))
-				continue;
-			atomic_store(&r->cancel.wanted_no_more, true);
-			ours = !atomic_exchange(&r->answered, true);
-			break;
-		}
+	return now > r->deadline + GRACE * SECOND;
+}
+
+static void
+tend(struct request *r)
+{
+	if (atomic_load(&r->interrupted) && dying(r->pid)) {
+		atomic_store(&r->cancel.wanted_no_more, true);
+		if (request_claim(r))
+			fuse_reply_err(r->req, EINTR);
+	} else if (overdue(r, when_now())) {
+		if (r->late)
+			r->late(r);
+		request_fail(r, err_set(-ETIMEDOUT, "the store does not answer in time"));
+		atomic_store(&r->cancel.wanted_no_more, true);
 	}
-	if (ours)
-		fuse_reply_err(s->req, EINTR);
 }
 
 bool
 queue_tend(struct queue *q)
 {
-	struct suspect suspect[SUSPECTS];
+	struct request *some[LOOKED_AFTER];
 	size_t n = 0;
 	bool busy = false;
+	int64_t now = when_now();
 	LOCKED(&q->lock) {
 		busy = q->all;
-		for (struct request *r = q->all; r && n < SUSPECTS; r = r->after)
-			if (atomic_load(&r->interrupted) && !atomic_load(&r->answered))
-				suspect[n++] = (struct suspect){r->req, r->pid};
+		for (struct request *r = q->all; r && n < LOOKED_AFTER; r = r->after) {
+			if (atomic_load(&r->answered) ||
+				!(atomic_load(&r->interrupted) || overdue(r, now)))
+				continue;
+			atomic_fetch_add(&r->refs, 1);
+			some[n++] = r;
+		}
 	}
-	for (size_t i = 0; i < n; i++)
-		if (dying(suspect[i].pid))
-			give_up_if_there(q, &suspect[i]);
+	for (size_t i = 0; i < n; i++) {
+		tend(some[i]);
+		request_unref(some[i]);
+	}
 	return busy;
 }
 

@@ -6,7 +6,7 @@
  * with its result, or before that with EINTR, when whoever asked is being killed. (Other signals interrupt
  * nothing: programs do not expect EINTR from files.) After the answer libfuse's handle is gone and nobody touches it.
  *
- * Deadlines: a request that waited for all of its time fails when its turn comes; that is in time, since those that
+ * Deadlines: whoever runs a request stops in time; if not, it is answered with EIO a second later. A request that waited for all of its time fails when its turn comes; that is in time, since those that
  * ran before it came earlier and have ended by then. */
 #pragma once
 
@@ -31,17 +31,9 @@ enum op {
 	OPS,
 };
 
-struct server;
+struct handle;
 struct inode;
-
-/* The head of what an open file or directory is here. Requests hold it: one that was given up may still run when the
- * kernel releases the file. */
-struct handle {
-	atomic_uint refs;
-	void (*free)(struct handle *);
-};
-
-void handle_unref(struct handle *);
+struct server;
 
 struct request {
 	struct request *next;          /* in the queue */
@@ -51,6 +43,9 @@ struct request {
 	enum op op;
 	pid_t pid; /* the thread that asks; 0: not of a process that we see */
 	void (*run)(struct request *);
+	void (*late)(
+		struct request *); /* told that it was answered for having no time left; or NULL */
+	atomic_uint refs;
 	struct inode *inode;   /* held until the end */
 	struct handle *handle; /* so is this; NULL: not about an open file */
 	struct fuse_file_info fi;
@@ -66,7 +61,7 @@ struct request {
 /* What an operation was called with; name, fi and the rest as the operation has them. */
 struct asked {
 	enum op op;
-	void (*run)(struct request *);
+	void (*run)(struct request *), (*late)(struct request *);
 	fuse_ino_t ino;
 	const char *name;
 	const struct fuse_file_info *fi; /* of open and opendir */
@@ -92,7 +87,8 @@ int queue_new(unsigned reads, unsigned names, struct queue **ret);
 struct queue *queue_free(struct queue *);
 /* All running requests are told to stop, all waiting ones fail. */
 void queue_cancel(struct queue *);
-/* Answers requests of processes that are being killed. true: there are requests under way. */
+/* Answers requests of processes that are being killed, and those whose time is long over, whatever they wait for. true: there
+ * are requests under way. */
 bool queue_tend(struct queue *);
 /* Questions about names and attributes have to wait. */
 bool queue_full(struct queue *);

@@ -76,6 +76,8 @@ server_new(struct mount *m, const struct opts *o, struct server **ret)
 	if (!s)
 		return err_set(-ENOMEM, "no memory for a mount");
 	s->mount = m;
+	missed_init(&s->missed);
+	handles_init(&s->handles);
 	s->uid = (uid_t)o->uid;
 	s->gid = (gid_t)o->gid;
 	s->owner = getuid();
@@ -104,8 +106,10 @@ server_free(struct server *s)
 {
 	if (!s)
 		return NULL;
+	handles_done(&s->handles);
 	inodes_free(s->inodes);
 	queue_free(s->queue);
+	missed_done(&s->missed);
 	free(s);
 	return NULL;
 }

@@ -5,7 +5,9 @@
 #define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
 
+#include "fuse/handle.h"
 #include "fuse/inode.h"
+#include "fuse/missed.h"
 #include "fuse/opts.h"
 #include "fuse/request.h"
 
@@ -13,6 +15,8 @@ struct server {
 	struct mount *mount;
 	struct inodes *inodes;
 	struct queue *queue;
+	struct missed missed; /* names */
+	struct handles handles;
 	struct notifier *notifier; /* the session's, from its beginning on */
 	uid_t uid, gid;            /* of all files */
 	uid_t owner;               /* who mounted: of .zarrfs and .store */
