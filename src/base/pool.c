@@ -50,6 +50,15 @@ queue_add(struct queue *q, struct task *t)
 	q->last = &t->next;
 }
 
+static void
+queue_add_first(struct queue *q, struct task *t)
+{
+	t->next = q->first;
+	if (!q->first)
+		q->last = &t->next;
+	q->first = t;
+}
+
 static struct task *
 queue_take(struct queue *q)
 {
@@ -163,18 +172,47 @@ work(void *arg)
 	return NULL;
 }
 
-void
-pool_push(struct pool *p, struct task *t, bool urgent)
+static void
+push(struct pool *p, struct task *t, struct queue *q, void (*add)(struct queue *, struct task *))
 {
 	struct worker *w = NULL;
 	LOCKED(&p->lock) {
-		queue_add(urgent ? &p->urgent : &p->normal, t);
+		add(q, t);
 		p->queued++;
 		pass_on(p);
 		w = missing(p);
 	}
 	if (w)
 		start(w); /* if it fails, the others do its work */
+}
+
+void
+pool_push(struct pool *p, struct task *t, bool urgent)
+{
+	push(p, t, urgent ? &p->urgent : &p->normal, queue_add);
+}
+
+void
+pool_push_first(struct pool *p, struct task *t)
+{
+	push(p, t, &p->urgent, queue_add_first);
+}
+
+void
+pool_hurry(struct pool *p, const struct task *wanted)
+{
+	LOCKED(&p->lock) {
+		struct task **at = &p->normal.first;
+		while (*at && *at != wanted)
+			at = &(*at)->next;
+		struct task *t = *at;
+		if (!t)
+			break;
+		*at = t->next;
+		if (!*at)
+			p->normal.last = at;
+		queue_add(&p->urgent, t);
+	}
 }
 
 void

@@ -32,5 +32,9 @@ void pool_patrol(struct pool *, int64_t age);
 bool pool_lent(void);
 
 void pool_push(struct pool *, struct task *, bool urgent);
+/* Before all that wait: for a task that has begun already, and holds something that others wait for. */
+void pool_push_first(struct pool *, struct task *);
+/* If this task is queued, it is urgent from now on. The task may be gone: it is only compared. */
+void pool_hurry(struct pool *, const struct task *);
 /* Tasks that wait for a worker. */
 unsigned pool_queued(struct pool *);

@@ -69,3 +69,5 @@ int64_t array_fresh(const struct array *, int64_t now);
 void load_probe_size(struct array *, uint64_t chunk);
 /* Begins the loads of pieces that cache_get created, linked by `batch`, one after the other; a cache_finish for each follows on a worker. */
 void load_start(struct array *, struct piece *first, bool urgent);
+/* Somebody waits for this piece: if its load has not begun, it goes before those that nobody waits for. */
+void load_hurry(struct array *, struct piece *);

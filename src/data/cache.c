@@ -17,6 +17,12 @@ enum {
 /* Least recently used is known to this much (ns): moving every piece at each look would cost more than it gains. */
 static const int64_t TOUCH_EVERY = SECOND / 20;
 
+/* Somebody who waits for memory. First come, first served: what needs much would wait for ever behind what needs little. */
+struct waiter {
+	struct waiter *next;
+	bool queued;
+};
+
 struct cache {
 	size_t budget, cold_max;
 	pthread_mutex_t lock; /* guards all below */
@@ -26,9 +32,9 @@ struct cache {
 	struct piece *dead; /* to be freed once the lock is open */
 	uint64_t hits, waits, evicted;
 	size_t other;
-	unsigned memory_waiters;
+	struct waiter *waiting;       /* for memory */
 	pthread_cond_t loaded[CONDS]; /* a piece left LOADING: by hash */
-	pthread_cond_t freed;         /* memory came back, or scratch did */
+	pthread_cond_t freed;         /* memory came back, or the next one that waits for it may look */
 };
 
 static uint64_t
@@ -127,7 +133,7 @@ destroy(struct cache *c, struct piece *p)
 	c->pieces--;
 	p->hash_next = c->dead;
 	c->dead = p;
-	if (c->memory_waiters)
+	if (c->waiting)
 		pthread_cond_broadcast(&c->freed);
 }
 
@@ -152,7 +158,7 @@ unpin(struct cache *c, struct piece *p)
 	if (--p->pins == 0) {
 		if (p->dropped)
 			destroy(c, p);
-		else if (c->memory_waiters)
+		else if (c->waiting)
 			pthread_cond_broadcast(&c->freed);
 	}
 }
@@ -239,14 +245,31 @@ insert(struct cache *c, const struct piece_id *id, struct piece *prev)
 
 /* Waits for somebody to let go of memory; the lock is open meanwhile. */
 static int
-wait_for_room(struct cache *c, const struct cache_ask *a)
+wait_for_room(struct cache *c, const struct cache_ask *a, struct waiter *w)
 {
+	struct waiter **last = &c->waiting;
 	if (a->hurry != CACHE_WAIT)
 		return -EAGAIN;
-	c->memory_waiters++;
+	while (*last && !w->queued)
+		last = &(*last)->next;
+	if (!w->queued)
+		*last = w;
+	w->queued = true;
 	int r = timed_wait(&c->freed, &c->lock, a->deadline, a->cancel);
-	c->memory_waiters--;
 	return r < 0 ? err_add(r, "no room in memory (see -o memory=)") : 0;
+}
+
+static void
+stop_waiting(struct cache *c, struct waiter *w)
+{
+	struct waiter **at = &c->waiting;
+	if (!w->queued)
+		return;
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
+	if (c->waiting)
+		pthread_cond_broadcast(&c->freed);
 }
 
 /* What is larger than the whole budget goes alone. */
@@ -271,17 +294,20 @@ crowded(struct cache *c, const struct cache_ask *a)
 /* Makes the piece that a asks for. *prev, pinned, is what was there before, or NULL; the new piece or the caller keeps it.
  * 0: the lock was open for a while, look again. */
 static int
-create(struct cache *c, const struct cache_ask *a, struct piece **prev, struct piece **ret)
+create(struct cache *c, const struct cache_ask *a, struct waiter *w, struct piece **prev,
+	struct piece **ret)
 {
 	struct piece_id id = *prev && a->id.off != PIECE_ENCODED ? (*prev)->id : a->id;
 	if (!*prev && crowded(c, a))
 		id = a->larger;
-	if (*prev && id.len + PIECE_COST > c->budget) {
-		unpin(c, *prev);
+	bool others_first = c->waiting && c->waiting != w;
+	if (others_first || !room_for(c, id.len + PIECE_COST, a->hurry)) {
+		if (!*prev)
+			return wait_for_room(c, a, w);
+		unpin(c, *prev); /* whoever waits for memory holds none */
 		*prev = NULL;
+		return 0;
 	}
-	if (!room_for(c, id.len + PIECE_COST, a->hurry))
-		return wait_for_room(c, a);
 	struct piece *p = insert(c, &id, *prev);
 	if (!p)
 		return err_set(-ENOMEM, "no memory for a cached chunk");
@@ -319,6 +345,7 @@ static int
 get_locked(struct cache *c, const struct cache_ask *a, struct piece **ret)
 {
 	struct piece *prev = NULL;
+	struct waiter w = {0};
 	int r = 0;
 	while (r == 0) {
 		struct piece *p = usable(c, a);
@@ -334,10 +361,11 @@ get_locked(struct cache *c, const struct cache_ask *a, struct piece **ret)
 				unpin(c, prev);
 			prev = p;
 		}
-		r = create(c, a, &prev, ret);
+		r = create(c, a, &w, &prev, ret);
 	}
 	if (prev)
 		unpin(c, prev);
+	stop_waiting(c, &w);
 	return r;
 }
 
@@ -427,6 +455,8 @@ finish(struct cache *c, struct piece *p, int64_t now)
 	if (p->failed)
 		drop(c, p);
 	pthread_cond_broadcast(cond_of(c, p));
+	if (c->waiting)
+		pthread_cond_broadcast(&c->freed); /* it may take less than was thought */
 	unpin(c, p);
 }
 
@@ -497,6 +527,29 @@ cache_drop_other(struct cache *c, const struct piece *keep)
 	}
 	close_lock(c);
 	return any;
+}
+
+void
+cache_borrow(struct cache *c, size_t bytes)
+{
+	if (!bytes)
+		return;
+	pthread_mutex_lock(&c->lock);
+	c->used += bytes;
+	make_room(c, 0, CACHE_TRY);
+	close_after_get(c);
+}
+
+void
+cache_give_back(struct cache *c, size_t bytes)
+{
+	if (!bytes)
+		return;
+	LOCKED(&c->lock) {
+		c->used -= bytes;
+		if (c->waiting)
+			pthread_cond_broadcast(&c->freed);
+	}
 }
 
 void

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/pool.h"
 #include "base/when.h"
+#include "data/gate.h"
 #include "store/zmap.h"
 
 static const uint64_t PIECE_ENCODED = UINT64_MAX;
@@ -37,6 +38,8 @@ struct piece {
 	struct piece *prev;
 	/* The loader's: */
 	struct task task;
+	struct ticket ticket;        /* cost 0: it is not inside the gate */
+	_Atomic(struct task *) told; /* the task that will load it, while nobody has begun */
 	void *owner;
 	struct piece *batch; /* the next piece that the same task loads */
 	bool ahead;          /* loaded before anybody asked for it */
@@ -104,6 +107,9 @@ void cache_cool(struct cache *, const struct piece_id *, size_t n);
 /* Forgets the pieces of a chunk whose version is another one; says whether there were any. */
 bool cache_drop_other(struct cache *, const struct piece *keep);
 
+/* Memory that a load needs for a moment besides its piece: others make room for it as far as they can. */
+void cache_borrow(struct cache *, size_t bytes);
+void cache_give_back(struct cache *, size_t bytes);
 /* Bytes that others hold under the same budget (models), from now on. */
 void cache_set_other(struct cache *, size_t bytes);
 

@@ -8,8 +8,8 @@
 struct gate {
 	size_t limit;
 	pthread_mutex_t lock; /* guards all below */
-	pthread_cond_t left;
 	size_t inside;
+	struct ticket *first, **last; /* they wait */
 };
 
 int
@@ -20,7 +20,7 @@ gate_new(size_t limit, struct gate **ret)
 		return err_set(-ENOMEM, "no memory");
 	g->limit = limit;
 	pthread_mutex_init(&g->lock, NULL);
-	pthread_cond_init(&g->left, NULL);
+	g->last = &g->first;
 	*ret = g;
 	return 0;
 }
@@ -30,43 +30,51 @@ gate_free(struct gate *g)
 {
 	if (!g)
 		return NULL;
-	pthread_cond_destroy(&g->left);
 	pthread_mutex_destroy(&g->lock);
 	free(g);
 	return NULL;
 }
 
 static bool
-enter(struct gate *g, size_t cost)
+fits(const struct gate *g, const struct ticket *t)
 {
-	if (g->inside && g->inside + cost > g->limit)
-		return false;
-	g->inside += cost;
-	return true;
+	return !g->inside || g->inside + t->cost <= g->limit;
 }
 
 bool
-gate_try(struct gate *g, size_t cost)
+gate_enter(struct gate *g, struct ticket *t)
 {
 	bool in = false;
-	LOCKED(&g->lock)
-		in = enter(g, cost);
+	t->next = NULL;
+	LOCKED(&g->lock) {
+		in = !g->first && fits(g, t);
+		if (in) {
+			g->inside += t->cost;
+		} else {
+			*g->last = t;
+			g->last = &t->next;
+		}
+	}
 	return in;
 }
 
-void
-gate_enter(struct gate *g, size_t cost)
+struct ticket *
+gate_leave(struct gate *g, const struct ticket *t)
 {
-	LOCKED(&g->lock)
-		while (!enter(g, cost))
-			pthread_cond_wait(&g->left, &g->lock);
-}
-
-void
-gate_leave(struct gate *g, size_t cost)
-{
+	struct ticket *in = NULL;
 	LOCKED(&g->lock) {
-		g->inside -= cost;
-		pthread_cond_broadcast(&g->left);
+		struct ticket **last = &in;
+		g->inside -= t->cost;
+		while (g->first && fits(g, g->first)) {
+			struct ticket *next = g->first;
+			g->first = next->next;
+			g->inside += next->cost;
+			next->next = NULL;
+			*last = next;
+			last = &next->next;
+		}
+		if (!g->first)
+			g->last = &g->first;
 	}
+	return in;
 }

@@ -1,5 +1,6 @@
 /* Limits what several do at once by what it costs them: memory that loads need besides the pieces they make. What fits beside the
- * others enters; alone, anything does, so that one thing larger than the limit is done by itself. Any thread may call. */
+ * others enters; alone, anything does, so that one thing larger than the limit is done by itself. Whoever does not fit keeps no thread
+ * waiting: it enters, first come first served, when others leave. Any thread may call. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,10 +8,15 @@
 
 struct gate;
 
+/* Of one that wants to enter; its owner's until it has left. */
+struct ticket {
+	struct ticket *next;
+	size_t cost;
+};
+
 int gate_new(size_t limit, struct gate **ret);
 struct gate *gate_free(struct gate *);
-/* Enters if it need not wait. */
-bool gate_try(struct gate *, size_t cost);
-void gate_enter(struct gate *, size_t cost);
-/* cost: what it entered with. */
-void gate_leave(struct gate *, size_t cost);
+/* True: it has entered. False: gate_leave will return it, perhaps before this call ends; then it has entered. */
+bool gate_enter(struct gate *, struct ticket *);
+/* Those that have entered because this one left, linked by next. */
+struct ticket *gate_leave(struct gate *, const struct ticket *);

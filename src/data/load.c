@@ -377,56 +377,118 @@ conclude(struct load *l, int r)
 	return 0;
 }
 
-static void
-load_one(struct array *a, struct piece *p)
+static struct piece *
+piece_of(struct task *t)
 {
-	struct load l = {.array = a, .piece = p, .keep_encoded = p->keep_encoded};
-	int64_t timeout = a->data->options.timeout;
-	l.deadline = timeout ? when_now() + timeout : 0;
-	size_t scratch = scratch_of(&l);
-	int r = array_chunk_key(a, p->id.chunk, l.key);
-	if (scratch >= SCRATCH_SMALL && !gate_try(a->data->gate, scratch)) {
-		pool_blocking();
-		gate_enter(a->data->gate, scratch);
-		pool_unblocking();
+	return (struct piece *)(void *)((char *)t - offsetof(struct piece, task));
+}
+
+/* Is there memory for this load besides its piece? If not, it goes on as a task of its own when there is, and is no longer the caller's. */
+static bool
+enter(const struct load *l)
+{
+	struct piece *p = l->piece;
+	size_t scratch = p->ticket.cost ? 0 : scratch_of(l);
+	if (scratch < SCRATCH_SMALL)
+		return true;
+	p->ticket.cost = scratch;
+	return gate_enter(l->array->data->gate, &p->ticket);
+}
+
+static void
+leave(const struct load *l)
+{
+	struct data *d = l->array->data;
+	struct ticket *t = l->piece->ticket.cost ? gate_leave(d->gate, &l->piece->ticket) : NULL;
+	l->piece->ticket.cost = 0;
+	while (t) {
+		struct ticket *next = t->next;
+		struct piece *p =
+			(struct piece *)(void *)((char *)t - offsetof(struct piece, ticket));
+		pool_push_first(d->pool, &p->task);
+		t = next;
 	}
+}
+
+static void
+load_one(struct load *l)
+{
+	struct array *a = l->array;
+	int64_t timeout = a->data->options.timeout;
+	l->deadline = timeout ? when_now() + timeout : 0;
+	size_t scratch = l->piece->ticket.cost;
+	int r = array_chunk_key(a, l->piece->id.chunk, l->key);
+	cache_borrow(a->data->cache, scratch);
 	if (r == 0)
-		r = fetch_and_decode(&l);
+		r = fetch_and_decode(l);
 	codec_scratch_rest();
-	if (scratch >= SCRATCH_SMALL)
-		gate_leave(a->data->gate, scratch);
-	r = conclude(&l, r);
+	cache_give_back(a->data->cache, scratch);
+	leave(l);
+	r = conclude(l, r);
 	if (r < 0)
-		piece_fail(p, r);
+		piece_fail(l->piece, r);
+}
+
+static void run(struct task *t);
+
+/* A task that loads this piece and those behind it. */
+static struct task *
+task_of(struct array *a, struct piece *first)
+{
+	first->owner = a;
+	first->task.run = run;
+	return &first->task;
+}
+
+static void
+tell(struct piece *p, struct task *t)
+{
+	for (; p; p = p->batch)
+		atomic_store_explicit(&p->told, t, memory_order_relaxed);
 }
 
 /* Pieces of one batch become ready together: small ones come by the thousand. */
 static void
 run(struct task *t)
 {
-	struct piece *p = (struct piece *)(void *)((char *)t - offsetof(struct piece, task)),
-		     *done[LOAD_BATCH];
+	struct piece *p = piece_of(t), *done[LOAD_BATCH];
 	struct array *a = p->owner;
+	struct data *d = a->data;
 	size_t n = 0;
-	for (struct piece *next; p; p = next) {
+	bool in = true;
+	tell(p, NULL);
+	for (struct piece *next; p && in; p = next) {
+		struct load l = {.array = a, .piece = p, .keep_encoded = p->keep_encoded};
+		task_of(a, p);
 		next = p->batch;
-		p->batch = NULL;
-		load_one(a, p);
-		done[n++] = p;
-		if (n < LOAD_BATCH && next)
+		in = enter(&l);
+		if (in) {
+			p->batch = NULL;
+			load_one(&l);
+			done[n++] = p;
+		}
+		if (n < LOAD_BATCH && in && next)
 			continue;
-		cache_finish(a->data->cache, done, n);
+		if (n)
+			cache_finish(d->cache, done, n);
 		n = 0;
 	}
-	if (pool_lent())
-		codec_scratch_free();
-	array_unref(a);
+	if (in)
+		array_unref(a);
 }
 
 void
 load_start(struct array *a, struct piece *first, bool urgent)
 {
-	first->owner = array_ref(a);
-	first->task.run = run;
-	pool_push(a->data->pool, &first->task, urgent);
+	struct task *t = task_of(array_ref(a), first);
+	tell(first, t);
+	pool_push(a->data->pool, t, urgent);
+}
+
+void
+load_hurry(struct array *a, struct piece *p)
+{
+	struct task *t = atomic_load_explicit(&p->told, memory_order_relaxed);
+	if (t)
+		pool_hurry(a->data->pool, t);
 }

@@ -126,6 +126,8 @@ scan_plan(struct scan *s, struct array *a)
 	s->plan_share = share;
 	s->plan_encoded = encoded;
 	uint64_t room = share - min_u64(share, cost + reserve(a, cache_budget(a->data->cache)));
+	/* However many read at once: with a piece for each plane, each chunk is decoded as often as it has planes. */
+	room = max_u64(room, cache_budget(a->data->cache) / 16);
 	s->keep_encoded = false;
 	s->planes = depth;
 	if (slab <= room || depth == 1)

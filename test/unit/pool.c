@@ -135,6 +135,31 @@ urgent_first_then_in_order(void)
 }
 
 static void
+some_are_moved_up(void)
+{
+	struct job hold = {0}, j[6] = {0};
+	static const unsigned want[] = {5, 3, 4, 2, 0, 1};
+	start(1, 0);
+	push(&hold, run_hold, false);
+	while (!inside)
+		usleep(200);
+	for (unsigned i = 0; i < 5; i++) {
+		j[i].number = i;
+		push(&j[i], run_order, i >= 3);
+	}
+	pool_hurry(pool, &j[2].task);
+	pool_hurry(pool, &j[2].task);
+	pool_hurry(pool, &hold.task);
+	j[5] = (struct job){.task.run = run_order, .number = 5};
+	pool_push_first(pool, &j[5].task);
+	CHECK_INT(pool_queued(pool), 6);
+	gate = true;
+	pool_free(pool);
+	for (unsigned i = 0; i < 6; i++)
+		CHECK_INT(order[i], want[i]);
+}
+
+static void
 as_many_as_places(void)
 {
 	struct job j[8] = {0};
@@ -281,6 +306,7 @@ main(void)
 {
 	each_runs_once();
 	urgent_first_then_in_order();
+	some_are_moved_up();
 	as_many_as_places();
 	others_run_while_one_waits();
 	bounded_waiting();

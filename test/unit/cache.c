@@ -1,0 +1,155 @@
+/* Memory of the chunk cache for many: who needs much gets it although others always need little, and whoever waits holds none. */
+#include "check.h"
+#include "data/cache.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BUDGET = 16 << 20, SMALL = 1 << 20, LARGE = 12 << 20, GREEDY = 6 };
+
+static struct cache *cache;
+static atomic_bool over;
+static atomic_uint begun;
+
+static struct cache_ask
+ask_for(uint64_t space, uint64_t chunk, size_t len, int64_t fresh)
+{
+	return (struct cache_ask){
+		.id = {space, chunk, 0, len},
+		.hurry = CACHE_WAIT,
+		.keep = true,
+		.now = when_now(),
+		.fresh = fresh,
+		.deadline = when_now() + 20 * SECOND,
+	};
+}
+
+/* Makes the piece if it is not there, as if it had been loaded. Pinned. */
+static int
+take(const struct cache_ask *a, struct piece **ret)
+{
+	int r = cache_get(cache, a, ret);
+	if (r != CACHE_CREATED)
+		return r;
+	struct piece *p = *ret;
+	p->cap = p->id.len;
+	p->data = mem_get(&p->cap);
+	strcpy(p->version, "1");
+	cache_finish(cache, &p, 1);
+	return r;
+}
+
+static void *
+greedy(void *arg)
+{
+	uint64_t space = 2 + (uint64_t)(uintptr_t)arg;
+	begun++;
+	for (uint64_t n = 0; !over; n++) {
+		struct piece *p[2];
+		for (unsigned i = 0; i < 2; i++) {
+			struct cache_ask a = ask_for(space, 2 * n + i, SMALL, 0);
+			if (i)
+				a.hurry = CACHE_TRY;
+			if (take(&a, &p[i]) < 0) {
+				CHECK(i);
+				p[1] = NULL;
+			}
+		}
+		usleep(300);
+		cache_unpin(cache, p, p[1] ? 2 : 1);
+	}
+	return NULL;
+}
+
+static void
+much_beside_little(void)
+{
+	pthread_t t[GREEDY];
+	CHECK_INT(cache_new(BUDGET, &cache), 0);
+	over = false;
+	for (uintptr_t i = 0; i < GREEDY; i++)
+		pthread_create(&t[i], NULL, greedy, (void *)i);
+	int64_t longest = 0;
+	while (begun < GREEDY)
+		usleep(200);
+	for (uint64_t n = 0; n < 30; n++) {
+		struct piece *p;
+		struct cache_ask a = ask_for(1, n, LARGE, 0);
+		int64_t before = when_now();
+		CHECK_INT(take(&a, &p), CACHE_CREATED);
+		longest = when_now() - before > longest ? when_now() - before : longest;
+		cache_unpin(cache, &p, 1);
+	}
+	CHECK(longest < 5 * SECOND);
+	over = true;
+	for (unsigned i = 0; i < GREEDY; i++)
+		pthread_join(t[i], NULL);
+	cache = cache_free(cache);
+}
+
+/* Pieces that are to be compared with the store again need a second one beside them for a while. */
+static void *
+renew(void *arg)
+{
+	uint64_t chunk = (uint64_t)(uintptr_t)arg;
+	for (unsigned n = 0; n < 20; n++) {
+		struct piece *p;
+		struct cache_ask a = ask_for(1, chunk, 7 << 20, when_now());
+		int r = take(&a, &p);
+		CHECK(r > 0);
+		if (r > 0)
+			cache_unpin(cache, &p, 1);
+	}
+	return NULL;
+}
+
+static void
+all_renew_at_once(void)
+{
+	pthread_t t[4];
+	int64_t before = when_now();
+	CHECK_INT(cache_new(BUDGET, &cache), 0);
+	for (uintptr_t i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, renew, (void *)i);
+	for (unsigned i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	CHECK(when_now() - before < 15 * SECOND);
+	cache = cache_free(cache);
+}
+
+static void
+borrowed(void)
+{
+	struct cache_counts n;
+	struct piece *p[2];
+	CHECK_INT(cache_new(BUDGET, &cache), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		struct cache_ask a = ask_for(1, i, 6 << 20, 0);
+		CHECK_INT(take(&a, &p[i]), CACHE_CREATED);
+	}
+	cache_unpin(cache, p, 1);
+	cache_borrow(cache, 8 << 20);
+	cache_count(cache, &n);
+	CHECK(n.used <= BUDGET);
+	CHECK_INT(n.pieces, 1);
+	struct cache_ask more = ask_for(1, 2, 6 << 20, 0);
+	more.hurry = CACHE_TRY;
+	CHECK_INT(cache_get(cache, &more, &p[0]), -EAGAIN);
+	cache_give_back(cache, 8 << 20);
+	CHECK_INT(take(&more, &p[0]), CACHE_CREATED);
+	cache_unpin(cache, p, 2);
+	cache = cache_free(cache);
+}
+
+int
+main(void)
+{
+	much_beside_little();
+	all_renew_at_once();
+	borrowed();
+	return check_end();
+}

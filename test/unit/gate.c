@@ -1,0 +1,36 @@
+/* The gate: what fits goes in, what does not waits without a thread, first come first served. */
+#include "check.h"
+#include "data/gate.h"
+
+static void
+served_in_turn(void)
+{
+	struct gate *g = NULL;
+	struct ticket a = {.cost = 6}, b = {.cost = 4}, large = {.cost = 100}, c = {.cost = 1},
+		      d = {.cost = 9};
+	CHECK_INT(gate_new(10, &g), 0);
+	CHECK(gate_enter(g, &a));
+	CHECK(gate_enter(g, &b));
+	CHECK(!gate_enter(g, &large));
+	CHECK(!gate_enter(g, &c)); /* it would fit soon, and large would wait for ever */
+	CHECK(!gate_enter(g, &d));
+	CHECK(!gate_leave(g, &b));
+	CHECK(gate_leave(g, &a) == &large); /* alone, anything fits */
+	CHECK(!large.next);
+	struct ticket *in = gate_leave(g, &large);
+	CHECK(in == &c);
+	CHECK(in && in->next == &d);
+	CHECK(!d.next);
+	CHECK(!gate_leave(g, &c));
+	CHECK(!gate_leave(g, &d));
+	CHECK(gate_enter(g, &large));
+	CHECK(!gate_free(g));
+	CHECK(!gate_free(NULL));
+}
+
+int
+main(void)
+{
+	served_in_turn();
+	return check_end();
+}
