@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -25,11 +26,15 @@ to_syslog(enum log_level level, const char *line)
 	syslog(priority[level], "%s", line);
 }
 
+/* Where nobody waits for it any more, nobody wants the mount. */
 static void
 say_ready(int to)
 {
-	while (write(to, "", 1) < 0 && errno == EINTR)
+	ssize_t n;
+	while ((n = write(to, "", 1)) < 0 && errno == EINTR)
 		;
+	if (n < 0)
+		kill(getpid(), SIGTERM);
 	close(to);
 }
 
@@ -75,12 +80,12 @@ child(const struct opts *o, bool beside, int to)
 {
 	pid_t parent = getppid();
 	if (beside) {
-		setsid(); /* Ctrl-C is for the command, and stderr for what went wrong */
-		if (log_get_level() == LOG_LEVEL_INFO)
-			log_set_level(LOG_LEVEL_WARN);
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (getppid() != parent)
 			exit(EXIT_STORE);
+		setsid(); /* Ctrl-C is for the command, and stderr for what went wrong */
+		if (log_get_level() == LOG_LEVEL_INFO)
+			log_set_level(LOG_LEVEL_WARN);
 	}
 	exit(serve(o, beside ? stay : detach, &to));
 }

@@ -43,11 +43,10 @@ signal_set(sigset_t *ret)
 }
 
 void
-session_signals(void)
+session_signals(sigset_t *ret)
 {
-	sigset_t set;
-	signal_set(&set);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	signal_set(ret);
+	pthread_sigmask(SIG_BLOCK, ret, NULL);
 	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 }
 

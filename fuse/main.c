@@ -7,10 +7,26 @@
 #include "base/err.h"
 #include "base/log.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
 static void
 nothing_more(void *arg)
 {
 	(void)arg;
+}
+
+/* What others may have left odd: descriptors 0 to 2 closed, and children that nobody waits for. */
+static void
+tidy_up(void)
+{
+	int fd;
+	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= 2)
+		;
+	if (fd > 2)
+		close(fd);
+	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 }
 
 static int
@@ -25,6 +41,7 @@ int
 main(int argc, char **argv)
 {
 	struct opts o;
+	tidy_up();
 	if (opts_parse(argc, argv, &o) < 0) {
 		log_error("%s", err_text());
 		return EXIT_USAGE;

@@ -21,6 +21,8 @@ struct notifier {
 enum { LAYOUTS = 16 };
 /* A read that takes longer than this (s) is not waited for. */
 enum { HANGING = 1 };
+/* The same of a question about names (ms). */
+enum { ASKING = 100 };
 
 static void
 drop_pages(struct notifier *n, const struct inode *i)
@@ -67,7 +69,7 @@ tell_name(struct notifier *n, const char *path)
 	struct inode *dir;
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	CLEAN(clean_free) char *parent = strndup(path, slash ? (size_t)(slash - path) : 0);
-	if (!*path || !parent || queue_asks_in(n->server->queue, parent))
+	if (!*path || !parent || queue_asks_in(n->server->queue, parent, ASKING * (SECOND / 1000)))
 		return;
 	if (!inodes_of_path(t, parent, &dir, 1))
 		return;

@@ -419,12 +419,14 @@ queue_reads(struct queue *q, const struct inode *i, int64_t ns)
 }
 
 bool
-queue_asks_in(struct queue *q, const char *path)
+queue_asks_in(struct queue *q, const char *path, int64_t ns)
 {
 	bool asks = false;
+	int64_t before = when_now() - ns;
 	LOCKED(&q->lock) {
 		for (const struct request *r = q->all; r && !asks; r = r->after)
-			asks = r->op != OP_READ && !strcmp(r->inode->path, path);
+			asks = r->op != OP_READ && r->started <= before &&
+			       !strcmp(r->inode->path, path);
 	}
 	return asks;
 }

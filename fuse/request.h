@@ -95,5 +95,5 @@ bool queue_full(struct queue *);
 void queue_count(struct queue *, unsigned *ret_running, unsigned *ret_waiting);
 /* Is a read of this inode under way that has taken ns or longer? */
 bool queue_reads(struct queue *, const struct inode *, int64_t ns);
-/* Is one of them about this very path, or a name in it? */
-bool queue_asks_in(struct queue *, const char *path);
+/* The same of any other request about this very path, or a name in it. */
+bool queue_asks_in(struct queue *, const char *path, int64_t ns);

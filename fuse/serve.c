@@ -1,6 +1,7 @@
 #include "fuse/serve.h"
 
 #include "fuse/complain.h"
+#include "fuse/early.h"
 #include "fuse/mountpoint.h"
 #include "fuse/session.h"
 
@@ -52,15 +53,18 @@ serve(const struct opts *o, void (*ready)(void *arg), void *arg)
 	CLEAN(clean_free) char *mountpoint = NULL;
 	struct mount_options options;
 	struct mount *m = NULL;
+	struct early *early = NULL;
 	in_force = *o;
 	bound_malloc();
 	int r = mountpoint_prepare(o, &mountpoint);
 	if (r == 0) {
-		session_signals();
 		opts_for_mount(o, &options);
 		options.config = config;
-		r = mount_open(o->store, &options, &m);
+		r = early_new(&early);
 	}
+	if (r == 0)
+		r = mount_open(o->store, &options, &m);
+	early_free(early);
 	if (r == 0) {
 		mount_on_note(m, complain_note, NULL);
 		in_force.memory = (int64_t)data_memory(mount_data(m));

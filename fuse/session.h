@@ -4,6 +4,8 @@
 
 #include "fuse/opts.h"
 
+#include <signal.h>
+
 /* Mounts and serves until somebody unmounts or a signal ends it: 0, or -errno. ready(arg) is called on another
  * thread once the kernel answers for the mount. To be called on the first thread of the process, with the signals
  * of session_signals blocked since before any thread was made. */
@@ -15,5 +17,5 @@ struct session_start {
 	void *arg;
 };
 int session_run(const struct session_start *);
-/* Blocks the signals that session_run waits for. */
-void session_signals(void);
+/* Blocks the signals that session_run waits for, and says which. */
+void session_signals(sigset_t *ret);

@@ -21,6 +21,12 @@ background()
 	mounts[$tmp/at]=
 }
 
+# shellcheck disable=SC2317 # by eventually
+no_daemon()
+{
+	[ -z "$(daemon_of "$tmp/at")" ]
+}
+
 # gone: neither mount nor daemon is left
 # shellcheck disable=SC2317 # by eventually
 gone()
@@ -107,4 +113,18 @@ said=$("$ZARRFS" "$tmp/nothing" "$tmp/at" 2>&1) || status=$?
 same "status without a store" $status 1
 [[ $said == *nothing* ]] || fail "it says '$said'"
 is_mounted "$tmp/at" && fail "mounted without a store"
+# while the store does not answer: a signal ends it, and nothing is mounted later
+touch "$tmp/broken"
+for how in -f -ologlevel=info; do
+	"$ZARRFS" $how "fault+file://$store#fault.kind=hang&fault.deaf=1&fault.calls=get,stat,list&fault.file=$tmp/broken" "$tmp/at" 2>"$tmp/said" &
+	starting=$!
+	sleep 0.5
+	kill -TERM $starting
+	eventually 2 ended $starting || fail "SIGTERM does not end 'zarrfs $how' that waits for its store"
+	wait $starting && fail "and its status is 0"
+done
+rm "$tmp/broken"
+sleep 1
+is_mounted "$tmp/at" && fail "mounted after it was ended"
+eventually 3 no_daemon || fail "a daemon is left: $(daemon_of "$tmp/at")"
 exit $((failures != 0))
