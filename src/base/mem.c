@@ -1,13 +1,12 @@
 #include "base/mem.h"
 
-#include "base/arena.h"
 #include "base/clean.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
-/* Small pieces are malloc's, middling ones come from arenas. From LARGE on, sizes are rounded to quarters of a power of two,
+/* Below LARGE, malloc recycles well by itself. Above, sizes are rounded to quarters of a power of two,
  * so that chunks of one array (and chunks of nearly one size) use each other's pages. */
 enum { LARGE = 128 << 10, HUGE_FROM = 1 << 20, KEPT = 64 };
 
@@ -51,13 +50,8 @@ mem_get(size_t *size)
 {
 	if (*size > SIZE_MAX / 2)
 		return NULL;
-	if (*size >= ARENA_FROM && *size <= ARENA_TO)
-		return arena_get(size);
 	if (*size < LARGE) {
-		size_t least = *size < ARENA_FROM
-				       ? 64
-				       : ARENA_TO + 2; /* mem_put knows whose it is by the size */
-		*size = *size < least ? least : *size;
+		*size = *size < 64 ? 64 : *size;
 		return malloc(*size);
 	}
 	*size = round_size(*size);
@@ -77,10 +71,6 @@ mem_put(void *p, size_t size)
 {
 	if (!p)
 		return;
-	if (size >= ARENA_FROM && size <= ARENA_TO + 1) {
-		arena_put(p, size);
-		return;
-	}
 	if (size < LARGE) {
 		free(p);
 		return;
