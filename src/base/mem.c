@@ -8,7 +8,7 @@
 
 /* Below LARGE, malloc recycles well by itself. Above, sizes are rounded to quarters of a power of two,
  * so that chunks of one array (and chunks of nearly one size) use each other's pages. */
-enum { LARGE = 128 << 10, HUGE_FROM = 1 << 20, KEPT = 64 };
+enum { LARGE = 128 << 10, KEPT = 64 };
 
 struct kept {
 	void *p;
@@ -61,8 +61,6 @@ mem_get(size_t *size)
 	p = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
-	if (*size >= HUGE_FROM)
-		madvise(p, *size, MADV_HUGEPAGE);
 	return p;
 }
 

@@ -1,7 +1,7 @@
 /* Large pieces of memory that are used again: the pages of a freed chunk serve the next one, because
- * having the kernel clear new pages costs as much as decoding into them. Pieces from 1 MiB up are
- * backed by huge pages where the system allows. Any thread may call. What is kept unused is counted
- * in mem_idle and given back by mem_trim; the one memory budget takes both into account. */
+ * having the kernel clear new pages costs as much as decoding into them. Not huge pages: where a machine is itself a guest
+ * they came three times as dear (the host backs them anew each time) as often as they came cheaper. Any thread may call.
+ * What is kept unused is counted in mem_idle and given back by mem_trim; the one memory budget takes both into account. */
 #pragma once
 
 #include <stddef.h>
