@@ -54,7 +54,9 @@ grid_init(
 	for (unsigned d = 0; d < rank; d++)
 		empty |= shape[d] == 0;
 	for (unsigned d = 0; d < g->rank; d++) {
-		g->shape[d] = empty ? 0 : rank ? shape[d] : 1; /* nothing, however long the others are */
+		g->shape[d] = empty  ? 0
+			      : rank ? shape[d]
+				     : 1; /* nothing, however long the others are */
 		g->chunk[d] = rank ? chunk[d] : 1;
 		if (!g->chunk[d])
 			return err_set(-EINVAL, "chunk length 0 in dimension %u", d);

@@ -41,8 +41,8 @@ check_fill(const struct array *a)
 			"absent, and the fill value of %zu bytes is longer than the width %u",
 			a->fill_long, a->dtype.size);
 	if (a->fill_nul)
-		return err_set(-EIO,
-			"absent, and the fill value ends in NUL, which padding would hide");
+		return err_set(
+			-EIO, "absent, and the fill value ends in NUL, which padding would hide");
 	return 0;
 }
 

@@ -292,7 +292,8 @@ count_element(const struct json *v, struct census *c)
 	case JSON_TYPE_BOOL: c->bools++; break;
 	case JSON_TYPE_TEXT:
 		c->texts++;
-		c->specials += json_is(v, "NaN") || json_is(v, "Infinity") || json_is(v, "-Infinity");
+		c->specials +=
+			json_is(v, "NaN") || json_is(v, "Infinity") || json_is(v, "-Infinity");
 		break;
 	case JSON_TYPE_WORD:
 		if (json_word_is_int(v)) {

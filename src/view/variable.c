@@ -29,8 +29,9 @@ variable_version(const struct node *n, uint32_t width)
 static bool
 same_fill(const struct array_meta *a, const struct array_meta *b)
 {
-	if (a->null_fill != b->null_fill || a->dtype.size != b->dtype.size || a->fill_len != b->fill_len ||
-		!a->fill != !b->fill || !a->fill_text != !b->fill_text)
+	if (a->null_fill != b->null_fill || a->dtype.size != b->dtype.size ||
+		a->fill_len != b->fill_len || !a->fill != !b->fill ||
+		!a->fill_text != !b->fill_text)
 		return false;
 	return (!a->fill || !memcmp(a->fill, b->fill, a->dtype.size)) &&
 	       (!a->fill_text || !memcmp(a->fill_text, b->fill_text, a->fill_len));

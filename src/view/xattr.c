@@ -58,8 +58,8 @@ add_value(const struct attr *a, struct buf *ret)
 	if (!made && a->type != NC_TYPE_CHAR)
 		r = err_set(-ENOMEM, "no memory for an attribute");
 	else if (len > XATTR_SIZE_MAX)
-		r = err_set(-E2BIG, "attribute '%s' has %zu bytes; 64 KiB can be shown", a->name,
-			len);
+		r = err_set(
+			-E2BIG, "attribute '%s' has %zu bytes; 64 KiB can be shown", a->name, len);
 	else
 		r = buf_add(ret, text, len);
 	free(made);
@@ -179,7 +179,8 @@ add_stored(struct mount *m, const struct entry *e, size_t from, struct buf *ret)
 	}
 	if (left)
 		notes_add(&m->notes,
-			"%zu attributes of '%s' are not listed: the names of all have more than 64 KiB",
+			"%zu attributes of '%s' are not listed: the names of all have more than 64 "
+			"KiB",
 			left, shown(e));
 	for (size_t i = 0; r == 0 && i < all.nproblems; i++)
 		notes_add(&m->notes, "'%s': %s", shown(e), all.problem[i]);

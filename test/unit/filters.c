@@ -21,7 +21,8 @@ shuffle_size(uint32_t size, uint64_t n, size_t behind)
 	CLEAN(clean_free) uint8_t *stored = malloc(f.bytes + 1);
 	for (size_t i = 0; i < f.bytes; i++)
 		stored[i < n * size ? i % size * n + i / size : i] = data[i];
-	CLEAN(codec_chain_freep) struct codec_chain *c = open_chain("shuffle", "{\"elementsize\": 0}", &f);
+	CLEAN(codec_chain_freep)
+	struct codec_chain *c = open_chain("shuffle", "{\"elementsize\": 0}", &f);
 	if (c)
 		both_ways(c, (struct span){data, f.bytes}, (struct span){stored, f.bytes});
 }
@@ -61,7 +62,8 @@ shuffle_sizes_in_config(void)
 	}
 	no_chain("shuffle", "{\"elementsize\": -1}", &f, -EINVAL);
 	no_chain("shuffle", "{\"elementsize\": \"x\"}", &f, -EINVAL);
-	no_chain("shuffle", "{\"elementsize\": 0}", &(struct form){.bytes = 8, .exact = true}, -ENOTSUP);
+	no_chain("shuffle", "{\"elementsize\": 0}", &(struct form){.bytes = 8, .exact = true},
+		-ENOTSUP);
 }
 
 /* NetCDF-C's strings count as the pointers that they are in memory; its chars as bytes. */
@@ -73,7 +75,8 @@ shuffle_netcdf_text(void)
 				 split = {(const uint8_t *)"ab\0c\0d\0e\0f\0g\0h\0i", 16};
 	const struct dtype string = {.kind = DTYPE_BYTES, .size = 16},
 			   chars = {.kind = DTYPE_BYTES, .is_char = true, .size = 1};
-	struct form f = form_of(&string, 1, &(uint64_t){1}), c = form_of(&chars, 1, &(uint64_t){16});
+	struct form f = form_of(&string, 1, &(uint64_t){1}),
+		    c = form_of(&chars, 1, &(uint64_t){16});
 	CLEAN(codec_chain_freep) struct codec_chain *a = open_chain("shuffle", config, &f);
 	CLEAN(codec_chain_freep) struct codec_chain *b = open_chain("shuffle", config, &c);
 	if (a)
