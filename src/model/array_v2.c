@@ -6,7 +6,10 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
+
+enum { ELEMENT_MOST = 16 << 20 }; /* bytes */
 
 /* A list of sizes, or a single one where rank is one. */
 static int
@@ -170,6 +173,12 @@ read_fill(const struct json *zarray, struct node *n)
 	if (a->dtype.kind == DTYPE_VLEN_TEXT || a->dtype.kind == DTYPE_VLEN_BYTES ||
 		a->dtype.kind == DTYPE_OBJECT)
 		return read_fill_text(v, a);
+	if (a->dtype.size >
+		ELEMENT_MOST) /* a few bytes of metadata must not make us hold as much */
+		return node_mark(n,
+			err_set(-ENOTSUP,
+				"elements of %" PRIu32 " bytes are not supported, only of up to %d",
+				a->dtype.size, ELEMENT_MOST));
 	a->fill = calloc(1, (size_t)a->dtype.size + 1);
 	if (!a->fill)
 		return err_set(-ENOMEM, "no memory for a fill value");

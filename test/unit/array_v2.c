@@ -41,6 +41,7 @@ static const struct row rows[] = {
 	{"{" SHAPES PLAIN ", \"order\": \"K\"}", NULL, NULL, 0, -EINVAL},
 	{"{" SHAPES ", \"dtype\": \"<f16\", \"fill_value\": 0}", "|V16", "", 2, -ENOTSUP},
 	{"{" SHAPES ", \"dtype\": \"<q3\", \"fill_value\": 0}", "|V3", "", 2, -ENOTSUP},
+	{"{" SHAPES ", \"dtype\": \"|S813007331\"}", "|S813007331", "", 2, -ENOTSUP},
 	{"{" SHAPES ", \"dtype\": {\"x\": 1}, \"fill_value\": 0}", "|O", "", 2, -ENOTSUP},
 	{"{" SHAPES ", \"fill_value\": 0}", NULL, NULL, 0, -EINVAL},
 	{"{" SHAPES
