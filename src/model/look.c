@@ -47,14 +47,23 @@ has(const struct own *o, unsigned kinds)
 	return false;
 }
 
+/* Does what is there tell what the path is without object k? Buckets that nobody may list refuse what is absent. */
+static bool
+optional(const struct own *o, unsigned k)
+{
+	bool remote = o->l->model->zmap->caps & ZMAP_REMOTE;
+	return k != META_ARRAY || (remote && has(o, G | ALL | NC_GROUP));
+}
+
 /* The first failure among what was asked for. Beside an object that is there, one that is refused or
- * too large is only left out: it is optional. */
+ * too large is only left out where it is optional. */
 static int
 failure(const struct own *o, bool found)
 {
 	for (unsigned k = 0; k < META_KINDS; k++) {
 		int r = o->asked >> k & 1 ? o->f.result[k] : 0;
-		if (r < 0 && !(found && (r == -EACCES || r == -EFBIG)))
+		bool left_out = r == -EACCES || r == -EFBIG;
+		if (r < 0 && !(found && left_out && optional(o, k)))
 			return r;
 	}
 	return 0;

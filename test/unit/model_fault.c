@@ -97,6 +97,13 @@ test_refused(void)
 	tree_free(&t);
 	zmap_close(under);
 
+	struct url_pair array[] = {
+		PAIR("fault.kind", "eacces"), PAIR("fault.match", "a/.zarray"), {0}};
+	t = faulty(&under, array);
+	CHECK_INT(tree_kind(&t, "a"), -EACCES); /* not a group, although it has attributes */
+	tree_free(&t);
+	zmap_close(under);
+
 	struct url_pair all[] = {PAIR("fault.kind", "eacces"), PAIR("fault.match", "a/"),
 		PAIR("fault.calls", "get,list,stat"), {0}};
 	t = faulty(&under, all);
