@@ -31,10 +31,10 @@ struct cache {
 	size_t used, pieces;
 	struct piece *dead; /* to be freed once the lock is open */
 	uint64_t hits, waits, evicted;
-	size_t other;
+	size_t other, lent, lend;     /* lend: what prefetching leaves free for loads to borrow */
 	struct waiter *waiting;       /* for memory */
 	pthread_cond_t loaded[CONDS]; /* a piece left LOADING: by hash */
-	pthread_cond_t freed;         /* memory came back, or the next one that waits for it may look */
+	pthread_cond_t freed; /* memory came back, or the next one that waits for it may look */
 };
 
 static uint64_t
@@ -74,6 +74,7 @@ cache_new(size_t budget, struct cache **ret)
 	if (!c)
 		return err_set(-ENOMEM, "no memory for the chunk cache");
 	c->budget = budget;
+	c->lend = budget / CACHE_LEND;
 	/* What a reader in file order has passed stays for a moment, for requests that overtake each other, and
 	 * so that memory is used again while it is still in the processor's caches. */
 	c->cold_max = min_u64(budget / 8, 8 << 20);
@@ -181,6 +182,9 @@ evict_from(struct cache *c, struct lru *l, bool unused)
 static bool
 make_room(struct cache *c, size_t n, enum cache_hurry hurry)
 {
+	if (hurry == CACHE_PREFETCH) { /* what loads will borrow must not cost what is needed */
+		n += c->lend > c->lent ? c->lend - c->lent : 0;
+	}
 	while (c->used + n > c->budget) {
 		if (evict_from(c, &c->cold, true))
 			continue;
@@ -536,6 +540,9 @@ cache_borrow(struct cache *c, size_t bytes)
 		return;
 	pthread_mutex_lock(&c->lock);
 	c->used += bytes;
+	c->lent += bytes;
+	if (bytes <= c->budget / 2)
+		c->lend = max_u64(c->lend, bytes);
 	make_room(c, 0, CACHE_TRY);
 	close_after_get(c);
 }
@@ -547,6 +554,7 @@ cache_give_back(struct cache *c, size_t bytes)
 		return;
 	LOCKED(&c->lock) {
 		c->used -= bytes;
+		c->lent -= bytes;
 		if (c->waiting)
 			pthread_cond_broadcast(&c->freed);
 	}

@@ -107,7 +107,9 @@ void cache_cool(struct cache *, const struct piece_id *, size_t n);
 /* Forgets the pieces of a chunk whose version is another one; says whether there were any. */
 bool cache_drop_other(struct cache *, const struct piece *keep);
 
-/* Memory that a load needs for a moment besides its piece: others make room for it as far as they can. */
+/* Memory that loads need for a moment besides their pieces, all together at most a CACHE_LEND-th of the budget unless one alone needs
+ * more: others make room for it as far as they can, and prefetching leaves it free. */
+enum { CACHE_LEND = 16 };
 void cache_borrow(struct cache *, size_t bytes);
 void cache_give_back(struct cache *, size_t bytes);
 /* Bytes that others hold under the same budget (models), from now on. */

@@ -29,7 +29,7 @@ data_new(const struct data_options *o, struct data **ret)
 	if (r == 0)
 		r = spaces_new(&d->spaces);
 	if (r == 0)
-		r = gate_new(d->options.memory / 4, &d->gate);
+		r = gate_new(d->options.memory / CACHE_LEND, &d->gate);
 	if (r == 0)
 		r = pool_new(d->workers, BLOCKED_MAX, &d->pool);
 	if (r < 0) {

@@ -96,7 +96,7 @@ kept_piece(struct load *l, bool *ret_new)
 	int64_t now = when_now();
 	struct cache_ask ask = {
 		.id = {a->space, l->piece->id.chunk, PIECE_ENCODED, likely ? likely : 1},
-		.hurry = l->piece->ahead ? CACHE_PREFETCH : CACHE_TRY,
+		.hurry = CACHE_TRY,
 		.keep = true,
 		.now = now,
 		.fresh = array_fresh(a, now),

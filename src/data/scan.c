@@ -97,7 +97,7 @@ reserve(const struct array *a, uint64_t budget)
 		one += a->grid.chunk_bytes;
 	if (one > budget / 2) /* goes alone, as the one excess there may be */
 		return 0;
-	return max_u64(one, min_u64(one * a->data->workers, budget / 8));
+	return max_u64(one, budget / CACHE_LEND);
 }
 
 bool

@@ -10,6 +10,7 @@ enum {
 	DIRECT_FROM = 32 << 10, /* runs from this length on are handed out where they lie */
 	DIRECT_MOST = 1 << 20,  /* longer requests are gathered, in windows */
 	VERSION_TRIES = 4,
+	LATE = 1 << 20,
 	CROWD = 12, /* pieces of one chunk, loaded at random, after which larger ones are */
 };
 
@@ -132,7 +133,9 @@ static void
 note_end(struct stream *s, struct request *q)
 {
 	LOCKED(&s->lock) {
-		uint64_t passed = s->scan.high;
+		uint64_t end = s->array->grid.bytes, passed = s->scan.high;
+		if (passed < end) /* a request may be on its way that the kernel made before this one */
+			passed -= min_u64(passed, LATE);
 		unsigned mine = s->nactive;
 		for (unsigned i = 0; i < s->nactive; i++) {
 			if (mine == s->nactive && s->active[i] == q->want->off)
