@@ -35,6 +35,8 @@ make_fill(struct array *a, const struct array_meta *m)
 	} else if (!vlen && m->fill) {
 		memcpy(a->fill, m->fill, n);
 	}
+	if (m->fill_error && !(a->fill_error = strdup(m->fill_error)))
+		return err_set(-ENOMEM, "no memory");
 	a->fill_zero = true;
 	for (size_t i = 0; i < n; i++)
 		a->fill_zero &= !a->fill[i];
@@ -132,6 +134,7 @@ array_unref(struct array *a)
 	codec_chain_free(a->chain);
 	dtype_free(&a->dtype);
 	free(a->fill);
+	free(a->fill_error);
 	free(a->key);
 	free(a);
 	return NULL;

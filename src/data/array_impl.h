@@ -51,6 +51,7 @@ struct array {
 	size_t encoded_max, scratch;
 	uint8_t *fill; /* one element */
 	bool fill_zero;
+	char *fill_error; /* why there is none; NULL: there is one */
 	size_t fill_long; /* bytes of a fill value that is longer than an element may be, so that there is none; 0: it fits */
 	bool fill_nul;       /* it ends in NUL, which padding would hide: there is none either */
 	atomic_size_t grain; /* bytes the codec decodes at the least; 0: not known yet */

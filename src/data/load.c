@@ -36,6 +36,8 @@ load_check_found(struct load *l)
 static int
 check_fill(const struct array *a)
 {
+	if (a->fill_error)
+		return err_set(-EIO, "absent, and %s", a->fill_error);
 	if (a->fill_long)
 		return err_set(-EIO,
 			"absent, and the fill value of %zu bytes is longer than the width %u",

@@ -185,7 +185,10 @@ read_fill(const struct json *zarray, struct node *n)
 	if (n->error) /* of a type that nobody knows */
 		return 0;
 	int r = dtype_fill_v2(&a->dtype, v, a->fill, &a->null_fill);
-	return r < 0 ? node_mark(n, err_add(r, "bad 'fill_value'")) : 0;
+	if (r >= 0 || r == -ENOMEM)
+		return r;
+	a->fill_error = strdup(err_text());
+	return a->fill_error ? 0 : err_set(-ENOMEM, "no memory for a message");
 }
 
 static int

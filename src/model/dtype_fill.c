@@ -119,14 +119,13 @@ read_bits(const struct json *v, bool *negative, uint64_t *ret)
 	int r = json_int(v, &i);
 	*negative = r == 0 && i < 0;
 	*ret = (uint64_t)i;
-	if (r == -ERANGE)
-		return json_uint(v, ret);
 	double x;
-	if (r == 0 || json_double(v, &x) < 0 || !(fabs(x) < 0x1p63))
+	if (r == 0 || (r == -ERANGE && json_uint(v, ret) == 0))
+		return 0;
+	if (json_double(v, &x) < 0 || !(x >= -0x1p63 && x < 0x1p64))
 		return r;
-	i = (int64_t)x;
-	*negative = i < 0;
-	*ret = (uint64_t)i;
+	*negative = x < 0;
+	*ret = x < 0 ? (uint64_t)(int64_t)x : (uint64_t)x;
 	return 0;
 }
 

@@ -36,7 +36,8 @@ struct array_meta {
 	char key_form;          /* '2': "0.0"; later V3's 'c' */
 	struct codec_spec *codec; /* in order of encoding, order F included as a transpose */
 	size_t ncodecs;
-	uint8_t *fill;        /* dtype.size bytes in the dtype's byte order; vlen: see fill_text */
+	uint8_t *fill; /* dtype.size bytes in the dtype's byte order; vlen: see fill_text */
+	char *fill_error; /* why fill_value makes no sense: absent chunks cannot be read; NULL: it does */
 	bool null_fill;       /* fill_value null or absent: zeros */
 	char *fill_text;      /* of vlen types, with a NUL behind it; "" if none */
 	size_t fill_len;      /* bytes of it, which may be NULs too */

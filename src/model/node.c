@@ -80,6 +80,7 @@ array_meta_free(struct array_meta *a)
 	free(a->codec);
 	free(a->fill);
 	free(a->fill_text);
+	free(a->fill_error);
 	free(a);
 }
 
@@ -213,6 +214,8 @@ array_fingerprint(struct array_meta *a)
 	h = hash_more(h, a->chunk, a->rank * sizeof *a->chunk);
 	if (a->fill)
 		h = hash_more(h, a->fill, a->dtype.size);
+	if (a->fill_error)
+		h = hash_text(h, a->fill_error);
 	if (a->fill_text)
 		h = hash_more(h, a->fill_text, a->fill_len + 1);
 	int r = hash_codecs(a, &h);

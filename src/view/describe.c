@@ -185,6 +185,8 @@ static int
 fill_value(const struct node *n, struct buf *ret)
 {
 	const struct array_meta *a = n->array;
+	if (a->fill_error)
+		return ZMAP_ABSENT;
 	if (a->null_fill)
 		return buf_addf(ret, "null");
 	if (a->fill_text)

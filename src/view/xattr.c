@@ -25,6 +25,9 @@ error_text(struct mount *m, const struct entry *e, struct buf *ret)
 		return buf_add(ret, n->error, strlen(n->error));
 	if (!e->view)
 		return ZMAP_ABSENT;
+	if (n->array && n->array->fill_error)
+		return buf_addf(
+			ret, "chunks that are absent cannot be read: %s", n->array->fill_error);
 	CLEAN(layout_unrefp) struct layout *l = NULL;
 	int r = e->view->lay_out(m, n, &l);
 	if (r >= 0)

@@ -93,6 +93,7 @@ def fill_values():
         fill(fields, value, want, kind)
     for value in ("abc", 2 ** 40, {"a": 1}):
         row("bad fill %s" % value, None, {"0": ints(1, 2)}, fill_value=value)
+        row("bad fill %s that is not needed" % value, WANT, FOUR, fill_value=value)
 
 
 def dtypes():
