@@ -9,7 +9,7 @@
 
 /* More requests under way than this wait in the kernel; so many readers may be stuck on a dead server before that
  * is felt by others. From the second number on the kernel reads ahead only what is asked for at once. */
-enum { BACKGROUND_MAX = 64, CONGESTED = 48 };
+enum { BACKGROUND_MAX = 256, CONGESTED = 192 };
 
 static void
 op_init(void *arg, struct fuse_conn_info *conn)

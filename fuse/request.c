@@ -11,10 +11,16 @@
 #include <stdio.h>
 #include <string.h>
 
+/* When a running request counts as stuck (ns), and how many threads more there may be in place of those that are. */
+static const int64_t STUCK_AFTER = SECOND / 2;
+enum { RELIEF_MAX = 192 };
+
 /* Requests of one sort: how many run, and who waits. */
 struct lane {
 	struct request *first, **last;
 	unsigned running, running_max, waiting;
+	unsigned relieved,
+		stuck; /* how many run on threads of relief; how many ran for long when last looked at */
 };
 
 struct queue {
@@ -22,6 +28,8 @@ struct queue {
 	struct request *all;
 	struct lane reads,
 		names; /* so that hanging reads do not keep others from names, and the other way round */
+	unsigned relief; /* threads */
+	pthread_cond_t relief_gone;
 	bool cancelled;
 };
 
@@ -32,6 +40,7 @@ queue_new(unsigned reads, unsigned names, struct queue **ret)
 	if (!q)
 		return err_set(-ENOMEM, "no memory for requests");
 	pthread_mutex_init(&q->lock, NULL);
+	pthread_cond_init(&q->relief_gone, NULL);
 	q->reads = (struct lane){.last = &q->reads.first, .running_max = reads};
 	q->names = (struct lane){.last = &q->names.first, .running_max = names};
 	*ret = q;
@@ -41,8 +50,10 @@ queue_new(unsigned reads, unsigned names, struct queue **ret)
 struct queue *
 queue_free(struct queue *q)
 {
-	if (q)
-		pthread_mutex_destroy(&q->lock);
+	if (!q)
+		return NULL;
+	pthread_cond_destroy(&q->relief_gone);
+	pthread_mutex_destroy(&q->lock);
 	free(q);
 	return NULL;
 }
@@ -208,17 +219,25 @@ lane_of(struct queue *q, const struct request *r)
 	return r->op == OP_READ ? &q->reads : &q->names;
 }
 
-static struct request *
-take_waiting(struct lane *l)
+/* May a thread of relief, or one of the session's, run one more? */
+static bool
+has_place(const struct lane *l, bool relief)
 {
-	struct request *r = l->running < l->running_max ? l->first : NULL;
+	return relief ? l->relieved < l->stuck : l->running < l->running_max;
+}
+
+static struct request *
+take_waiting(struct lane *l, bool relief)
+{
+	struct request *r = has_place(l, relief) ? l->first : NULL;
 	if (!r)
 		return NULL;
 	l->first = r->next;
 	if (!l->first)
 		l->last = &l->first;
 	l->waiting--;
-	l->running++;
+	*(relief ? &l->relieved : &l->running) += 1;
+	r->begun = when_now();
 	return r;
 }
 
@@ -242,7 +261,7 @@ run_unless_late(struct request *r)
 
 /* Runs one request to its end and returns the next one that waits, if any. */
 static struct request *
-run_one(struct queue *q, struct request *r)
+run_one(struct queue *q, struct request *r, bool relief)
 {
 	struct request *next = NULL;
 	run_unless_late(r);
@@ -251,8 +270,8 @@ run_one(struct queue *q, struct request *r)
 		*r->slot = r->after;
 		if (r->after)
 			r->after->slot = r->slot;
-		l->running--;
-		next = take_waiting(l);
+		*(relief ? &l->relieved : &l->running) -= 1;
+		next = take_waiting(l, relief);
 	}
 	if (r->op == OP_READ)
 		notifier_pay(r->server->notifier, r->inode);
@@ -277,6 +296,7 @@ admit(struct queue *q, struct request *r, bool aside)
 		now = l->running < l->running_max || aside;
 		if (now) {
 			l->running++;
+			r->begun = r->started;
 		} else {
 			*l->last = r;
 			l->last = &r->next;
@@ -328,7 +348,7 @@ request_start(fuse_req_t req, const struct asked *a)
 	if (!admit(s->queue, r, a->aside || needs_no_store(r->inode)))
 		return;
 	while (r)
-		r = run_one(s->queue, r);
+		r = run_one(s->queue, r, false);
 }
 
 void
@@ -364,6 +384,93 @@ tend(struct request *r)
 	}
 }
 
+struct relief {
+	struct queue *queue;
+	struct request *first;
+};
+
+static void
+relief_ends(struct queue *q)
+{
+	LOCKED(&q->lock) {
+		q->relief--;
+		pthread_cond_broadcast(&q->relief_gone);
+	}
+}
+
+static void *
+relieve(void *arg)
+{
+	struct relief *a = arg;
+	struct queue *q = a->queue;
+	struct request *r = a->first;
+	free(a);
+	while (r)
+		r = run_one(q, r, true);
+	relief_ends(q);
+	return NULL;
+}
+
+/* A request that waits, and for which there is a place now. The lock is held. */
+static struct request *
+next_to_relieve(struct queue *q)
+{
+	struct request *r = NULL;
+	if (q->relief < RELIEF_MAX) {
+		r = take_waiting(&q->reads, true);
+		r = r ? r : take_waiting(&q->names, true);
+	}
+	q->relief += r != NULL;
+	return r;
+}
+
+static void
+count_stuck(struct queue *q)
+{
+	int64_t now = when_now();
+	q->reads.stuck = q->names.stuck = 0;
+	for (struct request *r = q->all; r; r = r->after)
+		lane_of(q, r)->stuck += r->begun && now - r->begun > STUCK_AFTER;
+}
+
+/* Requests that are stuck give their places away: to threads that are begun for those that wait. */
+static void
+begin_relief(struct queue *q)
+{
+	for (;;) {
+		struct relief *a = malloc(sizeof *a);
+		struct request *r = NULL;
+		pthread_t thread;
+		LOCKED(&q->lock) {
+			count_stuck(q);
+			r = a ? next_to_relieve(q) : NULL;
+		}
+		if (!r) {
+			free(a);
+			return;
+		}
+		*a = (struct relief){q, r};
+		if (pthread_create(&thread, NULL, relieve, a) == 0) {
+			pthread_detach(thread);
+			continue;
+		}
+		free(a);
+		for (; r; r = run_one(q, r, true))
+			request_fail(r, err_set(-EIO, "cannot start a thread"));
+		relief_ends(q);
+		return;
+	}
+}
+
+void
+queue_end(struct queue *q)
+{
+	LOCKED(&q->lock) {
+		while (q->relief)
+			pthread_cond_wait(&q->relief_gone, &q->lock);
+	}
+}
+
 bool
 queue_tend(struct queue *q)
 {
@@ -385,6 +492,7 @@ queue_tend(struct queue *q)
 		tend(some[i]);
 		request_unref(some[i]);
 	}
+	begin_relief(q);
 	return busy;
 }
 
@@ -401,7 +509,7 @@ void
 queue_count(struct queue *q, unsigned *ret_running, unsigned *ret_waiting)
 {
 	LOCKED(&q->lock) {
-		*ret_running = q->reads.running + q->names.running;
+		*ret_running = q->reads.running + q->names.running + q->relief;
 		*ret_waiting = q->reads.waiting + q->names.waiting;
 	}
 }

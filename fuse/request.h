@@ -2,7 +2,8 @@
  *
  * All threads of the session take requests, and each runs its request to the end. If all were stuck on a dead
  * server, nobody would be left to say that a process was killed, or to answer what needs no store. So only so many
- * run at once; the others wait in a queue, first come first served, without a thread. A request is answered once:
+ * run at once; the others wait in a queue, first come first served, without a thread. A request that is stuck gives its place
+ * away after a while: another thread is begun for the one that waits longest. A request is answered once:
  * with its result, or before that with EINTR, when whoever asked is being killed. (Other signals interrupt
  * nothing: programs do not expect EINTR from files.) After the answer libfuse's handle is gone and nobody touches it.
  *
@@ -52,6 +53,7 @@ struct request {
 	uint64_t off;
 	size_t size;
 	int64_t started, deadline;
+	int64_t begun; /* when its turn came; 0: not yet; under the queue's lock */
 	struct cancel cancel;
 	atomic_bool answered;
 	atomic_bool interrupted; /* and whoever set it is done with this request */
@@ -90,6 +92,8 @@ void queue_cancel(struct queue *);
 /* Answers requests of processes that are being killed, and those whose time is long over, whatever they wait for. true: there
  * are requests under way. */
 bool queue_tend(struct queue *);
+/* The session's threads have ended: waits for all others that run requests. */
+void queue_end(struct queue *);
 /* Questions about names and attributes have to wait. */
 bool queue_full(struct queue *);
 void queue_count(struct queue *, unsigned *ret_running, unsigned *ret_waiting);

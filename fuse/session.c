@@ -142,6 +142,7 @@ session_run(const struct session_start *start)
 		r = keeper_new(&(struct keeping){start, server, se, notifier}, &keeper);
 	if (r == 0)
 		r = fuse_loop(se, (unsigned)start->opts->max_threads);
+	queue_end(server->queue);
 	if (notifier)
 		notifier_stop(notifier);
 	if (se)

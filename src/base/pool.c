@@ -33,6 +33,7 @@ struct pool {
 	unsigned queued;
 	unsigned running;   /* workers in a task that hold a place */
 	unsigned blocked;   /* workers in a task that gave theirs away */
+	unsigned lent;      /* of these, the ones that did not do so themselves */
 	unsigned returning; /* of these, the ones that want it back: they go before new tasks */
 	unsigned idle;      /* workers that sleep */
 	unsigned nworkers;  /* ever made; a failed start is not tried again */
@@ -71,11 +72,16 @@ queue_take(struct queue *q)
 	return t;
 }
 
+/* So many tasks that are stuck may be those of nobody in particular: a store that hangs must not get all workers before those who
+ * wait for another one. */
+enum { LENT_MOST = 16 };
+
 /* The lock is held. */
 static bool
 may_start(const struct pool *p)
 {
-	return p->queued && p->running < p->places && !p->returning;
+	bool any = p->urgent.first || (p->normal.first && (p->lent < LENT_MOST || p->ending));
+	return any && p->running < p->places && !p->returning;
 }
 
 /* The lock is held. Whoever must go on now that a place is free: at most one sleeps for each place. */
@@ -148,7 +154,7 @@ finish(struct worker *w)
 	struct pool *p = w->pool;
 	LOCKED(&p->lock) {
 		if (w->lent)
-			p->blocked--;
+			p->blocked--, p->lent--;
 		else
 			p->running--;
 		w->lent = false;
@@ -276,6 +282,7 @@ pool_patrol(struct pool *p, int64_t age)
 			if (!w->since || w->blocked || w->lent || now - w->since < age)
 				continue;
 			w->lent = true;
+			p->lent++;
 			p->blocked++;
 			p->running--;
 			pass_on(p);

@@ -40,6 +40,7 @@ prefetch_piece(
 		.only_new = true,
 		.now = q->now,
 		.fresh = q->fresh,
+		.loading = &q->array->loading,
 	};
 	return k->n < ASKS || prefetch_send(b, &q->stream->scan, k);
 }

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Loads of one array that may be under way, and hang: as many as hide the latency of a remote store. On a disk, few for a worker. */
+enum { TURNS_REMOTE = 48, TURNS_MIN = 8, TURNS_EACH = 2 };
+
 /* What the chunks mean: two arrays with the same name for this share cached chunks, all others do not. */
 static int
 find_space(struct array *a, const struct array_meta *m)
@@ -66,6 +69,13 @@ open_chain(struct array *a, const struct array_meta *m)
 	return 0;
 }
 
+static size_t
+turns(const struct array *a)
+{
+	return a->zmap->caps & ZMAP_REMOTE ? TURNS_REMOTE
+					   : max_u64(TURNS_MIN, TURNS_EACH * a->data->workers);
+}
+
 static int
 init(struct array *a, const char *key, const struct array_meta *m, uint32_t width)
 {
@@ -89,6 +99,8 @@ init(struct array *a, const char *key, const struct array_meta *m, uint32_t widt
 		r = make_fill(a, m);
 	if (r == 0)
 		r = open_chain(a, m);
+	if (r == 0)
+		r = gate_new(turns(a), &a->turns);
 	return r < 0 ? r : find_space(a, m);
 }
 
@@ -132,6 +144,7 @@ array_unref(struct array *a)
 	if (a->hooks.release)
 		a->hooks.release(a->hooks.arg);
 	codec_chain_free(a->chain);
+	gate_free(a->turns);
 	dtype_free(&a->dtype);
 	free(a->fill);
 	free(a->fill_error);

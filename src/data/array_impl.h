@@ -46,8 +46,10 @@ struct array {
 	struct grid grid;
 	char separator, key_form;
 	struct codec_chain *chain;
-	struct form form; /* of a decoded chunk; shape points into grid */
-	bool ranged, raw; /* parts can be decoded alone; chunks are stored as they are */
+	struct form form;   /* of a decoded chunk; shape points into grid */
+	struct gate *turns; /* of the tasks that load its chunks */
+	size_t loading;     /* bytes of its pieces that are being loaded; under the cache's lock */
+	bool ranged, raw;   /* parts can be decoded alone; chunks are stored as they are */
 	size_t encoded_max, scratch;
 	uint8_t *fill; /* one element */
 	bool fill_zero;
@@ -70,5 +72,7 @@ int64_t array_fresh(const struct array *, int64_t now);
 void load_probe_size(struct array *, uint64_t chunk);
 /* Begins the loads of pieces that cache_get created, linked by `batch`, one after the other; a cache_finish for each follows on a worker. */
 void load_start(struct array *, struct piece *first, bool urgent);
+/* Somebody has waited for long: what runs for longer than age ns (when_now) may hang, and others go in its place. */
+void load_patrol(struct data *, int64_t age);
 /* Somebody waits for this piece: if its load has not begun, it goes before those that nobody waits for. */
 void load_hurry(struct array *, struct piece *);

@@ -230,7 +230,7 @@ find(struct cache *c, const struct cache_ask *a)
 }
 
 static struct piece *
-insert(struct cache *c, const struct piece_id *id, struct piece *prev)
+insert(struct cache *c, const struct piece_id *id, struct piece *prev, size_t *loading)
 {
 	struct piece *p = calloc(1, sizeof *p), **b = bucket_of(c, id);
 	if (!p)
@@ -239,6 +239,9 @@ insert(struct cache *c, const struct piece_id *id, struct piece *prev)
 	p->charge = id->len + PIECE_COST;
 	p->pins = 1;
 	p->prev = prev;
+	p->loading = loading;
+	if (loading)
+		*loading += p->charge;
 	p->hash_next = *b;
 	*b = p;
 	c->used += p->charge;
@@ -247,20 +250,17 @@ insert(struct cache *c, const struct piece_id *id, struct piece *prev)
 	return p;
 }
 
-/* Waits for somebody to let go of memory; the lock is open meanwhile. */
-static int
-wait_for_room(struct cache *c, const struct cache_ask *a, struct waiter *w)
+static void
+start_waiting(struct cache *c, struct waiter *w)
 {
 	struct waiter **last = &c->waiting;
-	if (a->hurry != CACHE_WAIT)
-		return -EAGAIN;
-	while (*last && !w->queued)
+	if (w->queued)
+		return;
+	while (*last)
 		last = &(*last)->next;
-	if (!w->queued)
-		*last = w;
+	*last = w;
+	w->next = NULL;
 	w->queued = true;
-	int r = timed_wait(&c->freed, &c->lock, a->deadline, a->cancel);
-	return r < 0 ? err_add(r, "no room in memory (see -o memory=)") : 0;
 }
 
 static void
@@ -272,8 +272,30 @@ stop_waiting(struct cache *c, struct waiter *w)
 	while (*at != w)
 		at = &(*at)->next;
 	*at = w->next;
+	w->queued = false;
 	if (c->waiting)
 		pthread_cond_broadcast(&c->freed);
+}
+
+/* Waits for somebody to let go of memory; the lock is open meanwhile. in_turn: others that wait come after it. */
+static int
+wait_for_room(struct cache *c, const struct cache_ask *a, struct waiter *w, bool in_turn)
+{
+	if (a->hurry != CACHE_WAIT)
+		return -EAGAIN;
+	if (in_turn)
+		start_waiting(c, w);
+	else
+		stop_waiting(c, w);
+	int r = timed_wait(&c->freed, &c->lock, a->deadline, a->cancel);
+	return r < 0 ? err_add(r, "no room in memory (see -o memory=)") : 0;
+}
+
+/* The loads of one array leave a quarter of the memory to others. */
+static bool
+has_share(const struct cache *c, const struct cache_ask *a, size_t n)
+{
+	return !a->loading || !*a->loading || *a->loading + n <= c->budget / 4 * 3;
 }
 
 /* What is larger than the whole budget goes alone. */
@@ -304,15 +326,16 @@ create(struct cache *c, const struct cache_ask *a, struct waiter *w, struct piec
 	struct piece_id id = *prev && a->id.off != PIECE_ENCODED ? (*prev)->id : a->id;
 	if (!*prev && crowded(c, a))
 		id = a->larger;
-	bool others_first = c->waiting && c->waiting != w;
-	if (others_first || !room_for(c, id.len + PIECE_COST, a->hurry)) {
+	bool others_first = c->waiting && c->waiting != w,
+	     share = has_share(c, a, id.len + PIECE_COST);
+	if (others_first || !share || !room_for(c, id.len + PIECE_COST, a->hurry)) {
 		if (!*prev)
-			return wait_for_room(c, a, w);
+			return wait_for_room(c, a, w, share);
 		unpin(c, *prev); /* whoever waits for memory holds none */
 		*prev = NULL;
 		return 0;
 	}
-	struct piece *p = insert(c, &id, *prev);
+	struct piece *p = insert(c, &id, *prev, a->loading);
 	if (!p)
 		return err_set(-ENOMEM, "no memory for a cached chunk");
 	p->used = a->hurry != CACHE_PREFETCH;
@@ -455,6 +478,9 @@ finish(struct cache *c, struct piece *p, int64_t now)
 	p->prev = NULL;
 	p->checked = now;
 	p->state = p->failed ? PIECE_FAILED : PIECE_READY;
+	if (p->loading)
+		*p->loading -= p->charge;
+	p->loading = NULL;
 	recharge(c, p);
 	if (p->failed)
 		drop(c, p);

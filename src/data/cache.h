@@ -38,7 +38,9 @@ struct piece {
 	struct piece *prev;
 	/* The loader's: */
 	struct task task;
-	struct ticket ticket;        /* cost 0: it is not inside the gate */
+	struct ticket
+		scratch;    /* cost 0: it needs little besides its own bytes, or has it not yet */
+	struct ticket turn; /* among the loads of its array; cost 0: not yet */
 	_Atomic(struct task *) told; /* the task that will load it, while nobody has begun */
 	void *owner;
 	struct piece *batch; /* the next piece that the same task loads */
@@ -51,7 +53,7 @@ struct piece {
 	int64_t touched; /* when it was last moved to the end of its list */
 	bool used; /* somebody read it; what was prefetched and not yet read is evicted last */
 	int64_t checked; /* when_now() of the last comparison with the store */
-	size_t charge;
+	size_t charge, *loading;
 	struct piece *hash_next, *lru_next, *lru_prev;
 };
 
@@ -79,6 +81,9 @@ struct cache_ask {
 	int64_t fresh; /* pieces checked before this moment must be compared with the store again */
 	int64_t deadline;
 	struct cancel *cancel;
+	/* Bytes of pieces that are being loaded for the same array, or NULL: no array may have all memory for loads that may hang. Under
+	 * the cache's lock; lives until all of them have ended. */
+	size_t *loading;
 };
 
 enum cache_found {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 enum {
-	BLOCKED_MAX = 64, /* workers that may wait for a slow store beside those that decode */
+	BLOCKED_MAX = 256, /* workers that may wait for a slow store beside those that decode */
 	MEMORY_MIN = 16 << 20,
 };
 

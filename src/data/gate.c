@@ -2,6 +2,7 @@
 
 #include "base/clean.h"
 #include "base/err.h"
+#include "base/when.h"
 
 #include <errno.h>
 
@@ -9,6 +10,7 @@ struct gate {
 	size_t limit;
 	pthread_mutex_t lock; /* guards all below */
 	size_t inside;
+	int64_t moved;                /* when_now() of the last coming or going */
 	struct ticket *first, **last; /* they wait */
 };
 
@@ -35,6 +37,26 @@ gate_free(struct gate *g)
 	return NULL;
 }
 
+static void
+move(struct gate *g, size_t cost)
+{
+	g->inside += cost;
+	g->moved = when_now();
+}
+
+/* Of those that wait, the first enters. The lock is held. */
+static struct ticket *
+let_in(struct gate *g)
+{
+	struct ticket *t = g->first;
+	g->first = t->next;
+	if (!g->first)
+		g->last = &g->first;
+	t->next = NULL;
+	move(g, t->cost);
+	return t;
+}
+
 static bool
 fits(const struct gate *g, const struct ticket *t)
 {
@@ -49,7 +71,7 @@ gate_enter(struct gate *g, struct ticket *t)
 	LOCKED(&g->lock) {
 		in = !g->first && fits(g, t);
 		if (in) {
-			g->inside += t->cost;
+			move(g, t->cost);
 		} else {
 			*g->last = t;
 			g->last = &t->next;
@@ -64,17 +86,21 @@ gate_leave(struct gate *g, const struct ticket *t)
 	struct ticket *in = NULL;
 	LOCKED(&g->lock) {
 		struct ticket **last = &in;
-		g->inside -= t->cost;
+		move(g, -t->cost);
 		while (g->first && fits(g, g->first)) {
-			struct ticket *next = g->first;
-			g->first = next->next;
-			g->inside += next->cost;
-			next->next = NULL;
-			*last = next;
-			last = &next->next;
+			*last = let_in(g);
+			last = &(*last)->next;
 		}
-		if (!g->first)
-			g->last = &g->first;
 	}
+	return in;
+}
+
+struct ticket *
+gate_patrol(struct gate *g, int64_t age)
+{
+	struct ticket *in = NULL;
+	LOCKED(&g->lock)
+		if (g->first && when_now() - g->moved >= age)
+			in = let_in(g);
 	return in;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct gate;
 
@@ -20,3 +21,5 @@ struct gate *gate_free(struct gate *);
 bool gate_enter(struct gate *, struct ticket *);
 /* Those that have entered because this one left, linked by next. */
 struct ticket *gate_leave(struct gate *, const struct ticket *);
+/* The first of those that wait, if nobody has come or gone for `age` ns: those inside may hang. It has entered. NULL: none. */
+struct ticket *gate_patrol(struct gate *, int64_t age);

@@ -10,6 +10,8 @@
 
 enum {
 	SCRATCH_SMALL = 1 << 20, /* loads that need less are not worth counting */
+	PATIENCE =
+		4, /* times longer than a task may take, until those that need much memory are given up */
 };
 
 /* --- are the metadata still those that say how to read this? --- */
@@ -390,26 +392,59 @@ static bool
 enter(const struct load *l)
 {
 	struct piece *p = l->piece;
-	size_t scratch = p->ticket.cost ? 0 : scratch_of(l);
+	size_t scratch = p->scratch.cost ? 0 : scratch_of(l);
 	if (scratch < SCRATCH_SMALL)
 		return true;
-	p->ticket.cost = scratch;
-	return gate_enter(l->array->data->gate, &p->ticket);
+	p->scratch.cost = scratch;
+	return gate_enter(l->array->data->gate, &p->scratch);
+}
+
+/* Those that have entered a gate go on. at: where in a piece their tickets are. */
+static void
+go_on(struct data *d, struct ticket *t, size_t at)
+{
+	while (t) {
+		struct ticket *next = t->next;
+		struct piece *p = (struct piece *)(void *)((char *)t - at);
+		pool_push_first(d->pool, &p->task);
+		t = next;
+	}
 }
 
 static void
 leave(const struct load *l)
 {
 	struct data *d = l->array->data;
-	struct ticket *t = l->piece->ticket.cost ? gate_leave(d->gate, &l->piece->ticket) : NULL;
-	l->piece->ticket.cost = 0;
-	while (t) {
-		struct ticket *next = t->next;
-		struct piece *p =
-			(struct piece *)(void *)((char *)t - offsetof(struct piece, ticket));
-		pool_push_first(d->pool, &p->task);
-		t = next;
-	}
+	struct ticket *t = &l->piece->scratch;
+	if (t->cost)
+		go_on(d, gate_leave(d->gate, t), offsetof(struct piece, scratch));
+	t->cost = 0;
+}
+
+/* Loads of one array that hang do not keep all workers. False: as with enter. */
+static bool
+take_turn(struct array *a, struct piece *p)
+{
+	bool waited = p->turn.cost;
+	p->turn.cost = 1;
+	if (!waited && !gate_enter(a->turns, &p->turn))
+		return false;
+	p->turn.cost = 0; /* it may have to leave before it is loaded */
+	return true;
+}
+
+static void
+end_turn(struct array *a)
+{
+	const struct ticket t = {.cost = 1};
+	go_on(a->data, gate_leave(a->turns, &t), offsetof(struct piece, turn));
+}
+
+void
+load_patrol(struct data *d, int64_t age)
+{
+	pool_patrol(d->pool, age);
+	go_on(d, gate_patrol(d->gate, PATIENCE * age), offsetof(struct piece, scratch));
 }
 
 static void
@@ -418,7 +453,7 @@ load_one(struct load *l)
 	struct array *a = l->array;
 	int64_t timeout = a->data->options.timeout;
 	l->deadline = timeout ? when_now() + timeout : 0;
-	size_t scratch = l->piece->ticket.cost;
+	size_t scratch = l->piece->scratch.cost;
 	int r = array_chunk_key(a, l->piece->id.chunk, l->key);
 	cache_borrow(a->data->cache, scratch);
 	if (r == 0)
@@ -458,6 +493,9 @@ run(struct task *t)
 	struct data *d = a->data;
 	size_t n = 0;
 	bool in = true;
+	if (!take_turn(a, p))
+		return;
+	array_ref(a); /* beside that of the task, which may go on without us */
 	tell(p, NULL);
 	for (struct piece *next; p && in; p = next) {
 		struct load l = {.array = a, .piece = p, .keep_encoded = p->keep_encoded};
@@ -475,8 +513,10 @@ run(struct task *t)
 			cache_finish(d->cache, done, n);
 		n = 0;
 	}
+	end_turn(a);
 	if (in)
 		array_unref(a);
+	array_unref(a);
 }
 
 void

@@ -28,6 +28,7 @@ request_ask(const struct request *q, uint64_t chunk, uint64_t at, uint64_t to, b
 		.fresh = q->fresh,
 		.deadline = q->want->deadline,
 		.cancel = q->want->cancel,
+		.loading = &q->array->loading,
 	};
 	if (q->scan.mode != SCAN_ORDER && ask.id.len < q->array->grid.chunk_bytes) {
 		ask.larger = scan_larger(q->array, chunk, at);
@@ -66,7 +67,7 @@ request_wait(struct request *q, struct piece *p)
 		int r = cache_wait(d->cache, p, final ? w->deadline : soon, w->cancel);
 		if (final || r != CACHE_PATIENCE)
 			return r == CACHE_PATIENCE ? err_set(-EIO, "timed out") : r;
-		pool_patrol(d->pool, STUCK_AFTER);
+		load_patrol(d, STUCK_AFTER);
 	}
 }
 

@@ -1,5 +1,7 @@
 /* The gate: what fits goes in, what does not waits without a thread, first come first served. */
 #include "check.h"
+
+#include "base/when.h"
 #include "data/gate.h"
 
 static void
@@ -28,9 +30,30 @@ served_in_turn(void)
 	CHECK(!gate_free(NULL));
 }
 
+static void
+some_never_leave(void)
+{
+	struct gate *g = NULL;
+	struct ticket stuck = {.cost = 10}, a = {.cost = 3}, b = {.cost = 3};
+	CHECK_INT(gate_new(10, &g), 0);
+	CHECK(gate_enter(g, &stuck));
+	CHECK(!gate_enter(g, &a));
+	CHECK(!gate_enter(g, &b));
+	CHECK(!gate_patrol(g, 3600 * SECOND));
+	CHECK(gate_patrol(g, 0) == &a);
+	CHECK(!gate_patrol(g, 3600 * SECOND));
+	CHECK(gate_patrol(g, 0) == &b);
+	CHECK(!gate_patrol(g, 0));
+	CHECK(!gate_leave(g, &a));
+	CHECK(!gate_leave(g, &stuck));
+	CHECK(!gate_leave(g, &b));
+	gate_free(g);
+}
+
 int
 main(void)
 {
 	served_in_turn();
+	some_never_leave();
 	return check_end();
 }
