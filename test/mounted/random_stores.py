@@ -142,11 +142,11 @@ def texts(values, width):
 
 
 def pieces(at, r, path, got):
-    """Reads at random offsets give what reading all gave."""
-    file = os.open(path, os.O_RDONLY)
-    for _ in range(4 if got else 0):
+    """Reads at random offsets, of parts of elements too, give what reading all gave."""
+    file = os.open(path, os.O_RDONLY | os.O_DIRECT)  # not from the pages that the kernel has
+    for _ in range(8 if got else 0):
         off = r.randrange(len(got))
-        n = r.choice([1, 7, 4096, len(got)])
+        n = r.choice([1, 2, 7, 100, 4096, len(got)])
         at.bytes("%s from %d" % (path, off), os.pread(file, n, off), got[off:off + n])
     os.close(file)
 
