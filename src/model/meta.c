@@ -122,6 +122,7 @@ meta_v2_array(const char *path, const struct metas *m, const struct scope *s, st
 	int r = node_new(NODE_ARRAY, path, &n);
 	if (r < 0)
 		return r;
+	n->made_of = meta_name[META_ARRAY][0];
 	/* What is bad in these only costs what they would have said; node_attrs tells of it. */
 	const enum meta_kind minor[] = {META_ATTRS, META_NC_ARRAY, META_NC_ATTRS};
 	for (unsigned i = 0; i < sizeof minor / sizeof *minor; i++)
@@ -187,6 +188,7 @@ meta_v3(const char *path, const struct metas *m, struct node **ret)
 		made = err_set(-ENOMEM, "no memory for a group");
 	if (made < 0)
 		return made;
+	n->made_of = array ? meta_name[META_V3][0] : NULL;
 	snprintf(n->version, sizeof n->version, "%016" PRIx64, p.hash);
 	n->mtime = m->of[META_V3].mtime;
 	*ret = MOVE(n);

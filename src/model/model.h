@@ -71,9 +71,11 @@ struct node {
 	struct group_meta *group;   /* NODE_GROUP, else NULL */
 	const char *attrs_text;     /* raw JSON of the attributes, or NULL: node_attrs makes them */
 	size_t attrs_len;
-	bool nczarr;    /* attributes carry recorded types */
-	char *error;    /* why it cannot be read, one line; NULL: it can, as far as metadata say */
-	int error_code; /* -errno of that */
+	const char *
+		made_of; /* last part of the key that makes it an array, ".zarray"; NULL: no array */
+	bool nczarr;     /* attributes carry recorded types */
+	char *error;     /* why it cannot be read, one line; NULL: it can, as far as metadata say */
+	int error_code;  /* -errno of that */
 	struct attr_context *attr_context; /* what node_attrs needs besides; may be NULL */
 };
 

@@ -86,9 +86,15 @@ open_view(struct file *f, const struct entry *e)
 		r = e->view->measure(f->mount, now, &size, &version);
 	if (r == 0 && version != e->version)
 		return stale_entry(e->path);
-	if (r == 0 && now->error)
+	if (r < 0)
+		return r;
+	if (now->error)
 		r = err_set(now->error_code ? now->error_code : -EIO, "%s", now->error);
-	return r < 0 ? r : open_layout(f, e, now);
+	else
+		r = open_layout(f, e, now);
+	if (r < 0 && r != -ESTALE)
+		err_add(r, "'%s%s%s'", now->path, *now->path ? "/" : "", now->made_of);
+	return r;
 }
 
 /* An object that belongs to no Zarr hierarchy: looked up by the model, read as a key. */

@@ -181,7 +181,7 @@ def check_attributes(at):
 
 def check_log(at):
     log = stores.read(".zarrfs/log").decode(errors="replace")
-    for what in ("'broken/array'", "'links/outside'", "'links/chunk/1'", "'links/metadata/.zarray'", "attribute 'large' has 65537 bytes", "attributes of 'too_much' are not listed",
+    for what in ("'broken/array'", "'broken/array/.zarray'", "'links/outside'", "'links/chunk/1'", "'links/metadata/.zarray'", "attribute 'large' has 65537 bytes", "attributes of 'too_much' are not listed",
                  "'broken/attributes': "):
         at.that(what in log, "the log does not have %s" % what)
 
