@@ -34,7 +34,7 @@ astype_open(const struct json *config, const struct form *in, struct form *out, 
 	struct number_codec *c = malloc(sizeof *c);
 	if (!c)
 		return err_set(-ENOMEM, "out of memory");
-	const struct number_keys keys = {"decode_dtype", "encode_dtype"};
+	const struct number_keys keys = {"decode_dtype", "encode_dtype", .parts = true};
 	if (!config || !json_get(config, keys.encoded)) {
 		free(c);
 		return err_set(-EINVAL, "no '%s'", keys.encoded);

@@ -26,6 +26,18 @@ check_number(const struct dtype *d)
 	return err_set(-ENOTSUP, "elements of '%s' are no numbers", text ? text : "?");
 }
 
+/* Each complex number as the two floats that it is. */
+static void
+take_apart(struct number_codec *c)
+{
+	struct dtype *d = &c->decoded, *e = &c->encoded;
+	if (d->kind != DTYPE_COMPLEX || e->kind != DTYPE_COMPLEX)
+		return;
+	d->kind = e->kind = DTYPE_FLOAT;
+	d->size /= 2;
+	e->size /= 2;
+}
+
 static int
 lay_form(const struct form *in, struct form *out, struct number_codec *c)
 {
@@ -59,6 +71,8 @@ number_codec_open(const struct json *config, const struct number_keys *keys, con
 	if (r < 0)
 		return r;
 	r = read_dtype(config, keys->encoded, &ret->decoded, &ret->encoded);
+	if (r >= 0 && keys->parts)
+		take_apart(ret);
 	if (r >= 0)
 		r = check_number(&ret->decoded);
 	if (r >= 0)

@@ -14,6 +14,7 @@ struct number_codec {
  * form that comes out. -ENOTSUP: not numbers. The array's own dtype may be another of the same bytes. */
 struct number_keys {
 	const char *decoded, *encoded;
+	bool parts; /* real and imaginary parts are numbers for themselves: both dtypes may be complex */
 };
 int number_codec_open(const struct json *config, const struct number_keys *, const struct form *in,
 	struct form *out, struct number_codec *ret);

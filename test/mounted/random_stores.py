@@ -52,6 +52,8 @@ def some_filters(r, dtype):
     elif kind == "f" and size > 2 and r.random() < 0.4:
         filters.append(r.choice([numcodecs.Quantize(r.randint(1, 5), dtype.str), numcodecs.FixedScaleOffset(r.randint(-5, 5), 10 ** r.randint(0, 3), dtype.str, "<i4"),
                                  numcodecs.AsType("<f8", dtype.str)]))
+    elif dtype == "<c16" and r.random() < 0.4:
+        filters.append(numcodecs.AsType("<c8", "<c16"))
     elif kind == "b" and r.random() < 0.4:
         return [numcodecs.PackBits()]
     if r.random() < 0.25 and not filters and kind in "iufcSV" and dtype.names is None:

@@ -211,6 +211,13 @@ dtypes_of_other_sizes(void)
 	struct codec_chain *c =
 		open_chain("astype", "{\"decode_dtype\": \"<u4\", \"encode_dtype\": \"|u1\"}", &f);
 	both_ways(c, BYTES("\1\0\0\0\2\0\0\0"), BYTES("\1\2"));
+	struct dtype complex = {.kind = DTYPE_COMPLEX, .size = 16};
+	struct form one = form_of(&complex, 1, &(uint64_t){1});
+	CLEAN(codec_chain_freep)
+	struct codec_chain *halves = open_chain(
+		"astype", "{\"decode_dtype\": \"<c16\", \"encode_dtype\": \">c8\"}", &one);
+	both_ways(halves, BYTES("\0\0\0\0\0\0\360\77\0\0\0\0\0\0\0\300"),
+		BYTES("\77\200\0\0\300\0\0\0"));
 	no_chain("delta", "{\"dtype\": \"<M8[s]\"}", &f, -ENOTSUP);
 	no_chain("astype", "{\"decode_dtype\": \"<M8[s]\", \"encode_dtype\": \"<M8[ms]\"}", &f,
 		-ENOTSUP);
