@@ -135,7 +135,8 @@ note_end(struct stream *s, struct request *q)
 {
 	LOCKED(&s->lock) {
 		uint64_t end = s->array->grid.bytes, passed = s->scan.high;
-		if (passed < end) /* a request may be on its way that the kernel made before this one */
+		if (passed <
+			end) /* a request may be on its way that the kernel made before this one */
 			passed -= min_u64(passed, LATE);
 		unsigned mine = s->nactive;
 		for (unsigned i = 0; i < s->nactive; i++) {
