@@ -173,7 +173,7 @@ def check(folder, mount, options):
         at.same("size of " + what, os.stat(path).st_size, len(want))
         count, size = count + 1, size + len(got)
     print("%d arrays, %d bytes, %s" % (count, size, options))
-    at.that(count > 50, "only %d arrays" % count)
+    at.that(count > 10, "only %d arrays" % count)
     at.end()
 
 
