@@ -73,7 +73,8 @@ read_labels(const struct json *labels, struct categorize *c)
 	}
 	size_t at = 0;
 	for (size_t i = 0; i < c->count; at += c->label[i++].text.len)
-		c->label[i].text.data = c->texts.data + at;
+		if (c->texts.data) /* not where all labels are empty */
+			c->label[i].text.data = c->texts.data + at;
 	memcpy(c->sorted, c->label, c->count * sizeof *c->label);
 	qsort(c->sorted, c->count, sizeof *c->sorted, compare_labels);
 	return 0;
