@@ -346,12 +346,11 @@ create(struct cache *c, const struct cache_ask *a, struct waiter *w, struct piec
 	return CACHE_CREATED;
 }
 
-/* A piece that answers as it is, or NULL. */
-static struct piece *
-usable(struct cache *c, const struct cache_ask *a)
+/* Does a piece answer as it is? */
+static bool
+usable(const struct piece *p, const struct cache_ask *a)
 {
-	struct piece *p = find(c, a);
-	return p && (p->state == PIECE_LOADING || p->checked >= a->fresh) ? p : NULL;
+	return p->state == PIECE_LOADING || p->checked >= a->fresh;
 }
 
 static int
@@ -375,12 +374,11 @@ get_locked(struct cache *c, const struct cache_ask *a, struct piece **ret)
 	struct waiter w = {0};
 	int r = 0;
 	while (r == 0) {
-		struct piece *p = usable(c, a);
-		if (p) {
+		struct piece *p = find(c, a);
+		if (p && usable(p, a)) {
 			r = take_found(c, a, p, ret);
 			break;
 		}
-		p = find(c, a);
 		if (p) { /* too long unseen: the loader compares it with the store */
 			p->pins++;
 			drop(c, p);

@@ -19,7 +19,7 @@ static const uint64_t PIECE_ENCODED = UINT64_MAX;
 enum piece_state { PIECE_LOADING, PIECE_READY, PIECE_FAILED };
 
 struct piece_id {
-	uint64_t space; /* of cache_space: array, type and codecs */
+	uint64_t space; /* of spaces_number: array, type and codecs */
 	uint64_t chunk; /* number in the array's grid */
 	uint64_t off;
 	size_t len;
@@ -106,8 +106,7 @@ void piece_fail(struct piece *, int code);
 void cache_finish(struct cache *, struct piece *const *, size_t n);
 void cache_unpin(struct cache *, struct piece *const *, size_t n);
 /* The pieces of each chunk that begin within [off, off + len) will not be needed soon; off PIECE_ENCODED: only the encoded
- * one; len SIZE_MAX: all, the encoded
- * one too. */
+ * one; len SIZE_MAX: all, the encoded one too. */
 void cache_cool(struct cache *, const struct piece_id *, size_t n);
 /* Forgets the pieces of a chunk whose version is another one; says whether there were any. */
 bool cache_drop_other(struct cache *, const struct piece *keep);

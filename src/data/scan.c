@@ -100,22 +100,26 @@ reserve(const struct array *a, uint64_t budget)
 	return max_u64(one, budget / CACHE_LEND);
 }
 
+/* Memory for one of the readers in file order that there are now. */
+static uint64_t
+share_of(const struct array *a)
+{
+	return cache_budget(a->data->cache) / max_u64(1, atomic_load(&a->data->scans));
+}
+
 bool
 scan_wants_size(const struct array *a)
 {
 	const struct grid *g = &a->grid;
-	uint64_t scans = max_u64(1, atomic_load(&a->data->scans)),
-		 share = cache_budget(a->data->cache) / scans;
 	return !a->raw && !atomic_load(&a->encoded_mean) &&
-	       g->slab_chunks * g->chunk_bytes > share / 2;
+	       g->slab_chunks * g->chunk_bytes > share_of(a) / 2;
 }
 
 void
 scan_plan(struct scan *s, struct array *a)
 {
 	const struct grid *g = &a->grid;
-	uint64_t scans = max_u64(1, atomic_load(&a->data->scans)),
-		 share = cache_budget(a->data->cache) / scans;
+	uint64_t share = share_of(a);
 	uint64_t depth = g->chunk[g->lead], cost = g->slab_chunks * PIECE_OVERHEAD;
 	uint64_t encoded = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
 	uint64_t plane = g->slab_chunks * g->plane_bytes, slab = g->slab_chunks * g->chunk_bytes;
