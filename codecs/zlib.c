@@ -1,50 +1,16 @@
 /* zlib (RFC 1950), with libdeflate: the size of what comes out is bounded by the form, so no streaming is needed. */
-#include "codec/codec.h"
+#include "codecs/deflate.h"
 
 #include "base/err.h"
 
 #include <errno.h>
-#include <libdeflate.h>
-
-enum { LEVEL_DEFAULT = 1, LEVEL_AUTO = -1, LEVEL_OF_AUTO = 6, LEVEL_MAX = 9 };
-
-struct zlib {
-	int level;
-};
-
-static void *
-reader_make(void)
-{
-	return libdeflate_alloc_decompressor();
-}
-
-static void
-reader_free(void *d)
-{
-	libdeflate_free_decompressor(d);
-}
-
-static int
-zlib_open(const struct json *config, const struct form *in, struct form *out, void **ret)
-{
-	struct zlib *z = calloc(1, sizeof *z);
-	if (!z)
-		return err_set(-ENOMEM, "out of memory");
-	z->level = codec_level(config, "level", LEVEL_DEFAULT, LEVEL_AUTO, LEVEL_MAX);
-	if (z->level == LEVEL_AUTO)
-		z->level = LEVEL_OF_AUTO;
-	out->bytes = codec_worst(in->bytes);
-	*ret = z;
-	return 0;
-}
 
 static int
 zlib_decode(const void *obj, const struct form *form, struct span in, struct buf *out)
 {
-	static _Thread_local void *reader;
-	struct libdeflate_decompressor *d = codec_local(&reader, reader_make, reader_free);
+	struct libdeflate_decompressor *d = deflate_reader();
 	if (!d)
-		return err_set(-ENOMEM, "out of memory");
+		return -ENOMEM;
 	size_t used = 0, len = 0;
 	switch (libdeflate_zlib_decompress_ex(
 		d, in.data, in.len, out->data, form->bytes, &used, &len)) {
@@ -62,23 +28,15 @@ zlib_decode(const void *obj, const struct form *form, struct span in, struct buf
 static int
 zlib_encode(const void *obj, const struct form *form, struct span in, struct buf *out)
 {
-	const struct zlib *z = obj;
-	struct libdeflate_compressor *c = libdeflate_alloc_compressor(z->level);
-	if (!c)
-		return err_set(-ENOMEM, "out of memory");
-	int r = buf_reserve(out, libdeflate_zlib_compress_bound(c, in.len));
-	if (r == 0)
-		out->len = libdeflate_zlib_compress(c, in.data, in.len, out->data, out->cap);
-	libdeflate_free_compressor(c);
-	if (r == 0 && !out->len)
-		r = err_set(-EIO, "cannot compress %zu bytes", in.len);
-	return r;
+	const struct deflate_wrapping w = {
+		libdeflate_zlib_compress_bound, libdeflate_zlib_compress};
+	return deflate_encode(obj, &w, in, out);
 }
 
 const struct codec_ops codec_zlib = {
 	.ids = (const char *const[]){"zlib", "numcodecs.zlib", NULL},
 	.kind = CODEC_BYTES,
-	.open = zlib_open,
+	.open = deflate_open,
 	.close = free,
 	.decode = zlib_decode,
 	.encode = zlib_encode,
