@@ -50,3 +50,22 @@ base64_decode(const char *text, size_t len, struct buf *ret)
 		ret->len = before;
 	return r;
 }
+
+int
+base64_encode(struct span bytes, struct buf *ret)
+{
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	int r = 0;
+	for (size_t i = 0; i < bytes.len && r == 0; i += 3) {
+		size_t n = bytes.len - i < 3 ? bytes.len - i : 3;
+		uint32_t bits = 0;
+		char text[4] = {'=', '=', '=', '='};
+		for (size_t j = 0; j < 3; j++)
+			bits = bits << 8 | (j < n ? bytes.data[i + j] : 0);
+		for (size_t j = 0; j <= n; j++)
+			text[j] = letters[bits >> (18 - 6 * j) & 63];
+		r = buf_add(ret, text, sizeof text);
+	}
+	return r;
+}

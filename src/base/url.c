@@ -283,13 +283,15 @@ choose_backend(struct url *u)
 		return contradiction("gs3", u);
 	if (u->mode & URL_ZIP && !strcmp(u->scheme, "mem"))
 		return contradiction("zip", u);
-	const char *backend =
-		is_zip(u)                                                               ? "zip"
-		: s3 || (http && (u->mode & (URL_S3 | URL_GS3) || is_s3_host(u->host))) ? "s3"
-		: http                                                                  ? "http"
-		: !strcmp(u->scheme, "mem")                                             ? "mem"
-											: "dir";
-	return set(&u->backend, backend, strlen(backend));
+	bool zip = is_zip(u);
+	const char *backend = s3 || (http && (u->mode & (URL_S3 | URL_GS3) || is_s3_host(u->host)))
+				      ? "s3"
+			      : http                      ? "http"
+			      : !strcmp(u->scheme, "mem") ? "mem"
+							  : "dir";
+	const char *below = zip ? backend : "";
+	int r = set(&u->below, below, strlen(below));
+	return r < 0 ? r : set(&u->backend, zip ? "zip" : backend, strlen(zip ? "zip" : backend));
 }
 
 int
@@ -321,6 +323,7 @@ url_free(struct url *u)
 	free(u->pair);
 	free(u->wrappers);
 	free(u->backend);
+	free(u->below);
 	free(u->scheme);
 	free(u->host);
 	free(u->path);

@@ -27,6 +27,7 @@ struct url_pair {
 struct url {
 	char *wrappers; /* "fault", "trace" … before '+', joined by '+', outermost first; "" if none */
 	char *backend; /* which entry of the backend table: dir, zip, s3, http, mem */
+	char *below;   /* zip: the one that the archive lies in; else "" */
 	char *scheme;  /* as written, lower case; "" for a plain path */
 	char *host;    /* or bucket; with port if given; "" if none */
 	char *path; /* decoded, no '/' at its end. Files: absolute and tidy. Hosts and buckets: with its first '/', or "". mem: its name */

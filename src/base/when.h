@@ -1,6 +1,7 @@
 /* Time and the end of patience. Times are nanoseconds of the monotonic clock; 0 as a deadline: none. */
 #pragma once
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,6 +30,17 @@ static inline bool
 when_over(int64_t deadline)
 {
 	return deadline && when_now() >= deadline;
+}
+
+/* A condition whose timed waits go by when_now. */
+static inline void
+when_cond_init(pthread_cond_t *c)
+{
+	pthread_condattr_t a;
+	pthread_condattr_init(&a);
+	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
+	pthread_cond_init(c, &a);
+	pthread_condattr_destroy(&a);
 }
 
 /* Set by whoever no longer wants the answer (an interrupted request). Whoever waits looks at it

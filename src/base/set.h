@@ -1,0 +1,16 @@
+/* A set of things that differ by a comparison, found in logarithmic time: what POSIX's tsearch does, without its header, whose names
+ * are in everybody's way. Belongs to one thread. Empty: {0}. */
+#pragma once
+
+struct set {
+	void *root;
+};
+
+typedef int set_order(const void *, const void *);
+
+/* The member that equals key, or NULL. */
+void *set_find(struct set *, const void *key, set_order *);
+/* Nothing equal may be in it. The set borrows the member. 0 or -ENOMEM. */
+int set_add(struct set *, void *member, set_order *);
+/* Empties it; fn is told of each member, NULL: nobody. */
+void set_free(struct set *, void (*fn)(void *));
