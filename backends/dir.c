@@ -2,7 +2,8 @@
  *
  * - Nothing outside is read: a symbolic link that leads out of the store is -EACCES, unless options.follow. One that leads
  *   nowhere is an error and not absence: somebody meant the data to be there (a disk that is not mounted, git-annex).
- * - A read gives one version of a file: it is looked at before and after, and read again from the start if it changed.
+ * - A read gives one version of a file: it is looked at before and after, and read again from the start if it changed. A file that is
+ *   read in parts is still found by its version when another one was renamed over it (dir_held.c).
  * - The path of the store is looked at again every LOOK_EVERY, and before anything is called absent: a store that is moved away
  *   gives -EIO, and where another directory is put in its place (rename, a flipped link) that one is used from then on.
  * - Writing is in dir_put.c. */
@@ -297,9 +298,11 @@ read_once(struct dir *d, const struct zmap_get *g, struct zmap_stat *ret)
 	struct stat before, after;
 	uint64_t off = 0;
 	size_t len = 0;
-	CLEAN(dir_clean_fd) int fd = -1;
-	int r = dir_open_file(d, g->key, O_RDONLY, &fd, &before);
-	if (r == 0)
+	CLEAN(dir_clean_fd)
+	int fd = g->if_match ? dir_held(d, g->key, g->if_match, &before) : -1;
+	bool held = fd >= 0;
+	int r = held ? 0 : dir_open_file(d, g->key, O_RDONLY, &fd, &before);
+	if (r == 0 && !held)
 		r = settle(fd, &before);
 	if (r)
 		return r;
@@ -314,8 +317,10 @@ read_once(struct dir *d, const struct zmap_get *g, struct zmap_stat *ret)
 	if (r)
 		return r;
 	if (fstat(fd, &after) != 0 || !same_bytes(&before, &after))
-		return DIR_AGAIN;
+		return held ? ZMAP_CHANGED : DIR_AGAIN;
 	g->into->len += len;
+	if (g->hold)
+		dir_hold(d, g->key, &fd, &before);
 	return 0;
 }
 
@@ -431,6 +436,8 @@ dir_close(struct zmap *z)
 	struct dir *d = (struct dir *)z;
 	if (d->root >= 0)
 		close(d->root);
+	dir_let_go(d);
+	pthread_mutex_destroy(&d->held_lock);
 	free(d->path);
 	free(d);
 }
@@ -444,6 +451,7 @@ dir_open(const struct url *url, const struct zmap_options *options, struct zmap 
 	if (!d)
 		return err_set(-ENOMEM, "no memory for a store");
 	d->z.ops = &backend_dir;
+	pthread_mutex_init(&d->held_lock, NULL);
 	d->z.caps =
 		ZMAP_RANGE | ZMAP_LIST | (options->writable ? ZMAP_WRITE | ZMAP_CONDITIONAL : 0);
 	d->follow = options->follow;

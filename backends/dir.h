@@ -11,6 +11,16 @@ enum { DIR_AGAIN = 1000 };
 /* How names begin that are no keys: files not yet complete. */
 #define DIR_TEMPORARY ".zarrfs-put-"
 
+enum { DIR_HELD = 128 };
+
+struct dir_held {
+	char *key; /* NULL: none here */
+	char version[ZMAP_VERSION];
+	int fd;
+	struct stat stat;
+	int64_t used; /* when_now() */
+};
+
 struct dir {
 	struct zmap z;
 	char *path;
@@ -21,6 +31,8 @@ struct dir {
 	_Atomic(dev_t) dev;
 	_Atomic(ino_t) ino;
 	atomic_bool gone;
+	pthread_mutex_t held_lock; /* guards held */
+	struct dir_held held[DIR_HELD];
 };
 
 /* For CLEAN(dir_clean_fd) int fd = -1. */
@@ -34,6 +46,12 @@ int dir_refused(struct dir *, const char *path, int e);
 /* A regular file. 0, ZMAP_ABSENT, DIR_AGAIN, -errno. */
 int dir_open_file(struct dir *, const char *key, int flags, int *ret, struct stat *ret_stat);
 void dir_say_stat(const struct stat *, struct zmap_stat *ret);
+
+/* Takes over the descriptor of a file that was just read in part, unless there is one of that version. */
+void dir_hold(struct dir *, const char *key, int *fd, const struct stat *);
+/* A descriptor of that version of a file, and what it looked like when it was read; -1: none is held. */
+int dir_held(struct dir *, const char *key, const char *version, struct stat *ret);
+void dir_let_go(struct dir *);
 
 int dir_put(struct zmap *, const char *key, struct span, const char *if_version);
 int dir_del(struct zmap *, const char *key);

@@ -14,6 +14,7 @@
  *                 ends with it as well. Calls made without it are not counted.
  *   fault.ms=     milliseconds, for delay
  *   fault.deaf=1  hang looks at neither deadline nor cancellation
+ *   fault.remote=1 the store counts as a remote one, where each request costs a round trip
  *
  * Without fault.kind nothing happens. */
 #include "store/zmap.h"
@@ -51,7 +52,7 @@ struct fault {
 	struct zmap *next;
 	unsigned kind, calls; /* calls: bits of 1 << enum zmap_kind */
 	char *match, *file;   /* NULL: any key; always */
-	unsigned long after, nth, every, ms, deaf;
+	unsigned long after, nth, every, ms, deaf, remote;
 	atomic_ulong seen;
 };
 
@@ -172,6 +173,12 @@ fault_alive(struct zmap *z)
 	return zmap_alive(((struct fault *)z)->next);
 }
 
+static int
+fault_stats(struct zmap *z, struct buf *ret)
+{
+	return zmap_stats(((struct fault *)z)->next, ret);
+}
+
 static void
 fault_close(struct zmap *z)
 {
@@ -227,6 +234,7 @@ set_number(struct fault *f, const char *key, const char *value)
 		{"every", &f->every},
 		{"ms", &f->ms},
 		{"deaf", &f->deaf},
+		{"remote", &f->remote},
 	};
 	for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
 		if (strcmp(key, number[i].key))
@@ -279,7 +287,7 @@ fault_open(const struct url *url, const struct zmap_options *options, struct zma
 		return r;
 	}
 	f->z.ops = &backend_fault;
-	f->z.caps = f->next->caps;
+	f->z.caps = f->next->caps | (f->remote ? ZMAP_REMOTE : 0);
 	*ret = &f->z;
 	return 0;
 }
@@ -296,4 +304,5 @@ const struct zmap_ops backend_fault = {
 	.del = fault_del,
 	.sync = fault_sync,
 	.alive = fault_alive,
+	.stats = fault_stats,
 };

@@ -104,6 +104,12 @@ trace_alive(struct zmap *z)
 	return zmap_alive(next(z));
 }
 
+static int
+trace_stats(struct zmap *z, struct buf *ret)
+{
+	return zmap_stats(next(z), ret);
+}
+
 static void
 trace_close(struct zmap *z)
 {
@@ -142,4 +148,5 @@ const struct zmap_ops backend_trace = {
 	.del = trace_del,
 	.sync = trace_sync,
 	.alive = trace_alive,
+	.stats = trace_stats,
 };

@@ -126,9 +126,17 @@ find(const char *name, size_t len, bool wraps)
 	return NULL;
 }
 
+/* Before which store does a disk cache belong? The innermost, so that of an archive in another store that one. */
+static bool
+to_be_cached(const struct url *url, const struct zmap_options *options)
+{
+	return options->cache_dir && !(url->below && *url->below);
+}
+
 int
 zmap_open(const struct url *url, const struct zmap_options *options, struct zmap **ret)
 {
+	static const char diskcache[] = "diskcache";
 	struct url inner = *url; /* borrows all of it */
 	const char *name = url->backend;
 	size_t len = strlen(name);
@@ -138,6 +146,10 @@ zmap_open(const struct url *url, const struct zmap_options *options, struct zmap
 		name = url->wrappers;
 		len = (size_t)(end - name);
 		inner.wrappers = *end ? end + 1 : end;
+	} else if (to_be_cached(url, options)) {
+		wraps = true;
+		name = diskcache;
+		len = strlen(name);
 	}
 	const struct zmap_ops *ops = find(name, len, wraps);
 	if (!ops)
@@ -148,10 +160,19 @@ zmap_open(const struct url *url, const struct zmap_options *options, struct zmap
 	if (r < 0)
 		return wraps ? r
 			     : err_add(r, "cannot open store '%s'", url->shown ? url->shown : "");
-	assert(z->ops == ops);
+	assert(z->ops); /* perhaps another's: a wrapper may find that it is not needed, a backend leave it to another */
 	z->timeout = options->timeout;
 	*ret = z;
 	return 0;
+}
+
+int
+zmap_open_by(const char *backend, const struct url *url, const struct zmap_options *options,
+	struct zmap **ret)
+{
+	const struct zmap_ops *ops = find(backend, strlen(backend), false);
+	return ops ? ops->open(url, options, ret)
+		   : err_set(-ENOTSUP, "no kind of store '%s' in this build", backend);
 }
 
 struct zmap *
@@ -350,4 +371,10 @@ int
 zmap_alive(struct zmap *z)
 {
 	return z->ops->alive ? z->ops->alive(z) : 0;
+}
+
+int
+zmap_stats(struct zmap *z, struct buf *ret)
+{
+	return z->ops->stats ? z->ops->stats(z, ret) : 0;
 }

@@ -48,6 +48,7 @@ struct zmap_get {
 	size_t len;   /* 0: to the end */
 	bool from_end;
 	const char *if_match, *if_none_match; /* versions, or NULL */
+	bool hold; /* other parts will be asked for by this version, perhaps when it is no longer the present one: a store that can, still has it then */
 	struct buf *into; /* bytes are appended behind into->len; untouched unless 0 is returned */
 	size_t max;       /* at most this many bytes, else -EFBIG; never allocated beyond */
 	int64_t deadline; /* when_now() clock; 0: none */
@@ -60,11 +61,32 @@ typedef void zmap_done_fn(void *arg, int result, const struct zmap_stat *);
  * (both may be reported for one name, as two calls). stat may be NULL. Non-zero ends the listing. */
 typedef int zmap_list_fn(void *arg, const char *name, bool prefix, const struct zmap_stat *);
 
+/* Where the name of a bucket stands in its URL: in the path, or before the host's name. */
+enum zmap_addressing { ZMAP_ADDRESSING_AUTO, ZMAP_ADDRESSING_PATH, ZMAP_ADDRESSING_VIRTUAL };
+
 /* What a backend may be told besides its URL. */
 struct zmap_options {
 	bool writable;
 	bool follow;     /* symlinks that lead out of a dir store */
 	int64_t timeout; /* ns for one operation where the caller gives no deadline */
+	/* of stores behind a network */
+	unsigned connections; /* at once; 0: what the backend finds right */
+	bool tls_insecure;    /* certificates are not verified */
+	const char *
+		ca_bundle; /* file of the certificates to trust; NULL: $AWS_CA_BUNDLE, else the system's */
+	/* of S3 and its relatives; NULL: not said */
+	const char *profile, *region, *endpoint;
+	enum zmap_addressing addressing;
+	bool requester_pays;
+	const char *transport; /* another backend that is to do it: libs3 */
+	const char
+		*http_token_file; /* whose word is sent to a web server as its bearer's; or NULL */
+	/* Objects of remote stores are kept on the local disk, in this directory; NULL: they are not. */
+	const char *cache_dir;
+	void (*warn)(const char
+			*what); /* of what fails no call, but should be known; NULL: nobody cares */
+	uint64_t cache_size;    /* bytes */
+	int64_t cache_ttl; /* ns that the store is not asked whether they changed; INT64_MAX: never */
 };
 
 struct zmap_ops {
@@ -84,6 +106,10 @@ struct zmap_ops {
 	int (*sync)(struct zmap *); /* NULL: what put and del did is durable when they return */
 	/* Is the store still where it was opened? 0, or -EIO with the reason (moved, emptied, bucket lost). NULL: cannot tell. */
 	int (*alive)(struct zmap *);
+	/* Appends what tells the store from all others, wherever options and environment say it is. NULL: its URL does. */
+	int (*identity)(struct zmap *, struct buf *ret);
+	/* More lines for .zarrfs/stats, appended. NULL: none. */
+	int (*stats)(struct zmap *, struct buf *ret);
 };
 
 enum zmap_kind { ZMAP_GET, ZMAP_STAT, ZMAP_LISTING, ZMAP_PUT, ZMAP_DEL, ZMAP_KINDS };
@@ -105,6 +131,9 @@ struct zmap {
 extern const struct zmap_ops *const backend_table[];
 
 int zmap_open(const struct url *, const struct zmap_options *, struct zmap **ret);
+/* For backends that leave a store to another. -ENOTSUP: this build has none of that name. */
+int zmap_open_by(
+	const char *backend, const struct url *, const struct zmap_options *, struct zmap **ret);
 /* Closes and frees; returns NULL. NULL is allowed. */
 struct zmap *zmap_close(struct zmap *);
 CLEAN_DEFINE(struct zmap, zmap_close)
@@ -118,6 +147,7 @@ int zmap_put(struct zmap *, const char *key, struct span, const char *if_version
 int zmap_del(struct zmap *, const char *key);
 int zmap_sync(struct zmap *);
 int zmap_alive(struct zmap *);
+int zmap_stats(struct zmap *, struct buf *ret);
 
 /* 0, or -EINVAL with the reason. */
 int zmap_check_key(const char *key);

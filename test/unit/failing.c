@@ -70,7 +70,7 @@ static void
 walk(struct mount *m, bool strict)
 {
 	static const char *const dirs[] = {"", "g", ".zarrfs", ".store", ".store/g"};
-	static const unsigned counts[] = {2, 2, 4, 4, 3};
+	static const unsigned counts[] = {3, 4, 4, 4, 3};
 	for (unsigned i = 0; i < sizeof dirs / sizeof dirs[0]; i++) {
 		struct walk w = {m, dirs[i], strict, 0};
 		int r = mount_list(m, dirs[i], see, &w);

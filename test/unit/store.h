@@ -61,3 +61,17 @@ store_open(const char *wrappers, const char *backend, const char *path, bool wri
 	const struct zmap_options o = {.writable = writable, .timeout = 10 * SECOND};
 	return store_open_with(wrappers, backend, path, &o, NULL);
 }
+
+/* Compares outcome and bytes of one request. */
+static inline void
+store_expect(struct zmap *z, struct zmap_get g, int want, const char *text)
+{
+	CLEAN(buf_free) struct buf b = {0};
+	CHECK_INT(buf_add(&b, "head", 4), 0);
+	g.into = &b;
+	g.max = g.max ? g.max : 1 << 20;
+	CHECK_INT(zmap_get(z, &g, NULL), want);
+	CHECK_INT(buf_terminate(&b), 0);
+	CHECK(!memcmp(b.data, "head", 4));
+	CHECK_STR((char *)b.data + 4, text);
+}

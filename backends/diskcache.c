@@ -1,0 +1,361 @@
+/* diskcache+STORE: what was read is kept on the local disk (depot.h). -o cache_dir= puts it before every remote store; as a word
+ * of the URL, for tests, it stands before any:
+ *
+ *   diskcache.dir= the directory
+ *   cache.size=   bytes
+ *   diskcache.ttl= seconds that the store is not asked whether a copy is still right
+ *
+ * A copy is of one request: a whole object, or a range. It is used without asking for a ttl after the store was last asked, and
+ * where it is the version that the caller insists on; else the store is asked whether it has another (ETag). Who asks whether
+ * there is something new (if_none_match) is always answered by the store. Objects without a version are not kept. */
+#include "store/zmap.h"
+
+#include "backends/depot.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct diskcache {
+	struct zmap z;
+	struct zmap *next;
+	struct depot *depot;
+	char *store;             /* which one: the same for all who mount it */
+	int64_t ttl;             /* INT64_MAX: copies stay right for ever */
+	atomic_llong not_before; /* when_wall(): what was checked before counts as unchecked */
+};
+
+static struct diskcache *
+of(struct zmap *z)
+{
+	return (struct diskcache *)z;
+}
+
+/* One get. */
+struct ask {
+	struct diskcache *cache;
+	struct zmap_get get; /* as it goes to the store */
+	struct zmap_get asked;
+	char *id; /* NULL: nothing can be kept */
+	struct depot_copy copy;
+	size_t before; /* bytes in into */
+	zmap_done_fn *done;
+	void *arg;
+};
+
+static void
+ask_done(struct ask *a)
+{
+	depot_done(&a->copy);
+	free(a->id);
+}
+
+static char *
+name_of(const struct diskcache *c, const char *key, const struct zmap_get *g)
+{
+	char *id = NULL;
+	int n = asprintf(&id, "%s\n%s\n%s%" PRIu64 "+%zu", c->store, key, g->from_end ? "-" : "",
+		g->from_end ? 0 : g->off, g->len);
+	return n < 0 ? NULL : id;
+}
+
+static bool
+fresh(const struct diskcache *c, const struct depot_copy *copy)
+{
+	int64_t age = when_wall() - copy->checked;
+	if (copy->checked < atomic_load(&c->not_before) || !c->ttl)
+		return false;
+	return c->ttl == INT64_MAX || (age >= 0 && age < c->ttl);
+}
+
+enum { NEED_STORE = 1000 }; /* not an outcome that leaves here */
+
+/* The copy as the answer. NEED_STORE: it cannot be read. */
+static int
+answer(struct ask *a, struct zmap_stat *ret)
+{
+	const struct zmap_get *g = &a->asked;
+	if (a->copy.len > g->max)
+		return err_set(
+			-EFBIG, "%zu bytes, where at most %zu can be right", a->copy.len, g->max);
+	if (!depot_read(a->cache->depot, a->id, &a->copy, g->into)) {
+		depot_done(&a->copy);
+		return NEED_STORE;
+	}
+	*ret = a->copy.stat;
+	return 0;
+}
+
+/* Looks at what there is. NEED_STORE: a->get is to be sent. */
+static int
+ask_begin(struct ask *a, struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
+{
+	struct diskcache *c = of(z);
+	*a = (struct ask){
+		.cache = c, .get = *g, .asked = *g, .copy.fd = -1, .before = g->into->len};
+	a->id = name_of(c, g->key, g);
+	if (!a->id || !depot_find(c->depot, a->id, &a->copy))
+		return NEED_STORE;
+	if (g->if_match && strcmp(g->if_match, a->copy.stat.version)) {
+		depot_done(&a->copy);
+		return NEED_STORE;
+	}
+	if (g->if_none_match && *g->if_none_match)
+		return NEED_STORE;
+	if (g->if_match || fresh(c, &a->copy))
+		return answer(a, ret);
+	a->get.if_none_match = a->copy.stat.version;
+	return NEED_STORE;
+}
+
+static void
+keep(const struct ask *a, const struct zmap_stat *s)
+{
+	const struct buf *b = a->asked.into;
+	if (a->id && *s->version)
+		depot_keep(a->cache->depot, a->id, s,
+			(struct span){b->data + a->before, b->len - a->before});
+}
+
+/* What the store said to a->get. */
+static int
+ask_end(struct ask *a, int r, struct zmap_stat *s)
+{
+	bool own_question = a->get.if_none_match != a->asked.if_none_match;
+	if (r == 0)
+		keep(a, s);
+	if (r == ZMAP_ABSENT && a->id)
+		depot_drop(a->cache->depot, a->id);
+	if (r != ZMAP_SAME || a->copy.fd < 0)
+		return r;
+	if (own_question || !strcmp(a->copy.stat.version, a->asked.if_none_match))
+		depot_still_right(a->cache->depot, &a->copy);
+	if (!own_question)
+		return r;
+	r = answer(a, s);
+	if (r != NEED_STORE)
+		return r;
+	r = zmap_get(a->cache->next, &a->asked, s);
+	if (r == 0)
+		keep(a, s);
+	return r;
+}
+
+static int
+disk_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
+{
+	CLEAN(ask_done) struct ask a;
+	int r = ask_begin(&a, z, g, ret);
+	if (r != NEED_STORE)
+		return r;
+	r = zmap_get(a.cache->next, &a.get, ret);
+	return ask_end(&a, r, ret);
+}
+
+static void
+submitted_done(void *arg, int r, const struct zmap_stat *s)
+{
+	struct ask *a = arg;
+	struct zmap_stat is = *s;
+	r = ask_end(a, r, &is);
+	a->done(a->arg, r, &is);
+	ask_done(a);
+	free(a);
+}
+
+static void
+disk_submit(struct zmap *z, const struct zmap_get *g, zmap_done_fn *done, void *arg)
+{
+	struct zmap_stat s = {0};
+	struct ask *a = malloc(sizeof *a);
+	if (!a) {
+		done(arg, err_set(-ENOMEM, "no memory for a request"), &s);
+		return;
+	}
+	int r = ask_begin(a, z, g, &s);
+	a->done = done;
+	a->arg = arg;
+	if (r == NEED_STORE) {
+		zmap_submit(a->cache->next, &a->get, submitted_done, a);
+		return;
+	}
+	done(arg, r, &s);
+	ask_done(a);
+	free(a);
+}
+
+static int
+disk_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
+{
+	struct diskcache *c = of(z);
+	struct depot_copy copy;
+	CLEAN(clean_free) char *id = name_of(c, key, &(struct zmap_get){0});
+	if (id && depot_find(c->depot, id, &copy)) {
+		bool good = fresh(c, &copy);
+		*ret = copy.stat;
+		depot_done(&copy);
+		if (good)
+			return 0;
+	}
+	return zmap_stat(c->next, key, ret);
+}
+
+static int
+disk_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
+{
+	return zmap_list(of(z)->next, prefix, fn, arg);
+}
+
+/* Copies of what was written here, whole and in parts, are no longer right. */
+static void
+doubt(struct diskcache *c)
+{
+	atomic_store(&c->not_before, when_wall());
+}
+
+static int
+disk_put(struct zmap *z, const char *key, struct span bytes, const char *if_version)
+{
+	int r = zmap_put(of(z)->next, key, bytes, if_version);
+	doubt(of(z));
+	return r;
+}
+
+static int
+disk_del(struct zmap *z, const char *key)
+{
+	int r = zmap_del(of(z)->next, key);
+	doubt(of(z));
+	return r;
+}
+
+static int
+disk_sync(struct zmap *z)
+{
+	return zmap_sync(of(z)->next);
+}
+
+/* Whoever asks this has doubts, or was told to look at all anew. */
+static int
+disk_alive(struct zmap *z)
+{
+	if (of(z)->ttl != INT64_MAX)
+		doubt(of(z));
+	return zmap_alive(of(z)->next);
+}
+
+static int
+disk_stats(struct zmap *z, struct buf *ret)
+{
+	int r = depot_stats(of(z)->depot, ret);
+	return r < 0 ? r : zmap_stats(of(z)->next, ret);
+}
+
+static void
+disk_close(struct zmap *z)
+{
+	struct diskcache *c = of(z);
+	zmap_close(c->next);
+	depot_close(c->depot);
+	free(c->store);
+	free(c);
+}
+
+/* --- opening --- */
+
+enum { SIZE_MIN = 1 << 20 };
+
+static int
+number(const struct url *url, const char *key, int64_t factor, int64_t *to)
+{
+	const char *text = url_get(url, key);
+	char *end;
+	if (!text)
+		return 0;
+	errno = 0;
+	long long v = strtoll(text, &end, 10);
+	if (errno || *end || !*text || v < 0 || v > INT64_MAX / factor)
+		return err_set(-EINVAL, "%s=%s: not a number", key, text);
+	*to = v * factor;
+	return 0;
+}
+
+/* The same for all who mount it, wherever environment and options say that it is. */
+static int
+identify(struct diskcache *c, const struct url *url)
+{
+	CLEAN(buf_free) struct buf b = {0};
+	int r = c->next->ops->identity ? c->next->ops->identity(c->next, &b)
+				       : buf_addf(&b, "%s://%s%s?%s", url->scheme, url->host,
+						 url->path, url->query ? url->query : "");
+	if (r == 0)
+		r = buf_terminate(&b);
+	if (r == 0 && !(c->store = strdup((char *)b.data)))
+		r = err_set(-ENOMEM, "no memory for a name");
+	return r;
+}
+
+extern const struct zmap_ops backend_diskcache;
+
+static int
+diskcache_open(const struct url *url, const struct zmap_options *options, struct zmap **ret)
+{
+	struct zmap_options below = *options;
+	const char *dir = url_get(url, "diskcache.dir");
+	int64_t size = (int64_t)options->cache_size, ttl = options->cache_ttl;
+	bool asked_for = dir;
+	int r = number(url, "diskcache.size", 1, &size);
+	if (r == 0)
+		r = number(url, "diskcache.ttl", SECOND, &ttl);
+	if (r < 0)
+		return r;
+	dir = dir ? dir : options->cache_dir;
+	if (!dir || size < SIZE_MIN)
+		return err_set(
+			-EINVAL, "the disk cache needs a directory, and a size of 1M or more");
+	struct zmap *next = NULL;
+	below.cache_dir = NULL;
+	r = zmap_open(url, &below, &next);
+	if (r < 0)
+		return r;
+	if (!asked_for && !(next->caps & ZMAP_REMOTE)) { /* it would only be another disk */
+		*ret = next;
+		return 0;
+	}
+	struct diskcache *c = calloc(1, sizeof *c);
+	if (!c) {
+		zmap_close(next);
+		return err_set(-ENOMEM, "no memory for a store");
+	}
+	c->z.ops = &backend_diskcache;
+	c->z.caps = next->caps;
+	c->next = next;
+	c->ttl = ttl;
+	r = identify(c, url);
+	if (r == 0)
+		r = depot_open(dir, (uint64_t)size, options->warn, &c->depot);
+	if (r < 0) {
+		disk_close(&c->z);
+		return r;
+	}
+	*ret = &c->z;
+	return 0;
+}
+
+const struct zmap_ops backend_diskcache = {
+	.name = "diskcache",
+	.wraps = true,
+	.open = diskcache_open,
+	.close = disk_close,
+	.stat = disk_stat,
+	.get = disk_get,
+	.submit = disk_submit,
+	.list = disk_list,
+	.put = disk_put,
+	.del = disk_del,
+	.sync = disk_sync,
+	.alive = disk_alive,
+	.stats = disk_stats,
+};

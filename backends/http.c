@@ -1,0 +1,412 @@
+/* A plain web server, read-only: a key is a path below the store's URL. There are no listings, so consolidated metadata must say
+ * what there is. An object's version is its ETag, or else when it was modified and its size.
+ *
+ * Redirects are followed within the server that the URL names. Who has an entry in ~/.netrc ($NETRC) or a token is known to that
+ * server only: no other ever sees it. */
+#include "store/zmap.h"
+
+#include "backends/net/auth.h"
+#include "backends/net/client.h"
+#include "base/err.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct http {
+	struct zmap z;
+	struct client *client;
+	char *base;          /* scheme, host and path, percent-encoded, no '/' at its end */
+	char *query;         /* "" or "?…" */
+	char *auth;          /* the value of Authorization, or NULL */
+	atomic_bool no_head; /* this server refuses HEAD */
+};
+
+/* One operation. */
+struct request {
+	struct http *h;
+	const char *key;
+	char *url; /* where it is now */
+	const char *if_match, *if_none_match;
+	struct zmap_stat stat;
+	/* of submitted ones */
+	zmap_done_fn *done;
+	void *done_arg;
+};
+
+static void
+request_done(struct request *q)
+{
+	free(q->url);
+}
+
+static int
+request_init(struct request *q, struct zmap *z, const char *key)
+{
+	struct http *h = (struct http *)z;
+	CLEAN(buf_free) struct buf url = {0};
+	*q = (struct request){.h = h, .key = key};
+	int r = buf_addf(&url, "%s/", h->base);
+	if (r == 0)
+		r = client_encode(&url, key, strlen(key), true);
+	if (r == 0)
+		r = buf_addf(&url, "%s", h->query);
+	if (r == 0 && !(q->url = strndup((char *)url.data, url.len)))
+		r = err_set(-ENOMEM, "no memory for a URL");
+	return r;
+}
+
+/* --- versions --- */
+
+static bool
+is_etag(const char *version)
+{
+	return *version == '"' || !strncmp(version, "W/", 2);
+}
+
+static void
+take_stat(const struct client_reply *p, struct zmap_stat *ret)
+{
+	*ret = (struct zmap_stat){.size = p->size, .mtime = p->modified};
+	if (*p->etag && strlen(p->etag) < sizeof ret->version)
+		memcpy(ret->version, p->etag, strlen(p->etag) + 1);
+	else if (!*p->etag && p->modified && p->sized)
+		snprintf(ret->version, sizeof ret->version, "%" PRId64 "-%" PRIu64,
+			p->modified / SECOND, p->size);
+}
+
+/* --- what is sent --- */
+
+/* For servers that know no ETags: those that were not modified are not sent again. */
+static int
+modified_since(const char *version, struct client_attempt *a)
+{
+	char text[64];
+	struct tm tm;
+	time_t t = (time_t)strtoll(version, NULL, 10);
+	static const char *const day[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+	static const char *const month[] = {
+		"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+	if (!gmtime_r(&t, &tm))
+		return 0;
+	snprintf(text, sizeof text, "%s, %02d %s %04d %02d:%02d:%02d GMT", day[tm.tm_wday],
+		tm.tm_mday, month[tm.tm_mon], tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
+	return client_header(a, "If-Modified-Since", text);
+}
+
+static int
+prepare(void *arg, unsigned attempt, struct client_attempt *a)
+{
+	struct request *q = arg;
+	(void)attempt;
+	int r = client_url(a, q->url);
+	if (r == 0 && q->h->auth)
+		r = client_header(a, "Authorization", q->h->auth);
+	if (r == 0 && q->if_none_match && *q->if_none_match && !is_etag(q->if_none_match))
+		r = modified_since(q->if_none_match, a);
+	return r;
+}
+
+/* --- what comes back --- */
+
+static char *
+part(CURLU *u, CURLUPart what)
+{
+	char *text = NULL;
+	curl_url_get(u, what, &text, CURLU_DEFAULT_PORT);
+	return text;
+}
+
+static bool
+same_part(CURLU *a, CURLU *b, CURLUPart what)
+{
+	char *x = part(a, what), *y = part(b, what);
+	bool same = x && y && !strcasecmp(x, y);
+	curl_free(x);
+	curl_free(y);
+	return same;
+}
+
+/* The URL that Location means. 0; ZMAP_ABSENT: the same with a '/', so there is a directory; -errno: not to be followed. */
+static int
+redirected(const struct request *q, const char *location, char **ret)
+{
+	CURLU *from = curl_url(), *to = curl_url();
+	char *text = NULL;
+	int r = 0;
+	if (!from || !to || curl_url_set(from, CURLUPART_URL, q->url, CURLU_PATH_AS_IS) ||
+		!(text = part(from, CURLUPART_URL)) ||
+		curl_url_set(to, CURLUPART_URL, text, CURLU_PATH_AS_IS) || !*location ||
+		curl_url_set(to, CURLUPART_URL, location, CURLU_PATH_AS_IS))
+		r = err_set(-EIO, "the server says it is elsewhere, but not where");
+	curl_free(text);
+	text = NULL;
+	if (r == 0 &&
+		(!same_part(from, to, CURLUPART_SCHEME) || !same_part(from, to, CURLUPART_HOST) ||
+			!same_part(from, to, CURLUPART_PORT)))
+		r = err_set(-EIO, "the server sends to another one, which is not followed: '%s'",
+			location);
+	if (r == 0 && (text = part(to, CURLUPART_URL)) && !(*ret = strdup(text)))
+		r = err_set(-ENOMEM, "no memory for a URL");
+	if (r == 0 && text) {
+		size_t n = strcspn(q->url, "?");
+		bool slash = strncmp(q->url, text, n) == 0 && text[n] == '/' &&
+			     (!text[n + 1] || text[n + 1] == '?');
+		r = slash ? ZMAP_ABSENT : 0;
+	}
+	curl_free(text);
+	curl_url_cleanup(from);
+	curl_url_cleanup(to);
+	return r;
+}
+
+static enum client_verdict
+follow(struct request *q, const struct client_reply *p, int *ret)
+{
+	char *url = NULL;
+	*ret = redirected(q, p->location, &url);
+	if (*ret) {
+		free(url);
+		return CLIENT_DONE;
+	}
+	free(q->url);
+	q->url = url;
+	return url ? CLIENT_AGAIN : CLIENT_RULES;
+}
+
+/* Not all servers know what If-Match and its like mean. */
+static bool
+conditions_failed(const struct request *q, int *ret)
+{
+	const char *version = q->stat.version;
+	if (q->if_match && strcmp(q->if_match, version))
+		*ret = ZMAP_CHANGED;
+	else if (q->if_none_match && *version && !strcmp(q->if_none_match, version))
+		*ret = ZMAP_SAME;
+	else
+		return false;
+	return true;
+}
+
+static enum client_verdict
+judge(void *arg, const struct client_reply *p, int *ret)
+{
+	struct request *q = arg;
+	if (p->error)
+		return CLIENT_RULES;
+	take_stat(p, &q->stat);
+	switch (p->status) {
+	case 301:
+	case 302:
+	case 303:
+	case 307:
+	case 308: return follow(q, p, ret);
+	case 200:
+	case 206:
+		if (*p->content_encoding && strcasecmp(p->content_encoding, "identity")) {
+			*ret = err_set(-EIO, "the server sends it encoded as '%.32s', unasked",
+				p->content_encoding);
+			return CLIENT_DONE;
+		}
+		return conditions_failed(q, ret) ? CLIENT_DONE : CLIENT_RULES;
+	case 304:
+		if (q->if_none_match)
+			snprintf(q->stat.version, sizeof q->stat.version, "%s", q->if_none_match);
+		return CLIENT_RULES;
+	default: return CLIENT_RULES;
+	}
+}
+
+static const struct client_hooks hooks = {prepare, judge};
+
+/* --- operations --- */
+
+/* Puts the request into q and what the client is to do into a. */
+static int
+ask_get(struct zmap *z, const struct zmap_get *g, struct request *q, struct client_ask *a)
+{
+	int r = request_init(q, z, g->key);
+	if (r < 0)
+		return r;
+	q->if_match = g->if_match;
+	q->if_none_match = g->if_none_match;
+	*a = (struct client_ask){
+		.kind = CLIENT_GET,
+		.hooks = &hooks,
+		.arg = q,
+		.off = g->off,
+		.len = g->len,
+		.from_end = g->from_end,
+		/* a weak ETag never matches where that is asked for */
+		.if_match = g->if_match && *g->if_match == '"' ? g->if_match : NULL,
+		.if_none_match =
+			g->if_none_match && is_etag(g->if_none_match) ? g->if_none_match : NULL,
+		.into = g->into,
+		.max = g->max,
+		.deadline = g->deadline,
+		.cancel = g->cancel,
+	};
+	return 0;
+}
+
+static int
+http_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
+{
+	struct request q;
+	struct client_ask a;
+	int r = ask_get(z, g, &q, &a);
+	if (r == 0)
+		r = client_call(q.h->client, &a, NULL);
+	if (r >= 0 && r != ZMAP_ABSENT)
+		*ret = q.stat;
+	request_done(&q);
+	return r;
+}
+
+static void
+submitted_done(void *arg, int r, const struct client_reply *reply)
+{
+	struct request *q = arg;
+	(void)reply;
+	q->done(q->done_arg, r, &q->stat);
+	request_done(q);
+	free(q);
+}
+
+static void
+http_submit(struct zmap *z, const struct zmap_get *g, zmap_done_fn *done, void *arg)
+{
+	struct client_ask a;
+	struct request *q = malloc(sizeof *q);
+	int r = q ? ask_get(z, g, q, &a) : err_set(-ENOMEM, "no memory for a request");
+	if (r < 0) {
+		done(arg, r, &(struct zmap_stat){0});
+		if (q)
+			request_done(q);
+		free(q);
+		return;
+	}
+	q->done = done;
+	q->done_arg = arg;
+	client_submit(q->h->client, &a, submitted_done, q);
+}
+
+/* Where HEAD is refused. */
+static int
+stat_by_get(struct zmap *z, const char *key, int64_t deadline, struct zmap_stat *ret)
+{
+	CLEAN(buf_free) struct buf byte = {0};
+	return http_get(z,
+		&(struct zmap_get){
+			.key = key, .len = 1, .into = &byte, .max = 1, .deadline = deadline},
+		ret);
+}
+
+static int
+http_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
+{
+	struct http *h = (struct http *)z;
+	struct request q;
+	struct client_reply reply = {0};
+	int64_t deadline = z->timeout ? when_now() + z->timeout : 0;
+	if (atomic_load(&h->no_head))
+		return stat_by_get(z, key, deadline, ret);
+	int r = request_init(&q, z, key);
+	if (r == 0)
+		r = client_call(h->client,
+			&(struct client_ask){.kind = CLIENT_HEAD,
+				.hooks = &hooks,
+				.arg = &q,
+				.deadline = deadline},
+			&reply);
+	request_done(&q);
+	client_reply_free(&reply);
+	bool refused = r < 0 && (reply.status == 403 || reply.status == 405 || reply.status == 501);
+	if (refused || (r == 0 && !reply.sized)) {
+		r = stat_by_get(z, key, deadline, ret);
+		if (r == 0)
+			atomic_store(&h->no_head, true);
+		return r;
+	}
+	if (r == 0)
+		*ret = q.stat;
+	return r;
+}
+
+static int
+http_stats(struct zmap *z, struct buf *ret)
+{
+	return client_stats(((struct http *)z)->client, ret);
+}
+
+/* --- the store --- */
+
+static void
+http_close(struct zmap *z)
+{
+	struct http *h = (struct http *)z;
+	client_free(h->client);
+	free(h->base);
+	free(h->query);
+	auth_free(h->auth);
+	free(h);
+}
+
+static int
+set_place(struct http *h, const struct url *u)
+{
+	CLEAN(buf_free) struct buf base = {0};
+	int r = buf_addf(&base, "%s://%s", u->scheme, u->host);
+	if (r == 0)
+		r = client_encode(&base, u->path, strlen(u->path), true);
+	if (r < 0)
+		return r;
+	h->base = strndup((char *)base.data, base.len);
+	if (!h->base || asprintf(&h->query, "%s%s", *u->query ? "?" : "", u->query) < 0) {
+		h->query = NULL;
+		return err_set(-ENOMEM, "no memory for a URL");
+	}
+	return 0;
+}
+
+extern const struct zmap_ops backend_http;
+
+static int
+http_open(const struct url *url, const struct zmap_options *options, struct zmap **ret)
+{
+	const struct client_options o = {
+		.connections = options->connections,
+		.ca_bundle = options->ca_bundle,
+		.tls_insecure = options->tls_insecure,
+	};
+	if (options->writable)
+		return err_set(-EROFS, "a web server is only read from");
+	struct http *h = calloc(1, sizeof *h);
+	if (!h)
+		return err_set(-ENOMEM, "no memory for a store");
+	h->z.ops = &backend_http;
+	h->z.caps = ZMAP_RANGE | ZMAP_REMOTE | ZMAP_CONDITIONAL;
+	int r = set_place(h, url);
+	if (r == 0)
+		r = auth_find(url, options->http_token_file, &h->auth);
+	if (r == 0)
+		r = client_new(&o, &h->client);
+	if (r < 0) {
+		http_close(&h->z);
+		return r;
+	}
+	*ret = &h->z;
+	return 0;
+}
+
+const struct zmap_ops backend_http = {
+	.name = "http",
+	.open = http_open,
+	.close = http_close,
+	.stat = http_stat,
+	.get = http_get,
+	.submit = http_submit,
+	.stats = http_stats,
+};

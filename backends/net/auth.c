@@ -1,0 +1,123 @@
+#include "backends/net/auth.h"
+
+#include "backends/net/netrc.h"
+#include "base/base64.h"
+#include "base/clean.h"
+#include "base/err.h"
+#include "store/zmap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SECRETS_MAX = 1 << 20 };
+
+void
+auth_free(char *auth)
+{
+	if (auth)
+		explicit_bzero(auth, strlen(auth));
+	free(auth);
+}
+
+static void
+wipe(struct buf *b)
+{
+	if (b->data)
+		explicit_bzero(b->data, b->cap);
+	buf_free(b);
+}
+
+/* ZMAP_ABSENT: there is no such file. */
+static int
+read_file(const char *path, struct buf *ret)
+{
+	struct stat st;
+	ssize_t n = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return errno == ENOENT ? ZMAP_ABSENT : err_sys(errno, "cannot read '%s'", path);
+	int r = fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > SECRETS_MAX
+			? err_set(-EINVAL, "'%s' is no file, or too large", path)
+			: buf_reserve(ret, SECRETS_MAX);
+	while (r == 0 && (n = read(fd, ret->data + ret->len, SECRETS_MAX - ret->len)) > 0)
+		ret->len += (size_t)n;
+	if (r == 0 && n < 0)
+		r = err_sys(errno, "cannot read '%s'", path);
+	close(fd);
+	return r;
+}
+
+static int
+write_auth(const char *scheme, const char *secret, size_t len, char **ret)
+{
+	while (len && strchr(" \t\r\n", secret[len - 1]))
+		len--;
+	if (asprintf(ret, "%s %.*s", scheme, (int)len, secret) >= 0)
+		return 0;
+	*ret = NULL;
+	return err_set(-ENOMEM, "no memory for credentials");
+}
+
+/* Without its port. NULL: no memory. */
+static char *
+host_of(const struct url *u)
+{
+	return *u->host == '[' ? strndup(u->host + 1, strcspn(u->host + 1, "]"))
+			       : strndup(u->host, strcspn(u->host, ":"));
+}
+
+/* A token goes to those only who can prove who they are. */
+static int
+use_token(const struct url *u, const char *token, size_t len, char **ret)
+{
+	CLEAN(clean_free) char *host = host_of(u);
+	if (!host)
+		return err_set(-ENOMEM, "no memory for a name");
+	bool here = !strcmp(host, "127.0.0.1") || !strcmp(host, "::1") ||
+		    !strcasecmp(host, "localhost");
+	if (strcmp(u->scheme, "https") != 0 && !here)
+		return err_set(-EINVAL, "a token is sent by https only");
+	return write_auth("Bearer", token, len, ret);
+}
+
+static int
+use_netrc(const struct url *u, char **ret)
+{
+	const char *named = getenv("NETRC"), *home = getenv("HOME");
+	CLEAN(clean_free) char *path = NULL, *host = host_of(u);
+	CLEAN(wipe) struct buf text = {0};
+	CLEAN(wipe) struct buf found = {0};
+	CLEAN(wipe) struct buf coded = {0};
+	int n = named && *named ? asprintf(&path, "%s", named)
+				: asprintf(&path, "%s/.netrc", home ? home : "");
+	if (n < 0)
+		path = NULL;
+	if (!path || !host)
+		return err_set(-ENOMEM, "no memory for a name");
+	int r = read_file(path, &text);
+	if (r == 0)
+		r = netrc_find(buf_span(&text), host, &found);
+	if (r == 0)
+		r = base64_encode(buf_span(&found), &coded);
+	if (r)
+		return r == ZMAP_ABSENT ? 0 : r;
+	return write_auth("Basic", (char *)coded.data, coded.len, ret);
+}
+
+int
+auth_find(const struct url *u, const char *token_file, char **ret)
+{
+	CLEAN(wipe) struct buf token = {0};
+	const char *env = getenv("ZARRFS_HTTP_TOKEN");
+	*ret = NULL;
+	if (!token_file)
+		return env && *env ? use_token(u, env, strlen(env), ret) : use_netrc(u, ret);
+	int r = read_file(token_file, &token);
+	if (r == ZMAP_ABSENT)
+		r = err_set(-ENOENT, "there is no '%s'", token_file);
+	return r < 0 ? r : use_token(u, (char *)token.data, token.len, ret);
+}

@@ -1,0 +1,245 @@
+#include "backends/net/errand.h"
+
+#include "base/clean.h"
+#include "store/zmap.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum { TRIES = 5, AGAINS = 3 };
+
+static const int64_t MS = 1000000;
+/* Until the first byte; doubled with each attempt, since a server may really be that slow. */
+static const int64_t PATIENCE = 10 * (int64_t)1000000000;
+enum { SHARES = 4 }; /* but no more than one of so many of the time there is: 1 + 2 leaves one */
+
+static int64_t
+first_patience(int64_t deadline)
+{
+	int64_t share = deadline ? (deadline - when_now()) / SHARES : PATIENCE;
+	return share < 0 ? 0 : share < PATIENCE ? share : PATIENCE;
+}
+
+void
+errand_init(struct errand *e, const struct client_ask *ask, void (*ended)(struct client_attempt *))
+{
+	*e = (struct errand){
+		.ask = *ask,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.cond = PTHREAD_COND_INITIALIZER,
+	};
+	e->patience = first_patience(ask->deadline);
+	e->body.ask = &e->ask;
+	e->body.start = ask->into ? ask->into->len : 0;
+	e->attempt.errand = e;
+	e->attempt.ask = &e->ask;
+	e->attempt.body = &e->body;
+	e->attempt.head.reply = &e->reply;
+	e->attempt.ended = ended;
+}
+
+static void
+forget_request(struct errand *e)
+{
+	free(e->attempt.url);
+	curl_slist_free_all(e->attempt.headers);
+	e->attempt.url = NULL;
+	e->attempt.headers = NULL;
+}
+
+void
+errand_done(struct errand *e)
+{
+	forget_request(e);
+	client_reply_free(&e->reply);
+	pthread_mutex_destroy(&e->lock);
+	pthread_cond_destroy(&e->cond);
+}
+
+static enum errand_step
+over(struct errand *e, int r)
+{
+	e->result = r;
+	if (r != 0)
+		body_restart(&e->body);
+	return ERRAND_OVER;
+}
+
+/* Nobody waits any more: what the attempts before met with is worth more than that. */
+static enum errand_step
+given_up(struct errand *e, int r)
+{
+	if (r == -ETIMEDOUT && e->said.code)
+		err_set(r, "%s; before that: %s", err_text(), e->said.text);
+	return over(e, r);
+}
+
+enum errand_step
+errand_send(struct errand *e, struct wire *w)
+{
+	struct client_attempt *a = &e->attempt;
+	forget_request(e);
+	e->reply.body.len = 0;
+	e->reply = (struct client_reply){.attempt = e->tried, .body = e->reply.body};
+	a->head = (struct head){.reply = &e->reply};
+	body_attempt(&e->body);
+	int r = e->ask.hooks->prepare(e->ask.arg, e->tried, a);
+	if (r == 0)
+		r = zmap_patience(e->ask.deadline, e->ask.cancel);
+	if (r < 0)
+		return given_up(e, r);
+	a->patience = e->patience << (e->tried < TRIES ? e->tried : TRIES);
+	a->deadline = e->ask.patience ? when_now() + e->ask.patience : 0;
+	e->tried++;
+	wire_start(w, a);
+	return ERRAND_SENT;
+}
+
+int64_t
+client_pause(unsigned n)
+{
+	uint64_t most = (uint64_t)(100 * MS) << (n < 16 ? n : 16), dice = 0;
+	if (most > 20 * (uint64_t)SECOND)
+		most = 20 * (uint64_t)SECOND;
+	if (getrandom(&dice, sizeof dice, GRND_NONBLOCK) != (ssize_t)sizeof dice)
+		dice = (uint64_t)when_now();
+	return (int64_t)(dice % most);
+}
+
+/* r: the outcome if there is no more time, its text set. */
+static enum errand_step
+later(struct errand *e, struct gauge *g, int r)
+{
+	unsigned n = e->tried - e->again;
+	int64_t pause = client_pause(n - 1), now = when_now();
+	if (pause < e->reply.retry_after)
+		pause = e->reply.retry_after;
+	if (e->ask.once)
+		return over(e, r);
+	if (n >= TRIES)
+		return over(e, err_add(r, "after %u attempts", n));
+	if (e->ask.deadline && now + pause >= e->ask.deadline)
+		return over(e, err_add(-ETIMEDOUT, "no time for another attempt"));
+	err_save(r, &e->said);
+	e->at = now + pause;
+	gauge_add(&g->retries, 1);
+	if (e->body.got && *e->body.etag == '"')
+		gauge_add(&g->resumed, 1);
+	return ERRAND_PAUSE;
+}
+
+static int
+say_status(const struct client_reply *p, int code)
+{
+	return *p->request_id ? err_set(code, "HTTP %d (request id %s)", p->status, p->request_id)
+			      : err_set(code, "HTTP %d", p->status);
+}
+
+static bool
+passing(int status)
+{
+	return status == 429 || status == 500 || (status >= 502 && status <= 504);
+}
+
+/* A range behind the end of the object has no bytes; of an object that has them it is an odd answer. */
+static int
+beyond(const struct errand *e)
+{
+	const struct client_ask *a = &e->ask;
+	const struct client_reply *p = &e->reply;
+	bool asked = a->from_end ? a->len : a->off;
+	if (!p->sized || p->size == 0 || (asked && !a->from_end && a->off >= p->size))
+		return asked || a->len ? 0 : say_status(p, -EIO);
+	return say_status(p, -EIO);
+}
+
+static int
+outcome(const struct errand *e)
+{
+	const struct client_reply *p = &e->reply;
+	switch (p->status) {
+	case 200:
+	case 201:
+	case 202:
+	case 204:
+	case 206: return 0;
+	case 304: return ZMAP_SAME;
+	case 412: return ZMAP_CHANGED;
+	case 404:
+	case 410: return ZMAP_ABSENT;
+	case 416: return beyond(e);
+	case 401:
+	case 403: return say_status(p, -EACCES);
+	default: return say_status(p, -EIO);
+	}
+}
+
+/* What the rules say of a whole answer or a failure. */
+static enum errand_step
+by_rules(struct errand *e, struct gauge *g)
+{
+	struct client_attempt *a = &e->attempt;
+	if (a->err.code) {
+		int r = err_restore(&a->err);
+		return a->later ? later(e, g, r) : over(e, r);
+	}
+	/* it changed since the part that we have was read */
+	if (e->reply.status == 412 && e->body.got) {
+		body_restart(&e->body);
+		return later(e, g, err_set(-EIO, "it changed while it was read"));
+	}
+	if (passing(e->reply.status))
+		return later(e, g, say_status(&e->reply, -EIO));
+	return over(e, outcome(e));
+}
+
+static enum errand_step
+by_verdict(struct errand *e, struct wire *w, struct gauge *g)
+{
+	const struct client_hooks *h = e->ask.hooks;
+	int r = 0;
+	if (e->attempt.err.code)
+		err_restore(&e->attempt.err);
+	switch (h->judge ? h->judge(e->ask.arg, &e->reply, &r) : CLIENT_RULES) {
+	case CLIENT_DONE: return over(e, r);
+	case CLIENT_AGAIN:
+		if (e->again >= AGAINS || e->ask.once)
+			break;
+		e->again++;
+		body_restart(&e->body);
+		return ERRAND_NOW;
+	case CLIENT_SLOWER: wire_pace(w, e->attempt.started, true); __attribute__((fallthrough));
+	case CLIENT_LATER:
+		if (e->attempt.err.code)
+			return later(e, g, err_restore(&e->attempt.err));
+		body_restart(&e->body);
+		return later(e, g, say_status(&e->reply, -EIO));
+	case CLIENT_RULES: break;
+	}
+	return by_rules(e, g);
+}
+
+enum errand_step
+errand_weigh(struct errand *e, struct wire *w, struct gauge *g)
+{
+	struct client_attempt *a = &e->attempt;
+	int status = e->reply.status;
+	e->reply.error = a->err.code;
+	if (a->err.code == -EINTR || a->err.code == -ETIMEDOUT)
+		return given_up(e, err_restore(&a->err));
+	if (status && !a->err.code)
+		wire_pace(w, a->started, status == 429 || status == 503);
+	if (buf_terminate(&e->reply.body) < 0)
+		return over(e, -ENOMEM);
+	return by_verdict(e, w, g);
+}
+
+enum errand_step
+errand_wait(struct errand *e, int64_t now)
+{
+	int r = zmap_patience(e->ask.deadline, e->ask.cancel);
+	if (r < 0)
+		return given_up(e, r);
+	return now >= e->at ? ERRAND_NOW : ERRAND_PAUSE;
+}

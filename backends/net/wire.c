@@ -1,0 +1,336 @@
+#include "backends/net/wire.h"
+
+#include "backends/net/easy.h"
+#include "base/clean.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+enum { TICK_MS = 100, IDLE_MS = 60000 };
+
+struct line {
+	struct client_attempt *first, **end;
+};
+
+struct wire {
+	struct gauge *gauge;
+	struct easy_options options;
+	CURLM *multi;
+	pthread_t thread;
+	bool running_thread;
+	unsigned connections;
+
+	pthread_mutex_t lock;
+	struct line inbox; /* all below: guarded by lock */
+	bool ending;
+	unsigned allowed, credit; /* answers without complaint since allowed grew */
+	int64_t slowed;           /* when allowed was last cut */
+	unsigned running, waiting;
+
+	struct line line;               /* the thread's own: waiting for their turn */
+	struct client_attempt **active; /* the thread's own: [running] */
+	CURL **idle;                    /* the thread's own: handles that are not in use */
+	unsigned idles;
+};
+
+static void
+line_init(struct line *l)
+{
+	l->first = NULL;
+	l->end = &l->first;
+}
+
+static void
+line_add(struct line *l, struct client_attempt *a)
+{
+	a->next = NULL;
+	*l->end = a;
+	l->end = &a->next;
+}
+
+static struct client_attempt *
+line_take(struct line *l)
+{
+	struct client_attempt *a = l->first;
+	if (a && !(l->first = a->next))
+		l->end = &l->first;
+	return a;
+}
+
+void
+wire_start(struct wire *w, struct client_attempt *a)
+{
+	a->started = 0;
+	a->enough = a->given_up = a->later = false;
+	a->err.code = 0;
+	a->sent = a->uploaded = 0;
+	LOCKED(&w->lock) {
+		line_add(&w->inbox, a);
+		w->waiting++;
+	}
+	curl_multi_wakeup(w->multi);
+}
+
+void
+wire_pace(struct wire *w, int64_t started, bool slower)
+{
+	LOCKED(&w->lock) {
+		if (slower && started > w->slowed) {
+			w->allowed = w->allowed > 1 ? w->allowed / 2 : 1;
+			w->credit = 0;
+			w->slowed = when_now();
+			gauge_add(&w->gauge->slowed, 1);
+		} else if (!slower && w->allowed < w->connections && ++w->credit >= w->allowed) {
+			w->credit = 0;
+			w->allowed++;
+		}
+	}
+}
+
+void
+wire_count(struct wire *w, unsigned *running, unsigned *waiting, unsigned *allowed)
+{
+	LOCKED(&w->lock) {
+		*running = w->running;
+		*waiting = w->waiting;
+		*allowed = w->allowed;
+	}
+}
+
+/* The attempt is the wire's no more. */
+static void
+finish(struct wire *w, struct client_attempt *a, bool was_running)
+{
+	LOCKED(&w->lock)
+		was_running ? w->running-- : w->waiting--;
+	a->ended(a);
+}
+
+static void
+end_active(struct wire *w, unsigned i, CURLcode code)
+{
+	struct client_attempt *a = w->active[i];
+	easy_end(a, code, w->gauge);
+	curl_multi_remove_handle(w->multi, a->easy);
+	w->idle[w->idles++] = MOVE(a->easy);
+	w->active[i] = w->active[w->running - 1];
+	finish(w, a, true);
+}
+
+static void
+end_waiting(struct wire *w, struct client_attempt *a)
+{
+	err_save(a->err.code, &a->err);
+	finish(w, a, false);
+}
+
+static void
+start(struct wire *w, struct client_attempt *a)
+{
+	a->easy = w->idles ? w->idle[--w->idles] : curl_easy_init();
+	int r = a->easy ? easy_begin(a, &w->options) : err_set(-ENOMEM, "no memory for a request");
+	if (r == 0 && curl_multi_add_handle(w->multi, a->easy) != CURLM_OK)
+		r = err_set(-ENOMEM, "curl does not take a request");
+	if (r < 0) {
+		if (a->easy)
+			w->idle[w->idles++] = MOVE(a->easy);
+		a->err.code = r;
+		end_waiting(w, a);
+		return;
+	}
+	a->started = a->heard = when_now();
+	LOCKED(&w->lock) {
+		w->active[w->running++] = a;
+		w->waiting--;
+	}
+}
+
+/* Whether nobody waits for it any more. */
+static bool
+given_up(struct client_attempt *a, int64_t now)
+{
+	if (cancelled(a->ask->cancel))
+		a->err.code = err_set(-EINTR, "nobody waits for it any more");
+	else if (a->ask->deadline && now >= a->ask->deadline)
+		a->err.code = err_set(-ETIMEDOUT, "no answer in time");
+	else
+		return false;
+	return true;
+}
+
+/* Whether this attempt has had its time. */
+static bool
+stuck(struct client_attempt *a, int64_t now)
+{
+	int64_t silent = now - a->heard;
+	if (a->deadline && now >= a->deadline)
+		a->err.code = err_set(-EIO, "no answer in time");
+	else if (!a->head.reply->status && silent > a->patience)
+		a->err.code =
+			err_set(-EIO, "no answer for %.1f s", (double)silent / (double)SECOND);
+	else if (a->head.reply->status && silent > a->patience / 2)
+		a->err.code = err_set(-EIO, "the answer stands still for %.1f s",
+			(double)silent / (double)SECOND);
+	else
+		return false;
+	a->later = true;
+	return true;
+}
+
+static void
+look_at_clock(struct wire *w)
+{
+	int64_t now = when_now();
+	for (unsigned i = w->running; i-- > 0;) {
+		struct client_attempt *a = w->active[i];
+		a->given_up = given_up(a, now) || stuck(a, now);
+		if (a->given_up) {
+			err_save(a->err.code, &a->err);
+			end_active(w, i, CURLE_OK);
+		}
+	}
+	struct line still;
+	line_init(&still);
+	for (struct client_attempt *a; (a = line_take(&w->line));)
+		if (given_up(a, now))
+			end_waiting(w, a);
+		else
+			line_add(&still, a);
+	for (struct client_attempt *a; (a = line_take(&still));)
+		line_add(&w->line, a);
+}
+
+/* New ones into the line, and from its head to the network. False: the wire ends. */
+static bool
+take_in(struct wire *w)
+{
+	unsigned allowed = 0;
+	bool ending = false;
+	LOCKED(&w->lock) {
+		for (struct client_attempt *a; (a = line_take(&w->inbox));)
+			line_add(&w->line, a);
+		allowed = w->allowed;
+		ending = w->ending;
+	}
+	while (w->running < allowed && w->line.first)
+		start(w, line_take(&w->line));
+	return !ending;
+}
+
+static void
+take_answers(struct wire *w)
+{
+	int left;
+	for (CURLMsg *m; (m = curl_multi_info_read(w->multi, &left));) {
+		if (m->msg != CURLMSG_DONE)
+			continue;
+		CURLcode code = m->data.result;
+		for (unsigned i = 0; i < w->running; i++)
+			if (w->active[i]->easy == m->easy_handle) {
+				end_active(w, i, code);
+				break;
+			}
+	}
+}
+
+static void *
+work(void *arg)
+{
+	struct wire *w = arg;
+	int64_t looked = 0;
+	while (take_in(w)) {
+		int running;
+		curl_multi_perform(w->multi, &running);
+		easy_acknowledge(&w->options.sockets);
+		take_answers(w);
+		if (when_now() - looked > TICK_MS * (SECOND / 1000)) {
+			look_at_clock(w);
+			looked = when_now();
+		}
+		if (!take_in(w))
+			break;
+		bool busy = w->running || w->line.first;
+		curl_multi_poll(w->multi, NULL, 0, busy ? TICK_MS : IDLE_MS, NULL);
+	}
+	return NULL;
+}
+
+static int
+start_thread(struct wire *w)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int r = pthread_create(&w->thread, NULL, work, w);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r)
+		return err_sys(r, "cannot start a thread");
+	pthread_setname_np(w->thread, "zarrfs-net");
+	w->running_thread = true;
+	return 0;
+}
+
+static int
+set_up(struct wire *w, const struct client_options *o)
+{
+	w->connections = o->connections ? o->connections : CLIENT_CONNECTIONS;
+	w->allowed = w->connections;
+	if (curl_global_init(CURL_GLOBAL_DEFAULT))
+		return err_set(-EIO, "curl does not start");
+	int r = easy_options(o, &w->options);
+	if (r < 0)
+		return r;
+	w->multi = curl_multi_init();
+	w->active = calloc(w->connections, sizeof *w->active);
+	w->idle = calloc(w->connections + 1, sizeof *w->idle);
+	if (!w->multi || !w->active || !w->idle)
+		return err_set(-ENOMEM, "no memory for a client");
+	curl_multi_setopt(w->multi, CURLMOPT_MAXCONNECTS, (long)w->connections);
+	curl_multi_setopt(w->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
+	return start_thread(w);
+}
+
+int
+wire_new(const struct client_options *o, struct gauge *g, struct wire **ret)
+{
+	struct wire *w = calloc(1, sizeof *w);
+	if (!w)
+		return err_set(-ENOMEM, "no memory for a client");
+	w->gauge = g;
+	pthread_mutex_init(&w->lock, NULL);
+	line_init(&w->inbox);
+	line_init(&w->line);
+	int r = set_up(w, o);
+	if (r < 0) {
+		wire_free(w);
+		return r;
+	}
+	*ret = w;
+	return 0;
+}
+
+struct wire *
+wire_free(struct wire *w)
+{
+	if (!w)
+		return NULL;
+	LOCKED(&w->lock)
+		w->ending = true;
+	if (w->running_thread) {
+		curl_multi_wakeup(w->multi);
+		pthread_join(w->thread, NULL);
+	}
+	for (unsigned i = 0; i < w->idles; i++)
+		curl_easy_cleanup(w->idle[i]);
+	curl_multi_cleanup(w->multi);
+	easy_options_free(&w->options);
+	pthread_mutex_destroy(&w->lock);
+	free(w->active);
+	free(w->idle);
+	free(w);
+	return NULL;
+}

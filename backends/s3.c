@@ -1,0 +1,412 @@
+/* S3 and what speaks its language, Google's store among them: one bucket, or what lies below one prefix of it. */
+#include "store/zmap.h"
+
+#include "backends/s3/exchange.h"
+#include "backends/s3/xml.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	KEY_MAX = 1024, /* bytes of a key, of which there are no longer ones */
+	PAGE_MAX =
+		8
+		<< 20, /* a page of a listing: 1000 keys of 1024 bytes, encoded, and what goes with each */
+};
+
+struct s3 {
+	struct zmap z;
+	struct bucket bucket;
+	atomic_bool bare_versions; /* the server wants If-Match without quotation marks */
+};
+
+static struct bucket *
+bucket_of(struct zmap *z)
+{
+	return &((struct s3 *)z)->bucket;
+}
+
+/* As RFC 3629 has it: no overlong forms, no surrogates, nothing above U+10FFFF. */
+static bool
+utf8_valid(const char *text)
+{
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+		unsigned more = *c < 0x80 ? 0 : *c >= 0xf0 ? 3 : *c >= 0xe0 ? 2 : 1;
+		if ((*c >= 0x80 && *c < 0xc2) || *c > 0xf4)
+			return false;
+		unsigned char low = *c == 0xe0 ? 0xa0 : *c == 0xf0 ? 0x90 : 0x80;
+		unsigned char high = *c == 0xed ? 0x9f : *c == 0xf4 ? 0x8f : 0xbf;
+		for (; more; more--, low = 0x80, high = 0xbf)
+			if (*++c < low || *c > high)
+				return false;
+	}
+	return true;
+}
+
+/* A key that no object can have is absent without asking: too long, or no UTF-8, which servers would call a bad request. */
+static bool
+impossible(struct zmap *z, const char *key)
+{
+	size_t prefix = strlen(bucket_of(z)->settings.address.prefix), n = strlen(key);
+	return prefix + n > KEY_MAX || !utf8_valid(key);
+}
+
+static int64_t
+deadline_of(const struct zmap *z)
+{
+	return z->timeout ? when_now() + z->timeout : 0;
+}
+
+static int
+s3_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
+{
+	struct exchange q = {.bucket = bucket_of(z),
+		.kind = CLIENT_HEAD,
+		.key = key,
+		.deadline = deadline_of(z)};
+	int r = impossible(z, key) ? ZMAP_ABSENT : exchange_run(&q, ret);
+	exchange_free(&q);
+	return r;
+}
+
+static struct exchange
+exchange_for(struct zmap *z, const struct zmap_get *g)
+{
+	return (struct exchange){
+		.bucket = bucket_of(z),
+		.kind = CLIENT_GET,
+		.key = g->key,
+		.get = g,
+		.if_match = g->if_match,
+		.if_none_match = g->if_none_match && *g->if_none_match ? g->if_none_match : NULL,
+		.deadline = g->deadline,
+		.cancel = g->cancel,
+	};
+}
+
+static int
+s3_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
+{
+	struct exchange q = exchange_for(z, g);
+	int r = impossible(z, g->key) ? ZMAP_ABSENT : exchange_run(&q, ret);
+	exchange_free(&q);
+	return r;
+}
+
+/* A get that nobody waits for. */
+struct errand {
+	struct exchange request;
+	struct zmap_get get;
+	zmap_done_fn *done;
+	void *arg;
+};
+
+static void
+errand_done(void *arg, int r, const struct client_reply *reply)
+{
+	struct errand *e = arg;
+	struct zmap_stat s = {0};
+	r = exchange_end(&e->request, r, reply, &s);
+	e->done(e->arg, r, &s);
+	exchange_free(&e->request);
+	free(e);
+}
+
+static void
+s3_submit(struct zmap *z, const struct zmap_get *g, zmap_done_fn *done, void *arg)
+{
+	struct zmap_stat none = {0};
+	struct errand *e = impossible(z, g->key) ? NULL : calloc(1, sizeof *e);
+	if (!e) {
+		done(arg,
+			impossible(z, g->key) ? ZMAP_ABSENT
+					      : err_set(-ENOMEM, "no memory for a request"),
+			&none);
+		return;
+	}
+	e->get = *g;
+	e->request = exchange_for(z, &e->get);
+	e->done = done;
+	e->arg = arg;
+	exchange_submit(&e->request, errand_done, e);
+}
+
+/* --- listing --- */
+
+struct listing {
+	struct bucket *bucket;
+	char *prefix; /* whole, with the store's own */
+	char *token;  /* of the next page, or NULL */
+	size_t seen;
+	int64_t deadline;
+};
+
+static void
+listing_done(struct listing *l)
+{
+	free(l->prefix);
+	free(l->token);
+}
+
+static int
+ask_page(const struct listing *l, unsigned keys, struct buf *ret)
+{
+	char count[16];
+	struct sign_pair pairs[6] = {{"delimiter", "/"}, {"encoding-type", "url"},
+		{"list-type", "2"}, {"prefix", l->prefix}};
+	size_t n = 4;
+	struct exchange q = {.bucket = l->bucket,
+		.kind = CLIENT_LIST,
+		.into = ret,
+		.max = PAGE_MAX,
+		.deadline = l->deadline};
+	snprintf(count, sizeof count, "%u", keys);
+	if (l->token)
+		pairs[n++] = (struct sign_pair){"continuation-token", l->token};
+	if (keys)
+		pairs[n++] = (struct sign_pair){"max-keys", count};
+	int r = sign_query(pairs, n, &q.query);
+	if (r == 0)
+		r = buf_terminate(&q.query);
+	if (r == 0)
+		r = exchange_run(&q, NULL);
+	exchange_free(&q);
+	return r <= 0 ? r : err_set(-EIO, "the bucket is not there");
+}
+
+/* One page. 0, what fn returned if not 0, or -errno. */
+static int
+list_page(struct listing *l, zmap_list_fn *fn, void *arg, bool *ret_more)
+{
+	CLEAN(buf_free) struct buf page = {0};
+	struct xml_page p = {0};
+	int r = ask_page(l, 0, &page);
+	if (r == 0)
+		r = xml_list(buf_span(&page), l->prefix, fn, arg, &p);
+	if (r != 0)
+		return r;
+	l->seen += p.seen;
+	*ret_more = p.truncated;
+	if (p.truncated && (!p.next || !*p.next || (l->token && !strcmp(l->token, p.next))))
+		r = err_set(-EIO, "the listing does not say how it goes on");
+	free(l->token);
+	l->token = p.next;
+	return r;
+}
+
+static int
+s3_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
+{
+	CLEAN(listing_done)
+	struct listing l = {.bucket = bucket_of(z), .deadline = deadline_of(z)};
+	const char *own = l.bucket->settings.address.prefix;
+	if (impossible(z, prefix))
+		return ZMAP_ABSENT;
+	if (asprintf(&l.prefix, "%s%s", own, prefix) < 0) {
+		l.prefix = NULL;
+		return err_set(-ENOMEM, "no memory for a prefix");
+	}
+	bool more = true;
+	while (more) {
+		int r = list_page(&l, fn, arg, &more);
+		if (r != 0)
+			return r;
+	}
+	return !l.seen && *l.prefix ? ZMAP_ABSENT : 0;
+}
+
+/* --- writing --- */
+
+static int
+md5_of(struct span s, char ret[40])
+{
+	uint8_t h[EVP_MAX_MD_SIZE];
+	unsigned n = 0;
+	if (!EVP_Digest(s.data ? s.data : (const uint8_t *)"", s.len, h, &n, EVP_md5(), NULL) ||
+		n != 16)
+		return err_set(-EIO, "libcrypto cannot compute MD5");
+	for (unsigned i = 0; i < n; i++)
+		snprintf(ret + 1 + 2 * i, 3, "%02x", h[i]);
+	ret[0] = ret[33] = '"';
+	ret[34] = 0;
+	return 0;
+}
+
+static int
+put_once(struct zmap *z, const char *key, struct span bytes, const char *if_match,
+	const char *if_none, unsigned *ret_attempts)
+{
+	struct exchange q = {
+		.bucket = bucket_of(z),
+		.kind = CLIENT_PUT,
+		.key = key,
+		.send = bytes,
+		.if_match = if_match,
+		.if_none_match = if_none,
+		.deadline = deadline_of(z),
+	};
+	int r = exchange_run(&q, NULL);
+	exchange_free(&q);
+	*ret_attempts = q.attempts;
+	return r;
+}
+
+/* On condition of a version. radosgw before Ceph 18 compares If-Match with the version without its quotation marks, so that no
+ * put ever succeeds; it can be told by an object that still is that version. */
+static int
+put_if_match(struct zmap *z, const char *key, struct span bytes, const char *version,
+	unsigned *ret_attempts)
+{
+	struct s3 *s = (struct s3 *)z;
+	struct zmap_stat now;
+	char bare[ZMAP_VERSION];
+	size_t n = strlen(version);
+	bool quoted = n >= 2 && n < sizeof bare && version[0] == '"' && version[n - 1] == '"';
+	int r = ZMAP_CHANGED;
+	if (!s->bare_versions || !quoted) {
+		r = put_once(z, key, bytes, version, NULL, ret_attempts);
+		if (r != ZMAP_CHANGED || !quoted)
+			return r;
+		r = s3_stat(z, key, &now);
+		if (r != 0 || strcmp(now.version, version) != 0)
+			return r < 0 ? r : ZMAP_CHANGED;
+		s->bare_versions = true;
+	}
+	snprintf(bare, sizeof bare, "%.*s", (int)n - 2, version + 1);
+	return put_once(z, key, bytes, bare, NULL, ret_attempts);
+}
+
+/* The condition did not hold: perhaps since an attempt whose answer was lost has done it. Objects that were put in one piece are called
+ * by the MD5 of their bytes. */
+static int
+done_before(struct zmap *z, const char *key, struct span bytes)
+{
+	char version[40];
+	struct zmap_stat s;
+	int r = s3_stat(z, key, &s);
+	if (r == ZMAP_ABSENT)
+		return ZMAP_CHANGED;
+	if (r == 0)
+		r = md5_of(bytes, version);
+	if (r < 0)
+		return r;
+	return s.size == bytes.len && !strcmp(s.version, version) ? 0 : ZMAP_CHANGED;
+}
+
+static int
+s3_put(struct zmap *z, const char *key, struct span bytes, const char *if_version)
+{
+	unsigned attempts = 0;
+	if (impossible(z, key))
+		return err_set(-EINVAL, "a key of S3 is UTF-8 of at most %d bytes", KEY_MAX);
+	int r = if_version && *if_version
+			? put_if_match(z, key, bytes, if_version, &attempts)
+			: put_once(z, key, bytes, NULL, if_version ? "*" : NULL, &attempts);
+	return r == ZMAP_CHANGED && attempts > 1 ? done_before(z, key, bytes) : r;
+}
+
+/* S3 deletes what is not there as well as anything else; here absence is told. */
+static int
+s3_del(struct zmap *z, const char *key)
+{
+	struct zmap_stat s;
+	int r = s3_stat(z, key, &s);
+	if (r != 0)
+		return r;
+	struct exchange q = {.bucket = bucket_of(z),
+		.kind = CLIENT_DELETE,
+		.key = key,
+		.deadline = deadline_of(z)};
+	r = exchange_run(&q, NULL);
+	exchange_free(&q);
+	return r;
+}
+
+/* --- the store --- */
+
+static int
+stop_at_once(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
+{
+	return 1;
+}
+
+/* Something must lie below the prefix, if it may be listed. */
+static int
+s3_alive(struct zmap *z)
+{
+	CLEAN(buf_free) struct buf page = {0};
+	struct xml_page p = {0};
+	struct listing l = {.bucket = bucket_of(z), .deadline = deadline_of(z)};
+	l.prefix = l.bucket->settings.address.prefix;
+	int r = ask_page(&l, 1, &page);
+	if (r == -EACCES)
+		return 0;
+	if (r == 0)
+		r = xml_list(buf_span(&page), l.prefix, stop_at_once, NULL, &p);
+	free(p.next);
+	if (r == 0 && *l.prefix && !p.seen)
+		return err_set(-EIO, "nothing is left below '%s'", l.prefix);
+	return r > 0 ? 0 : r < 0 ? err_add(-EIO, "the store does not answer as it did") : 0;
+}
+
+static int
+s3_stats(struct zmap *z, struct buf *ret)
+{
+	return client_stats(bucket_of(z)->client, ret);
+}
+
+static void
+s3_close(struct zmap *z)
+{
+	bucket_close(bucket_of(z));
+	free(z);
+}
+
+/* The endpoint may come from the environment. */
+static int
+s3_identity(struct zmap *z, struct buf *ret)
+{
+	const struct address *p = &bucket_of(z)->settings.address;
+	int r = address_base(p, p->region, ret);
+	return r < 0 ? r : buf_addf(ret, "%s/%s/%s", p->path, p->bucket, p->prefix);
+}
+
+extern const struct zmap_ops backend_s3;
+
+static int
+s3_open(const struct url *url, const struct zmap_options *options, struct zmap **ret)
+{
+	if (options->transport)
+		return zmap_open_by(options->transport, url, options, ret);
+	struct s3 *s = calloc(1, sizeof *s);
+	if (!s)
+		return err_set(-ENOMEM, "no memory for a store");
+	s->z.ops = &backend_s3;
+	s->z.caps = ZMAP_RANGE | ZMAP_LIST | ZMAP_REMOTE |
+		    (options->writable ? ZMAP_WRITE | ZMAP_CONDITIONAL : 0);
+	int r = bucket_open(url, options, &s->bucket);
+	if (r < 0) {
+		s3_close(&s->z);
+		return r;
+	}
+	*ret = &s->z;
+	return 0;
+}
+
+const struct zmap_ops backend_s3 = {
+	.name = "s3",
+	.open = s3_open,
+	.close = s3_close,
+	.stat = s3_stat,
+	.get = s3_get,
+	.submit = s3_submit,
+	.list = s3_list,
+	.put = s3_put,
+	.del = s3_del,
+	.alive = s3_alive,
+	.identity = s3_identity,
+	.stats = s3_stats,
+};

@@ -1,0 +1,183 @@
+#include "backends/s3/credentials.h"
+
+#include "backends/s3/source.h"
+#include "base/err.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+static const int64_t EARLY = 300 * SECOND; /* fetched anew so long before they expire */
+static const int64_t AGAIN_AFTER =
+	10 * SECOND; /* a source that failed, while the old keys still last */
+
+struct credentials {
+	const struct settings *settings;
+	struct client *client;
+	pthread_mutex_t lock; /* guards all below */
+	pthread_cond_t fetched;
+	bool fetching;
+	bool nobody;        /* nothing is to be signed */
+	bool refused;       /* the server did not take the present keys */
+	struct keys *keys;  /* or NULL */
+	source_fn *source;  /* that gave keys; NULL: none yet */
+	int64_t next_fetch; /* when_now() clock; not before that */
+	struct err err;     /* of the last fetch */
+};
+
+int
+credentials_new(const struct settings *s, struct client *client, struct credentials **ret)
+{
+	struct credentials *c = calloc(1, sizeof *c);
+	if (!c)
+		return err_set(-ENOMEM, "no memory for credentials");
+	c->settings = s;
+	c->client = client;
+	pthread_mutex_init(&c->lock, NULL);
+	when_cond_init(&c->fetched);
+	*ret = c;
+	return 0;
+}
+
+struct credentials *
+credentials_free(struct credentials *c)
+{
+	if (!c)
+		return NULL;
+	keys_unref(c->keys);
+	pthread_cond_destroy(&c->fetched);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+	return NULL;
+}
+
+static int
+nothing_found(void)
+{
+	return err_set(-EINVAL,
+		"no credentials in the environment, in ~/.aws or from this machine; "
+		"for public data say -o profile=anon");
+}
+
+/* Asks one source after the other. SOURCE_NONE: nothing is to be signed, since what most people read of Google's is public. */
+static int
+search(const struct source_ask *a, source_fn **source, struct keys **ret)
+{
+	static source_fn *const named[] = {source_profile, NULL};
+	static source_fn *const all[] = {source_environment, source_profile, source_container,
+		source_web_identity, source_machine, NULL};
+	static source_fn *const google[] = {source_environment, NULL};
+	const struct settings *s = a->settings;
+	source_fn *const *list = s->profile_named ? named : s->address.google ? google : all;
+	for (; *list; list++) {
+		int r = (*list)(a, ret);
+		if (r == 0)
+			*source = *list;
+		if (r <= 0)
+			return r;
+	}
+	if (s->address.google && !s->profile_named)
+		return SOURCE_NONE;
+	if (s->profile_named)
+		return err_set(-EINVAL, "profile '%s' has no keys", s->profile_name);
+	return nothing_found();
+}
+
+/* Not under the lock. */
+static void
+fetch(struct credentials *c, source_fn *source, int64_t deadline, struct cancel *cancel)
+{
+	const struct source_ask a = {c->settings, c->client, deadline, cancel};
+	CLEAN(keys_unrefp) struct keys *old = NULL;
+	struct keys *new = NULL;
+	int r = source ? source(&a, &new) : search(&a, &source, &new);
+	bool nobody = r > 0 && !source;
+	if (r > 0 && !nobody)
+		r = nothing_found();
+	LOCKED(&c->lock) {
+		c->fetching = false;
+		c->next_fetch = when_now() + AGAIN_AFTER;
+		c->nobody = nobody;
+		if (r >= 0) {
+			old = c->keys;
+			c->keys = new;
+			c->refused = false;
+			c->source = source;
+		} else {
+			err_save(r, &c->err);
+		}
+		pthread_cond_broadcast(&c->fetched);
+	}
+}
+
+enum state { GOOD, LATE, GONE };
+
+/* The lock is held. LATE: good, but should be fetched anew. */
+static enum state
+state(const struct credentials *c)
+{
+	if (c->nobody)
+		return GOOD;
+	if (!c->keys || c->refused)
+		return GONE;
+	int64_t now = when_wall();
+	if (c->keys->expires == INT64_MAX || now < c->keys->expires - EARLY)
+		return GOOD;
+	return now < c->keys->expires ? LATE : GONE;
+}
+
+/* The lock is held. */
+static void
+wait_a_little(struct credentials *c)
+{
+	int64_t until = when_now() + SECOND / 10; /* the cancel flag wants to be looked at */
+	struct timespec t = {until / SECOND, until % SECOND};
+	pthread_cond_timedwait(&c->fetched, &c->lock, &t);
+}
+
+int
+credentials_get(struct credentials *c, int64_t deadline, struct cancel *cancel, struct keys **ret)
+{
+	*ret = NULL;
+	if (c->settings->anonymous)
+		return 0;
+	for (bool fetched = false;; fetched = true) {
+		source_fn *source = NULL;
+		bool mine = false;
+		LOCKED(&c->lock) {
+			enum state s = state(c);
+			while (s == GONE && c->fetching) {
+				int r = zmap_patience(deadline, cancel);
+				if (r < 0)
+					return err_add(r, "waiting for credentials");
+				wait_a_little(c);
+				s = state(c);
+				fetched = !c->fetching;
+			}
+			bool due = s == GONE ? !fetched : s == LATE && when_now() >= c->next_fetch;
+			mine = due && !c->fetching;
+			if (!mine && s == GONE)
+				return err_restore(&c->err);
+			if (!mine) {
+				*ret = keys_ref(c->keys);
+				return 0;
+			}
+			c->fetching = true;
+			source = c->source;
+		}
+		fetch(c, source, deadline, cancel);
+	}
+}
+
+bool
+credentials_renew(struct credentials *c, const struct keys *refused)
+{
+	bool may_help = false;
+	LOCKED(&c->lock) {
+		may_help = c->source != source_environment;
+		if (may_help && c->keys == refused)
+			c->refused = true;
+	}
+	return may_help;
+}

@@ -1,0 +1,63 @@
+/* One request to S3: addressed, signed, sent by the HTTP client, its answer understood. What a server teaches on the way (another
+ * region, the right time, that keys have expired) is put right once in each request and remembered for the store. */
+#pragma once
+
+#include "backends/net/client.h"
+#include "backends/s3/credentials.h"
+#include "backends/s3/settings.h"
+#include "backends/s3/sign.h"
+#include "store/zmap.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* What all requests of a store share. */
+struct bucket {
+	struct settings settings;
+	struct client *client;
+	struct signer *signer;
+	struct credentials *credentials;
+	atomic_llong clock_ahead; /* the server's clock minus ours, ns */
+	atomic_llong
+		seen_at; /* when_now() of the last answer that proves the bucket to be there; 0: none yet */
+	pthread_mutex_t lock; /* guards region */
+	char region[64];
+};
+
+/* Threads start here: after any fork. 0 or -errno; ret is to be closed in both cases. */
+int bucket_open(const struct url *, const struct zmap_options *, struct bucket *ret);
+void bucket_close(struct bucket *);
+
+struct exchange {
+	struct bucket *bucket;
+	enum client_kind kind;
+	const char *key;  /* below the store's prefix; NULL: the bucket itself. Borrowed */
+	struct buf query; /* from sign_query; owned */
+	struct span send; /* of a PUT */
+	const char *if_match, *if_none_match;
+	const struct zmap_get *get; /* of a GET of a key, or NULL */
+	struct buf *into;           /* for bodies of others; or NULL */
+	size_t max;
+	int64_t deadline;
+	struct cancel *cancel;
+
+	/* exchange.c's own */
+	unsigned attempts; /* so far */
+	struct keys *keys; /* that the last attempt was signed with */
+	char region[64];   /* and for */
+	int64_t ahead;     /* and by which clock */
+	char payload[SIGN_HASH];
+	bool moved, renewed, timed; /* what has been put right */
+	bool explained;             /* err_text() already says what S3 said */
+};
+
+/* Waits. 0, a positive outcome or -errno, with HTTP status, S3's code and the request's id in the text. ret may be NULL. */
+int exchange_run(struct exchange *, struct zmap_stat *ret);
+/* The request lives until done is called, then belongs to whoever done tells. */
+void exchange_submit(struct exchange *, client_done_fn *done, void *arg);
+/* What done was told, made what exchange_run returns. */
+int exchange_end(struct exchange *, int result, const struct client_reply *, struct zmap_stat *ret);
+void exchange_free(struct exchange *); /* what it holds, not itself */
+
+/* Asks whether the bucket is there at all. 0 (also where that cannot be told), or -EIO. */
+int exchange_probe(struct bucket *, int64_t deadline, struct cancel *);

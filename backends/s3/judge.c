@@ -1,0 +1,249 @@
+#include "backends/s3/judge.h"
+
+#include "backends/s3/xml.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A server and we may differ by 15 minutes. */
+static const int64_t SKEW = 300 * SECOND;
+/* So long an answer proves that the bucket is there. */
+static const int64_t BELIEVED = 5 * SECOND;
+
+enum { CODE, MESSAGE, REGION, REQUEST_ID, FIELDS };
+
+/* What the body of an answer says. */
+struct said {
+	struct xml_field f[FIELDS];
+};
+
+static const char *
+code_of(const struct said *s)
+{
+	return s->f[CODE].text;
+}
+
+static struct said *
+understand(const struct client_reply *reply)
+{
+	struct said *s = calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	s->f[CODE].name = "Code";
+	s->f[MESSAGE].name = "Message";
+	s->f[REGION].name = "Region";
+	s->f[REQUEST_ID].name = "RequestId";
+	if (reply->body.len && xml_fields(buf_span(&reply->body), s->f, FIELDS) < 0)
+		memset(s->f[CODE].text, 0, sizeof s->f[CODE].text);
+	return s;
+}
+
+static bool
+is(const struct said *s, const char *const *codes)
+{
+	while (*codes && strcmp(code_of(s), *codes) != 0)
+		codes++;
+	return *codes;
+}
+
+/* Refused for what the keys may do, not for what they are. */
+static const char *const denied[] = {"AccessDenied", "AllAccessDisabled", "Forbidden", NULL};
+/* Of keys that were good once, or will be. */
+static const char *const expired[] = {"ExpiredToken", "ExpiredTokenException",
+	"TokenRefreshRequired", "InvalidToken", "InvalidAccessKeyId", "RequestExpired", NULL};
+static const char *const skewed[] = {"RequestTimeTooSkewed", "RequestInTheFuture", NULL};
+static const char *const elsewhere[] = {"AuthorizationHeaderMalformed", "PermanentRedirect",
+	"TemporaryRedirect", "Redirect", "IllegalLocationConstraintException", NULL};
+
+/* Printable ASCII of what a server says: it goes to logs. */
+static void
+tidy(const char *text, char *ret, size_t size)
+{
+	size_t n = 0;
+	for (; text[n] && n + 1 < size; n++)
+		ret[n] = text[n] >= ' ' && text[n] < 0x7f ? text[n] : '?';
+	ret[n] = 0;
+}
+
+static int
+code_for(const struct client_reply *reply, const struct said *s, int fallback)
+{
+	if (reply->status == 401 || reply->status == 403)
+		return !*code_of(s) || is(s, denied)               ? -EACCES
+		       : !strcmp(code_of(s), "InvalidObjectState") ? -EIO
+								   : -EPERM;
+	if (reply->status == 501) /* conditions of puts, of some servers */
+		return -ENOTSUP;
+	return fallback < 0 ? fallback : -EIO;
+}
+
+static int
+explain(struct exchange *q, const struct client_reply *reply, const struct said *s, int code)
+{
+	char name[64], message[300], id[128], where[128] = "";
+	tidy(code_of(s), name, sizeof name);
+	tidy(s->f[MESSAGE].text, message, sizeof message);
+	tidy(*reply->request_id ? reply->request_id : s->f[REQUEST_ID].text, id, sizeof id);
+	if (reply->status / 100 == 3 && (*reply->region || *s->f[REGION].text))
+		snprintf(where, sizeof where, ", in region %.64s",
+			*reply->region ? reply->region : s->f[REGION].text);
+	q->explained = true;
+	return err_set(code, "HTTP status %d%s%s%s%s%s%s%s%s", reply->status, *name ? " " : "",
+		name, *message ? ": " : "", message, where, *id ? " (request " : "", id,
+		*id ? ")" : "");
+}
+
+int
+judge_explain(struct exchange *q, const struct client_reply *reply, int fallback)
+{
+	struct said *s = understand(reply);
+	int r = s ? explain(q, reply, s, code_for(reply, s, fallback)) : fallback;
+	free(s);
+	return r;
+}
+
+/* The bucket lies in another region than the one that was asked, and here is which. Others may have found out meanwhile. */
+static bool
+follow_region(struct exchange *q, const char *region)
+{
+	if (!address_is_region(region) || !strcmp(region, q->region))
+		return false;
+	LOCKED(&q->bucket->lock)
+		memcpy(q->bucket->region, region, strlen(region) + 1);
+	return true;
+}
+
+/* An answer to HEAD has no body to say it; another question does. */
+static bool
+ask_region(struct exchange *q)
+{
+	bool other = false;
+	if (exchange_probe(q->bucket, q->deadline, q->cancel) < 0)
+		return false;
+	LOCKED(&q->bucket->lock)
+		other = strcmp(q->bucket->region, q->region) != 0;
+	return other;
+}
+
+static bool
+put_region_right(struct exchange *q, const struct client_reply *reply, const struct said *s)
+{
+	bool redirected = reply->status == 301 || reply->status == 302 || reply->status == 307 ||
+			  reply->status == 308;
+	const char *region = *reply->region ? reply->region : s->f[REGION].text;
+	bool other = redirected || is(s, elsewhere);
+	bool bare = q->kind == CLIENT_HEAD && reply->status == 400 && !*region;
+	if (q->moved || !(other || bare))
+		return false;
+	q->moved = true;
+	return *region ? follow_region(q, region) : q->kind == CLIENT_HEAD && ask_region(q);
+}
+
+static bool
+put_clock_right(struct exchange *q, const struct client_reply *reply, const struct said *s)
+{
+	int64_t ahead = reply->date ? reply->date - when_wall() : 0;
+	bool head = q->kind == CLIENT_HEAD && reply->status == 403;
+	int64_t off = ahead - q->ahead;
+	if (q->timed || !q->keys || !reply->date || !(is(s, skewed) || head) ||
+		(off < SKEW && off > -SKEW))
+		return false;
+	q->timed = true;
+	q->bucket->clock_ahead = ahead;
+	return true;
+}
+
+static bool
+renew_keys(struct exchange *q, const struct said *s)
+{
+	if (q->renewed || !q->keys || !is(s, expired))
+		return false;
+	q->renewed = true;
+	return credentials_renew(q->bucket->credentials, q->keys);
+}
+
+/* 404: the key, or everything? Only S3's own word counts; a HEAD has none. */
+static int
+absent(struct exchange *q, const struct client_reply *reply, const struct said *s)
+{
+	struct bucket *b = q->bucket;
+	if (!strcmp(code_of(s), "NoSuchKey")) {
+		b->seen_at = when_now();
+		return q->kind == CLIENT_PUT ? ZMAP_CHANGED : ZMAP_ABSENT;
+	}
+	if (!strcmp(code_of(s), "NoSuchBucket"))
+		return err_add(explain(q, reply, s, -EIO), "there is no bucket '%s'",
+			b->settings.address.bucket);
+	if (reply->body.len || q->kind == CLIENT_LIST || q->kind == CLIENT_PUT || !q->key)
+		return explain(q, reply, s, -EIO);
+	if (b->seen_at && when_now() - b->seen_at < BELIEVED)
+		return ZMAP_ABSENT;
+	int r = exchange_probe(b, q->deadline, q->cancel);
+	if (r < 0) {
+		q->explained = true;
+		return r;
+	}
+	b->seen_at = when_now();
+	return ZMAP_ABSENT;
+}
+
+/* What nothing can be done about. */
+static enum client_verdict
+outcome(struct exchange *q, const struct client_reply *reply, const struct said *s, int *ret)
+{
+	bool conditional = q->if_match || q->if_none_match;
+	switch (reply->status) {
+	case 304:
+		if (q->if_none_match)
+			return CLIENT_RULES;
+		break;
+	case 404: *ret = absent(q, reply, s); return CLIENT_DONE;
+	case 409:
+		*ret = ZMAP_CHANGED;
+		if (conditional && q->kind == CLIENT_PUT)
+			return CLIENT_DONE;
+		break;
+	case 412:
+		if (conditional)
+			return CLIENT_RULES;
+		break;
+	case 416: return CLIENT_RULES;
+	case 429:
+	case 500:
+	case 502:
+	case 503:
+	case 504: return CLIENT_RULES;
+	default: break;
+	}
+	if (!strcmp(code_of(s), "RequestTimeout") || !strcmp(code_of(s), "OperationAborted"))
+		return CLIENT_LATER;
+	if (!strcmp(code_of(s), "SlowDown"))
+		return CLIENT_SLOWER;
+	*ret = explain(q, reply, s, code_for(reply, s, -EIO));
+	return CLIENT_DONE;
+}
+
+enum client_verdict
+judge(void *request, const struct client_reply *reply, int *ret)
+{
+	struct exchange *q = request;
+	if (!reply->status || reply->error)
+		return CLIENT_RULES;
+	if (reply->status == 304 || reply->status == 412 || reply->status < 300)
+		q->bucket->seen_at = when_now();
+	if (reply->status < 300)
+		return CLIENT_RULES;
+	struct said *s = understand(reply);
+	if (!s) {
+		*ret = err_set(-ENOMEM, "no memory for an answer");
+		return CLIENT_DONE;
+	}
+	bool again =
+		put_region_right(q, reply, s) || put_clock_right(q, reply, s) || renew_keys(q, s);
+	enum client_verdict v = again ? CLIENT_AGAIN : outcome(q, reply, s, ret);
+	free(s);
+	return v;
+}

@@ -1,0 +1,394 @@
+/* A zip archive, itself an object of another store: a file, or an object behind S3 or HTTP, which is read by ranges.
+ *
+ * - Keys lie at the archive's root or below one common prefix. Its directory is read once (two requests at most) and kept; nothing
+ *   is inflated to list or stat.
+ * - Every read asks for the archive's version that the directory is of, so a replaced archive gives its new members, once its
+ *   directory has been read again, or an error, never a mixture.
+ * - Whether it was replaced is also looked at when somebody asks what is there, at most every LOOK_EVERY. */
+#include "backends/zip.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	LOOK_EVERY = 100 * 1000 * 1000, /* ns */
+	LOOK_EVERY_REMOTE = 500 * 1000 * 1000,
+	TRIES = 4, /* of an archive that is replaced */
+};
+
+/* --- is it still the same archive? --- */
+
+static int
+gone(const struct zip *p)
+{
+	return err_set(-EIO, "the archive '%s' is gone", p->key);
+}
+
+static bool
+same_archive(const struct zmap_stat *a, const struct zmap_stat *b)
+{
+	return a->size == b->size && a->mtime == b->mtime && !strcmp(a->version, b->version);
+}
+
+static int64_t
+look_every(const struct zip *p)
+{
+	return p->lower->caps & ZMAP_REMOTE ? LOOK_EVERY_REMOTE : LOOK_EVERY;
+}
+
+/* With nothing locked: `now` if it is, else the one that is there. *ret_lost: there is none that could be used. */
+static int
+look_now(struct zip *p, struct archive *now, struct archive **ret, bool *ret_lost)
+{
+	struct zmap_stat s;
+	int r = zmap_stat(p->lower, p->key, &s);
+	if (r < 0)
+		return r;
+	if (r == 0 && same_archive(&s, &now->stat)) {
+		*ret = archive_ref(now);
+		return 0;
+	}
+	if (r == 0)
+		r = archive_open(p, ret);
+	if (r == ZMAP_ABSENT || r == -ENOENT)
+		r = gone(p);
+	*ret_lost = r < 0;
+	return r;
+}
+
+/* Lock held. Is the caller to look? stale and at_once as below. */
+static bool
+look_due(struct zip *p, const struct archive *stale, bool at_once)
+{
+	bool waited = false;
+	if (!stale && !at_once)
+		return !p->looking && when_now() >= p->next_look;
+	for (; p->looking; waited = true)
+		pthread_cond_wait(&p->looked, &p->lock); /* each look has a deadline */
+	return !stale || (stale == p->now && !(waited && p->failure.code));
+}
+
+/* Lock held. */
+static int
+answer(struct zip *p, struct archive **ret)
+{
+	if (p->failure.code)
+		return err_restore(&p->failure);
+	*ret = archive_ref(p->now);
+	return 0;
+}
+
+/* What the archive is now. stale: known to be no longer what is there; NULL: not known. at_once: whenever the last look was. */
+static int
+look(struct zip *p, const struct archive *stale, bool at_once, struct archive **ret)
+{
+	CLEAN(archive_unrefp) struct archive *before = NULL, *now = NULL, *old = NULL;
+	bool lost = false;
+	LOCKED(&p->lock) {
+		if (!look_due(p, stale, at_once))
+			return answer(p, ret);
+		p->looking = true;
+		before = archive_ref(p->now);
+	}
+	int r = look_now(p, before, &now, &lost);
+	LOCKED(&p->lock) {
+		p->looking = false;
+		p->next_look = when_now() + look_every(p);
+		if (r == 0 || lost)
+			err_save(r, &p->failure);
+		if (r == 0 && now != p->now) {
+			old = p->now;
+			p->now = archive_ref(now);
+		}
+		pthread_cond_broadcast(&p->looked);
+	}
+	if (r == 0)
+		*ret = MOVE(now);
+	return r;
+}
+
+/* As it was at the last look: reads find out by themselves when it is replaced. */
+static int
+current(struct zip *p, struct archive **ret)
+{
+	int r = 0;
+	LOCKED(&p->lock)
+		r = answer(p, ret);
+	return r;
+}
+
+static int
+zip_alive(struct zmap *z)
+{
+	CLEAN(archive_unrefp) struct archive *a = NULL;
+	struct zip *p = (struct zip *)z;
+	int r = zmap_alive(p->lower);
+	return r < 0 ? r : look(p, NULL, true, &a);
+}
+
+/* --- members --- */
+
+/* Of the archive's version and all that says where the member is: another archive has none of its versions. */
+static void
+say_stat(const struct archive *a, const struct zip_member *m, struct zmap_stat *ret)
+{
+	uint64_t h = 0xcbf29ce484222325;
+	for (const char *c = a->stat.version; *c; c++)
+		h = (h ^ (uint8_t)*c) * 0x100000001b3;
+	h = (h ^ a->stat.size) * 0x100000001b3;
+	h = (h ^ (uint64_t)a->stat.mtime) * 0x100000001b3;
+	*ret = (struct zmap_stat){.size = m->size, .mtime = a->stat.mtime};
+	snprintf(ret->version, sizeof ret->version, "%016" PRIx64 "%08" PRIx32 "%" PRIx64, h,
+		m->crc, m->header);
+}
+
+/* A member. ask: the archive may be another one by now, which stat, what is missing, and who asks for changes want to know. */
+static int
+find(struct zip *p, const char *key, bool ask, struct archive **ret_archive,
+	const struct zip_member **ret)
+{
+	CLEAN(archive_unrefp) struct archive *a = NULL;
+	int r = ask ? look(p, NULL, false, &a) : current(p, &a);
+	const struct zip_member *m = r == 0 ? zip_index_find(a->index, key) : NULL;
+	bool sure = m && *a->stat.version; /* else a read might not see that it is another one */
+	if (!sure && !ask)
+		return find(p, key, true, ret_archive, ret);
+	if (r < 0)
+		return r;
+	*ret_archive = MOVE(a);
+	*ret = m;
+	return m ? 0 : ZMAP_ABSENT;
+}
+
+static int
+zip_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
+{
+	CLEAN(archive_unrefp) struct archive *a = NULL;
+	const struct zip_member *m;
+	int r = find((struct zip *)z, key, true, &a, &m);
+	if (r == 0)
+		say_stat(a, m, ret);
+	return r;
+}
+
+/* *ret_stale: the archive is another one by now, and this has to be done again. */
+static int
+get_once(struct zip *p, const struct zmap_get *g, struct zmap_stat *ret, struct archive **ret_stale)
+{
+	CLEAN(archive_unrefp) struct archive *a = NULL;
+	struct zip_reading reading = {.zip = p, .get = g};
+	int r = find(p, g->key, g->if_none_match, &a, &reading.member);
+	if (r)
+		return r;
+	say_stat(a, reading.member, ret);
+	reading.archive = a;
+	r = zmap_condition(g, ret->version);
+	if (r == 0)
+		r = zmap_range(g, reading.member->size, &reading.off, &reading.len);
+	if (r)
+		return r;
+	r = zip_read(&reading);
+	if (r == ZMAP_CHANGED)
+		*ret_stale = MOVE(a);
+	return r;
+}
+
+static int
+zip_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
+{
+	struct zip *p = (struct zip *)z;
+	for (int i = 0; i < TRIES; i++) {
+		CLEAN(archive_unrefp) struct archive *stale = NULL, *now = NULL;
+		int r = get_once(p, g, ret, &stale);
+		if (!stale)
+			return r;
+		r = zmap_patience(g->deadline, g->cancel);
+		if (r == 0)
+			r = look(p, stale, false, &now);
+		if (r < 0)
+			return r;
+	}
+	return err_set(-EIO, "the archive changes all the time");
+}
+
+/* A get that nobody waits for. */
+struct errand {
+	struct zip_reading reading; /* with a reference to its archive */
+	struct zmap_get get, below; /* as asked here, and of the lower store */
+	struct zmap_stat stat;
+	size_t before; /* bytes in into */
+	zmap_done_fn *done;
+	void *arg;
+};
+
+/* Where the guess was wrong, or the archive is another one: from the start, here. */
+static void
+errand_done(void *arg, int r, const struct zmap_stat *s)
+{
+	struct errand *e = arg;
+	struct zip *p = e->reading.zip;
+	struct buf *into = e->get.into;
+	bool whole = r == 0 && into->len - e->before == e->below.len &&
+		     s->size == e->reading.archive->stat.size;
+	if (!whole || zip_confirm(&e->reading, e->below.off) < 0) {
+		into->len = e->before;
+		r = r < 0 ? r : zip_get(&p->z, &e->get, &e->stat);
+	}
+	e->done(e->arg, r, &e->stat);
+	archive_unref(e->reading.archive);
+	free(e);
+}
+
+/* 0: the lower store was asked and errand_done is called; else: as zip_get would do it. */
+static int
+start_errand(struct zip *p, struct errand *e)
+{
+	struct zip_reading *r = &e->reading;
+	const struct zmap_get *g = &e->get;
+	uint64_t begin;
+	*r = (struct zip_reading){.zip = p, .get = g};
+	if (g->if_none_match || find(p, g->key, false, &r->archive, &r->member) != 0)
+		return -EAGAIN;
+	say_stat(r->archive, r->member, &e->stat);
+	if (zmap_condition(g, e->stat.version) != 0 ||
+		zmap_range(g, r->member->size, &r->off, &r->len) < 0 || !zip_foretell(r, &begin))
+		return -EAGAIN;
+	e->before = g->into->len;
+	e->below = *g;
+	e->below.key = p->key;
+	e->below.off = begin;
+	e->below.len = e->below.max = r->len;
+	e->below.from_end = false;
+	e->below.if_match = *r->archive->stat.version ? r->archive->stat.version : NULL;
+	zmap_submit(p->lower, &e->below, errand_done, e);
+	return 0;
+}
+
+static void
+zip_submit(struct zmap *z, const struct zmap_get *g, zmap_done_fn *done, void *arg)
+{
+	struct zmap_stat s = {0};
+	struct errand *e = calloc(1, sizeof *e);
+	if (e) {
+		e->get = *g;
+		e->done = done;
+		e->arg = arg;
+		if (start_errand((struct zip *)z, e) == 0)
+			return;
+		archive_unref(e->reading.archive);
+		free(e);
+	}
+	int r = zip_get(z, g, &s);
+	done(arg, r, &s);
+}
+
+struct listing {
+	zmap_list_fn *fn;
+	void *arg;
+};
+
+static int
+list_name(void *arg, const char *name, bool prefix)
+{
+	struct listing *l = arg;
+	return l->fn(l->arg, name, prefix, NULL);
+}
+
+static int
+zip_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
+{
+	CLEAN(archive_unrefp) struct archive *a = NULL;
+	int r = look((struct zip *)z, NULL, false, &a);
+	return r < 0 ? r : zip_index_list(a->index, prefix, list_name, &(struct listing){fn, arg});
+}
+
+static int
+zip_stats(struct zmap *z, struct buf *ret)
+{
+	return zmap_stats(((struct zip *)z)->lower, ret);
+}
+
+/* --- opening the store --- */
+
+static void
+zip_close(struct zmap *z)
+{
+	struct zip *p = (struct zip *)z;
+	for (unsigned i = 0; i < ZIP_PARKED; i++)
+		zip_stream_free(p->parked[i]);
+	archive_unref(p->now);
+	zmap_close(p->lower);
+	pthread_cond_destroy(&p->looked);
+	pthread_mutex_destroy(&p->lock);
+	free(p->key);
+	free(p);
+}
+
+extern const struct zmap_ops backend_zip;
+
+int
+zip_open_over(struct zmap *lower, const char *key, struct zmap **ret)
+{
+	struct zip *p = calloc(1, sizeof *p);
+	if (!p) {
+		zmap_close(lower);
+		return err_set(-ENOMEM, "no memory for a store");
+	}
+	p->z.ops = &backend_zip;
+	p->z.caps = ZMAP_RANGE | ZMAP_LIST | (lower->caps & ZMAP_REMOTE);
+	p->z.timeout = lower->timeout;
+	p->lower = lower;
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->looked, NULL);
+	p->key = strdup(key);
+	int r = p->key ? archive_open(p, &p->now) : err_set(-ENOMEM, "no memory for a store");
+	if (r < 0) {
+		zip_close(&p->z);
+		return r;
+	}
+	p->next_look = when_now() + look_every(p);
+	*ret = &p->z;
+	return 0;
+}
+
+/* The store that the archive lies in begins where its last '/' is. */
+static int
+zip_open(const struct url *url, const struct zmap_options *options, struct zmap **ret)
+{
+	const char *slash = strrchr(url->path, '/'), *name = slash ? slash + 1 : url->path;
+	bool local = !strcmp(url->below, "dir");
+	if (!*name)
+		return err_set(-EINVAL, "the URL names no archive");
+	size_t len = slash ? (size_t)(slash - url->path) : 0;
+	CLEAN(clean_free) char *parent = len || !local ? strndup(url->path, len) : strdup("/");
+	if (!parent)
+		return err_set(-ENOMEM, "no memory for a path");
+	struct url lower_url = *url; /* borrows all of it */
+	lower_url.wrappers = NULL;
+	lower_url.backend = url->below;
+	lower_url.below = NULL;
+	lower_url.path = parent;
+	lower_url.shown = local ? parent : url->shown;
+	/* a link that the user named may lead anywhere, and nothing but that is read there */
+	struct zmap_options lower_options = *options;
+	lower_options.follow = true;
+	struct zmap *lower = NULL;
+	int r = zmap_open(&lower_url, &lower_options, &lower);
+	return r < 0 ? r : zip_open_over(lower, name, ret);
+}
+
+const struct zmap_ops backend_zip = {
+	.name = "zip",
+	.open = zip_open,
+	.close = zip_close,
+	.stat = zip_stat,
+	.get = zip_get,
+	.submit = zip_submit,
+	.list = zip_list,
+	.alive = zip_alive,
+	.stats = zip_stats,
+};

@@ -1,0 +1,75 @@
+/* What the parts of the zip store share: zip.c (the archive as a store), zip_read.c (the bytes of a member). */
+#pragma once
+
+#include "backends/zip_index.h"
+#include "base/err.h"
+#include "store/zmap.h"
+
+/* One version of the archive. Counted; immutable but for what is learnt of where members' bytes begin. */
+struct archive {
+	atomic_uint refs;
+	uint64_t serial; /* of this process: no two have the same */
+	struct zmap_stat stat;
+	uint64_t end; /* members lie before this */
+	struct zip_index *index;
+	atomic_ullong
+		*begin; /* of each member: where its bytes begin in the archive; 0: not yet known */
+};
+
+struct archive *archive_ref(struct archive *); /* NULL is allowed */
+struct archive *archive_unref(struct archive *);
+CLEAN_DEFINE(struct archive, archive_unref)
+
+enum { ZIP_PARKED = 8 };
+
+struct zip_stream;
+
+struct zip {
+	struct zmap z;
+	struct zmap *lower; /* where the archive is an object */
+	char *key;
+	atomic_uint
+		extra; /* how long the extra field of a local header was lately: most are alike */
+
+	pthread_mutex_t lock; /* guards all below */
+	pthread_cond_t looked;
+	struct archive *now;
+	bool looking;
+	int64_t next_look;
+	struct err failure; /* why what is there now cannot be used; code 0: it can */
+	struct zip_stream *parked[ZIP_PARKED]; /* where a reader of a deflated member may go on */
+	unsigned next_parked;
+};
+
+/* The archive that is there now: one or two requests. 0, or -errno with the reason (-ENOENT: there is none). */
+int archive_open(struct zip *, struct archive **ret);
+
+/* One read of bytes [off, off + len) of a member, as the request `get` wants it. */
+struct zip_reading {
+	struct zip *zip;
+	struct archive *archive;
+	const struct zip_member *member;
+	const struct zmap_get *get;
+	uint64_t off;
+	size_t len;
+};
+
+/* Appends the bytes to get->into. 0, -errno, or ZMAP_CHANGED: the archive is another one by now. Bytes of a whole member are
+ * those that its checksum is of. */
+int zip_read(const struct zip_reading *);
+/* The same for a deflated member, inflated no further than needed. */
+int zip_stream_read(const struct zip_reading *);
+struct zip_stream *zip_stream_free(struct zip_stream *);
+
+/* Is the read of a whole member that one range, as far as can be guessed, will bring as it is? Its place in the archive. */
+bool zip_foretell(const struct zip_reading *, uint64_t *ret);
+/* Was that so? The member's bytes lie at the end of get->into. 0 or -EIO. */
+int zip_confirm(const struct zip_reading *, uint64_t begin);
+
+/* Bytes of the archive. 0, -errno, ZMAP_CHANGED. */
+int zip_fetch(const struct zip_reading *, uint64_t off, size_t len, struct buf *into);
+/* Where the member's bytes begin, by its local header. 0, -errno, ZMAP_CHANGED. */
+int zip_find_bytes(const struct zip_reading *, uint64_t *ret);
+
+/* The archive that is object `key` of another store, which is taken over, also on failure. */
+int zip_open_over(struct zmap *lower, const char *key, struct zmap **ret);

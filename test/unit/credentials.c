@@ -1,0 +1,476 @@
+/* Where keys come from, and in which order: files, environment, programs, services. */
+#include "backends/net/client.h"
+#include "backends/s3/credentials.h"
+#include "backends/s3/ini.h"
+#include "backends/s3/rc.h"
+#include "backends/s3/settings.h"
+
+#include "store.h"
+#include "test/check.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+static struct place home;
+
+static void
+write_file(const char *name, const char *text)
+{
+	char path[400];
+	snprintf(path, sizeof path, "%s/%s", home.path, name);
+	FILE *f = fopen(path, "w");
+	CHECK(f);
+	if (f) {
+		fputs(text, f);
+		fclose(f);
+	}
+}
+
+/* Nothing is set, and home is where nothing is. */
+static void
+clean(void)
+{
+	static const char *const names[] = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
+		"AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_REGION",
+		"AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_CONFIG_FILE",
+		"AWS_SHARED_CREDENTIALS_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+		"AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+		"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
+		"AWS_ROLE_ARN", "AWS_ENDPOINT_URL_STS", "GS_ACCESS_KEY_ID", "GS_SECRET_ACCESS_KEY",
+		"NCRCENV_RC", "NCRCENV_IGNORE", "NCRCENV_HOME", "http_proxy", "https_proxy",
+		"all_proxy", "AWS_CA_BUNDLE"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		unsetenv(names[i]);
+	setenv("HOME", home.path, 1);
+	setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
+}
+
+/* --- files --- */
+
+static int
+write_down(void *arg, const struct ini_entry *e)
+{
+	return buf_addf(arg, "[%.*s]%.*s%s%.*s=%.*s;", (int)e->section_len, e->section,
+		(int)e->parent_len, e->parent ? e->parent : "", e->parent ? "." : "",
+		(int)e->key_len, e->key, (int)e->value_len, e->value);
+}
+
+static void
+check_ini(const char *text, const char *want)
+{
+	CLEAN(buf_free) struct buf b = {0};
+	CHECK_INT(ini_parse(text, strlen(text), write_down, &b), 0);
+	CHECK_INT(buf_terminate(&b), 0);
+	CHECK_STR((char *)b.data, want);
+}
+
+static void
+test_ini(void)
+{
+	check_ini("[default]\nregion = eu-west-1\n\n# no\n; no\n[ profile x ] # c\r\na=b=c\r\n",
+		"[default]region=eu-west-1;[profile x]a=b=c;");
+	check_ini("[a]\ns3 =\n  addressing_style = path\n\tx=1\nkey=v # c\nk2=v#w ;c\nk3 = ; c",
+		"[a]s3=;[a]s3.addressing_style=path;[a]s3.x=1;[a]key=v;[a]k2=v#w;[a]k3=;");
+	check_ini("no section=1\n[broken\nx=1\n]\n=\n==\njunk\n  k = v",
+		"[]no section=1;[]x=1;[]k=v;");
+	check_ini("", "");
+}
+
+static void
+check_rc(const char *text, const char *host, const char *path, const char *want)
+{
+	size_t place;
+	char *got =
+		rc_find(text, strlen(text), &(struct rc_want){host, path, "AWS.PROFILE"}, &place);
+	if (want)
+		CHECK_STR(got, want);
+	else
+		CHECK(!got);
+	free(got);
+}
+
+static void
+test_rc(void)
+{
+	check_rc("AWS.PROFILE=a\n", "h", "/x", "a");
+	check_rc("# AWS.PROFILE=a\naws.profile = b \r\n", "h", "/x", "b");
+	check_rc("AWS.PROFILE=a\n[https://h:1]AWS.PROFILE=b\nAWS.PROFILE=c", "h:1", "/x", "b");
+	check_rc("AWS.PROFILE=a\n[https://h:1]AWS.PROFILE=b\nAWS.PROFILE=c", "h", "/x", "c");
+	check_rc("[https://h/x]AWS.PROFILE=long\n[https://h]AWS.PROFILE=short\n", "h", "/x/y",
+		"long");
+	check_rc("[https://h/x]AWS.PROFILE=long\n[https://h]AWS.PROFILE=short\n", "h", "/xy",
+		"short");
+	check_rc("[https://h/x", "h", "/x", NULL);
+	check_rc("[]=\nAWS.REGION=a", "h", "", NULL);
+}
+
+/* --- the whole chain --- */
+
+struct tried {
+	char id[64], secret[64], token[64];
+	char region[64], host[128];
+	bool anonymous;
+};
+
+static struct tried
+find_keys(const char *store, const struct zmap_options *o, int want)
+{
+	struct tried t = {0};
+	struct url u;
+	struct settings s = {0};
+	struct client *client = NULL;
+	struct credentials *c = NULL;
+	CLEAN(keys_unrefp) struct keys *k = NULL;
+	CHECK_INT(url_parse(store, &u), 0);
+	int r = settings_gather(&u, o, &s);
+	if (r == 0)
+		r = client_new(&(struct client_options){0}, &client);
+	if (r == 0)
+		r = credentials_new(&s, client, &c);
+	if (r == 0)
+		r = credentials_get(c, when_now() + 10 * SECOND, NULL, &k);
+	CHECK_INT(r, want);
+	if (r == 0) {
+		snprintf(t.id, sizeof t.id, "%s", k ? k->id : "");
+		snprintf(t.secret, sizeof t.secret, "%s", k ? k->secret : "");
+		snprintf(t.token, sizeof t.token, "%s", k && k->token ? k->token : "");
+		snprintf(t.region, sizeof t.region, "%s", s.address.region);
+		snprintf(t.host, sizeof t.host, "%s", s.address.host ? s.address.host : "");
+		t.anonymous = !k;
+	}
+	credentials_free(c);
+	client_free(client);
+	settings_free(&s);
+	url_free(&u);
+	return t;
+}
+
+static const struct zmap_options nothing;
+
+static void
+test_order(void)
+{
+	struct tried t;
+	clean();
+	mkdir(home.path, 0700);
+	char aws[300];
+	snprintf(aws, sizeof aws, "%s/.aws", home.path);
+	CHECK_INT(mkdir(aws, 0700), 0);
+	find_keys("s3://bucket", &nothing, -EINVAL);
+	CHECK(strstr(err_text(), "profile=anon"));
+	write_file(".aws/config",
+		"[default]\nregion=r-config\naws_access_key_id=no\naws_secret_access_key=no\n"
+		"[profile p]\nregion=r-p\nendpoint_url=http://p.host\ns3 =\n "
+		"addressing_style=path\n"
+		"[profile q]\nservices=mine\naws_access_key_id=QID\naws_secret_access_key=Qs\n"
+		"[services mine]\ns3 =\n  endpoint_url = http://q.host:9\n"
+		"[profile sso]\nsso_session=x\n[profile role]\nrole_arn=a\nsource_profile=p\n");
+	write_file(".aws/credentials",
+		"[default]\naws_access_key_id=DID\naws_secret_access_key=D/s+1=\n"
+		"[p]\naws_access_key_id=PID\naws_secret_access_key=Ps\n"
+		"aws_session_token=Pt\n");
+	t = find_keys("s3://bucket", &nothing, 0);
+	CHECK_STR(t.id, "DID");
+	CHECK_STR(t.secret, "D/s+1=");
+	CHECK_STR(t.region, "r-config");
+	setenv("AWS_PROFILE", "p", 1);
+	t = find_keys("s3://bucket", &nothing, 0);
+	CHECK_STR(t.id, "PID");
+	CHECK_STR(t.token, "Pt");
+	CHECK_STR(t.region, "r-p");
+	CHECK_STR(t.host, "p.host");
+	setenv("AWS_ACCESS_KEY_ID", "EID", 1);
+	find_keys("s3://bucket", &nothing, -EINVAL);
+	setenv("AWS_SECRET_ACCESS_KEY", "Es", 1);
+	setenv("AWS_SESSION_TOKEN", "Et", 1);
+	setenv("AWS_DEFAULT_REGION", "r-default", 1);
+	setenv("AWS_ENDPOINT_URL", "http://e.host", 1);
+	t = find_keys("s3://bucket", &nothing, 0);
+	CHECK_STR(t.id, "EID");
+	CHECK_STR(t.token, "Et");
+	CHECK_STR(t.region, "r-default");
+	CHECK_STR(t.host, "e.host");
+	setenv("AWS_ENDPOINT_URL_S3", "http://s3.host", 1);
+	setenv("AWS_REGION", "r-env", 1);
+	t = find_keys("s3://bucket#aws.profile=q", &nothing, 0);
+	CHECK_STR(t.id, "QID");
+	CHECK_STR(t.region, "r-env");
+	CHECK_STR(t.host, "s3.host");
+	unsetenv("AWS_ENDPOINT_URL_S3");
+	unsetenv("AWS_ENDPOINT_URL");
+	t = find_keys("s3://bucket#aws.profile=q&aws.region=r-url", &nothing, 0);
+	CHECK_STR(t.region, "r-url");
+	CHECK_STR(t.host, "q.host:9");
+	const struct zmap_options o = {
+		.profile = "q", .endpoint = "http://o.host", .region = "r-o"};
+	t = find_keys("s3://bucket", &o, 0);
+	CHECK_STR(t.id, "QID");
+	CHECK_STR(t.region, "r-o");
+	CHECK_STR(t.host, "o.host");
+	find_keys("s3://bucket#aws.profile=p", &o, -EINVAL);
+	find_keys("s3://bucket#aws.profile=unknown", &nothing, -EINVAL);
+	CHECK(strstr(err_text(), "unknown"));
+	find_keys("s3://bucket#aws.profile=sso", &nothing, -EINVAL);
+	find_keys("s3://bucket#aws.profile=role", &nothing, -EINVAL);
+	static const char *const anonymous[] = {"anon", "none", "no", "No"};
+	for (size_t i = 0; i < 4; i++)
+		CHECK(find_keys("s3://bucket", &(struct zmap_options){.profile = anonymous[i]}, 0)
+				.anonymous);
+	write_file(".ncrc", "AWS.PROFILE=q\n[https://other]AWS.PROFILE=p\nAWS.REGION=r-rc\n");
+	t = find_keys("s3://bucket", &nothing, 0);
+	CHECK_STR(t.id, "QID");
+	CHECK_STR(t.region, "r-rc");
+	setenv("NCRCENV_IGNORE", "1", 1);
+	CHECK_STR(find_keys("s3://bucket", &nothing, 0).id, "EID");
+}
+
+static void
+test_google(void)
+{
+	clean();
+	setenv("NCRCENV_IGNORE", "1", 1);
+	CHECK(find_keys("gs://bucket", &nothing, 0).anonymous);
+	setenv("AWS_ACCESS_KEY_ID", "AKIA", 1);
+	setenv("AWS_SECRET_ACCESS_KEY", "s", 1);
+	setenv("NCRCENV_IGNORE", "1", 1);
+	CHECK(find_keys("gs://bucket", &nothing, 0).anonymous);
+	setenv("AWS_ACCESS_KEY_ID", "GOOG1", 1);
+	CHECK_STR(find_keys("gs://bucket", &nothing, 0).id, "GOOG1");
+	setenv("GS_ACCESS_KEY_ID", "GID", 1);
+	setenv("GS_SECRET_ACCESS_KEY", "Gs", 1);
+	CHECK_STR(find_keys("gs://bucket", &nothing, 0).id, "GID");
+	CHECK_STR(find_keys("gs://bucket", &nothing, 0).region, "auto");
+}
+
+static void
+test_process(void)
+{
+	clean();
+	setenv("NCRCENV_IGNORE", "1", 1);
+	write_file(".aws/config", "");
+	char text[2000];
+	snprintf(text, sizeof text,
+		"[default]\ncredential_process = sh \"%s/a script\" 'two words'\n"
+		"[bad]\ncredential_process = false\n"
+		"[lost]\ncredential_process = /no/such/program\n"
+		"[odd]\ncredential_process = echo topsecret\n",
+		home.path);
+	write_file(".aws/credentials", text);
+	write_file("a script", "echo '{\"Version\": 1, \"AccessKeyId\": \"'\"$1\"'\", "
+			       "\"SecretAccessKey\": \"s\"}'\n");
+	CHECK_STR(find_keys("s3://bucket", &nothing, 0).id, "two words");
+	find_keys("s3://bucket", &(struct zmap_options){.profile = "bad"}, -EIO);
+	find_keys("s3://bucket", &(struct zmap_options){.profile = "lost"}, -ENOENT);
+	find_keys("s3://bucket", &(struct zmap_options){.profile = "odd"}, -EINVAL);
+	CHECK(!strstr(err_text(), "topsecret"));
+}
+
+/* --- services --- */
+
+struct service {
+	int fd;
+	unsigned port;
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards asked */
+	unsigned asked;
+	char first[4096]; /* the last question */
+	const char *answer;
+};
+
+static void *
+serve(void *arg)
+{
+	struct service *s = arg;
+	for (int c; (c = accept(s->fd, NULL, NULL)) >= 0; close(c)) {
+		char q[4096] = "", head[200];
+		size_t n = 0;
+		ssize_t got;
+		while (n < sizeof q - 1 && (got = read(c, q + n, sizeof q - 1 - n)) > 0) {
+			n += (size_t)got;
+			q[n] = 0;
+			const char *end = strstr(q, "\r\n\r\n"),
+				   *len = strstr(q, "Content-Length: ");
+			if (end && (!len || strlen(end + 4) >= strtoul(len + 16, NULL, 10)))
+				break;
+		}
+		const char *body = s->answer;
+		if (strstr(q, "PUT /latest/api/token"))
+			body = "metatoken";
+		else if (strstr(q, "security-credentials/ HTTP"))
+			body = "my role\n";
+		LOCKED(&s->lock) {
+			s->asked++;
+			snprintf(s->first, sizeof s->first, "%s", q);
+		}
+		int len = snprintf(head, sizeof head,
+			"HTTP/1.1 200 OK\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
+			strlen(body));
+		if (write(c, head, (size_t)len) < 0 || write(c, body, strlen(body)) < 0)
+			continue;
+	}
+	return NULL;
+}
+
+static void
+service_start(struct service *s)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof a;
+	s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK_INT(bind(s->fd, (struct sockaddr *)&a, sizeof a), 0);
+	CHECK_INT(listen(s->fd, 16), 0);
+	CHECK_INT(getsockname(s->fd, (struct sockaddr *)&a, &len), 0);
+	s->port = ntohs(a.sin_port);
+	pthread_mutex_init(&s->lock, NULL);
+	CHECK_INT(pthread_create(&s->thread, NULL, serve, s), 0);
+}
+
+static void
+service_stop(struct service *s)
+{
+	shutdown(s->fd, SHUT_RDWR);
+	close(s->fd);
+	pthread_join(s->thread, NULL);
+	pthread_mutex_destroy(&s->lock);
+}
+
+static void
+set_url(const char *variable, const struct service *s, const char *path)
+{
+	char url[100];
+	snprintf(url, sizeof url, "http://127.0.0.1:%u%s", s->port, path);
+	setenv(variable, url, 1);
+}
+
+static const char json[] =
+	"{\"AccessKeyId\": \"SID\", \"SecretAccessKey\": \"Ss\", \"Token\": \"St\", "
+	"\"Expiration\": \"2099-01-01T00:00:00Z\"}";
+
+static void
+test_services(void)
+{
+	struct service s = {.answer = json};
+	struct tried t;
+	clean();
+	setenv("NCRCENV_IGNORE", "1", 1);
+	write_file(".aws/credentials", "");
+	service_start(&s);
+	set_url("AWS_CONTAINER_CREDENTIALS_FULL_URI", &s, "/v2/x");
+	setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "bearer", 1);
+	t = find_keys("s3://bucket", &nothing, 0);
+	CHECK_STR(t.id, "SID");
+	CHECK_STR(t.token, "St");
+	CHECK(strstr(s.first, "GET /v2/x ") && strstr(s.first, "Authorization: bearer\r\n"));
+	write_file("token", "from a file\n");
+	char path[300];
+	snprintf(path, sizeof path, "%s/token", home.path);
+	setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", path, 1);
+	find_keys("s3://bucket", &nothing, 0);
+	CHECK(strstr(s.first, "Authorization: from a file\r\n"));
+	setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://example.org/", 1);
+	find_keys("s3://bucket", &nothing, -EINVAL);
+
+	unsetenv("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+	unsetenv("AWS_EC2_METADATA_DISABLED");
+	set_url("AWS_EC2_METADATA_SERVICE_ENDPOINT", &s, "/");
+	t = find_keys("s3://bucket", &nothing, 0);
+	CHECK_STR(t.id, "SID");
+	CHECK(strstr(s.first, "GET /latest/meta-data/iam/security-credentials/my HTTP"));
+	CHECK(strstr(s.first, "X-aws-ec2-metadata-token: metatoken\r\n"));
+
+	s.answer =
+		"<R><AccessKeyId>WID</AccessKeyId><SecretAccessKey>Ws</SecretAccessKey>"
+		"<SessionToken>Wt</SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration></R>";
+	set_url("AWS_ENDPOINT_URL_STS", &s, "/");
+	setenv("AWS_ROLE_ARN", "arn:aws:iam::1:role/x", 1);
+	setenv("AWS_WEB_IDENTITY_TOKEN_FILE", path, 1);
+	t = find_keys("s3://bucket", &nothing, 0);
+	CHECK_STR(t.id, "WID");
+	CHECK(strstr(s.first,
+		"Action=AssumeRoleWithWebIdentity&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fx&"));
+	CHECK(strstr(s.first, "&WebIdentityToken=from%20a%20file"));
+	unsetenv("AWS_WEB_IDENTITY_TOKEN_FILE");
+	setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
+	service_stop(&s);
+}
+
+/* Keys that expire soon are fetched anew, by one thread, while the others go on; those that a server refuses, too. */
+static void *
+get_many(void *arg)
+{
+	for (int i = 0; i < 50; i++) {
+		struct keys *k = NULL;
+		CHECK_INT(credentials_get(arg, when_now() + 10 * SECOND, NULL, &k), 0);
+		CHECK(k && !strcmp(k->id, "SID"));
+		keys_unref(k);
+	}
+	return NULL;
+}
+
+static void
+test_renewal(void)
+{
+	struct service s = {0};
+	struct url u;
+	struct settings set = {0};
+	struct client *client = NULL;
+	struct credentials *c = NULL;
+	struct keys *k = NULL, *again = NULL;
+	pthread_t t[4];
+	char soon[300], stamp[32];
+	clean();
+	setenv("NCRCENV_IGNORE", "1", 1);
+	time_t at = time(NULL) + 60; /* good, but not for long */
+	strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&at, &(struct tm){0}));
+	snprintf(soon, sizeof soon,
+		"{\"AccessKeyId\": \"SID\", \"SecretAccessKey\": \"s\", \"Expiration\": \"%s\"}",
+		stamp);
+	s.answer = soon;
+	service_start(&s);
+	set_url("AWS_CONTAINER_CREDENTIALS_FULL_URI", &s, "/");
+	CHECK_INT(url_parse("s3://bucket", &u), 0);
+	CHECK_INT(settings_gather(&u, &nothing, &set), 0);
+	CHECK_INT(client_new(&(struct client_options){0}, &client), 0);
+	CHECK_INT(credentials_new(&set, client, &c), 0);
+	for (int i = 0; i < 4; i++)
+		CHECK_INT(pthread_create(&t[i], NULL, get_many, c), 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	CHECK_INT(s.asked, 1); /* the next is not due before 10 s */
+	CHECK_INT(credentials_get(c, 0, NULL, &k), 0);
+	CHECK(credentials_renew(c, k));
+	CHECK_INT(credentials_get(c, 0, NULL, &again), 0);
+	CHECK_INT(s.asked, 2);
+	CHECK(again != k);
+	CHECK(credentials_renew(c, k)); /* somebody else has seen to that */
+	keys_unref(again);
+	CHECK_INT(credentials_get(c, 0, NULL, &again), 0);
+	CHECK_INT(s.asked, 2);
+	keys_unref(again);
+	keys_unref(k);
+	service_stop(&s);
+	credentials_free(c);
+	client_free(client);
+	settings_free(&set);
+	url_free(&u);
+}
+
+int
+main(void)
+{
+	home = place_new();
+	CHECK_INT(chdir(home.path), 0);
+	test_ini();
+	test_rc();
+	test_order();
+	test_google();
+	test_process();
+	test_services();
+	test_renewal();
+	place_remove(&home);
+	return check_end();
+}

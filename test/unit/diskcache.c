@@ -1,0 +1,365 @@
+/* The disk cache before a directory whose requests are counted. */
+#include "check.h"
+#include "store.h"
+
+#include "backends/depot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
+static struct place store, shelf;
+static struct zmap *put; /* another handle of the store */
+
+static void
+set(const char *key, const char *text)
+{
+	CHECK_INT(zmap_put(put, key, (struct span){(const uint8_t *)text, strlen(text)}, NULL), 0);
+}
+
+static unsigned warnings;
+
+static void
+warned(const char *what)
+{
+	if (strncmp(what, "the disk cache cannot", 21))
+		CHECK_STR(what, "the disk cache cannot …");
+	warnings++;
+}
+
+/* The cache before what counts: "fault" without a fault. */
+static struct zmap *
+open_cache(const char *ttl, const char *size)
+{
+	struct url_pair pairs[] = {{(char *)"diskcache.dir", shelf.path},
+		{(char *)"diskcache.ttl", (char *)ttl}, {(char *)"diskcache.size", (char *)size},
+		{0}};
+	const struct zmap_options o = {.timeout = 10 * SECOND, .warn = warned};
+	return store_open_with("diskcache+fault", "dir", store.path, &o, pairs);
+}
+
+struct diskcache_head { /* as diskcache.c begins */
+	struct zmap z;
+	struct zmap *next;
+	struct depot *depot;
+};
+
+static struct zmap_counts *
+asked(struct zmap *z)
+{
+	return &((struct diskcache_head *)z)->next->counts;
+}
+
+static struct depot *
+depot_of(struct zmap *z)
+{
+	return ((struct diskcache_head *)z)->depot;
+}
+
+static void
+begin(void)
+{
+	store = place_new();
+	shelf = place_new();
+	put = store_open("", "dir", store.path, true);
+}
+
+static void
+end(struct zmap *z)
+{
+	zmap_close(z);
+	zmap_close(put);
+	place_remove(&store);
+	place_remove(&shelf);
+}
+
+static void
+revalidated(void)
+{
+	begin();
+	set("a/b", "0123456789");
+	struct zmap *z = open_cache("0", "1048576");
+	for (int i = 0; i < 3; i++) {
+		store_expect(z, (struct zmap_get){.key = "a/b"}, 0, "0123456789");
+		store_expect(z, (struct zmap_get){.key = "a/b", .off = 2, .len = 3}, 0, "234");
+		store_expect(
+			z, (struct zmap_get){.key = "a/b", .len = 3, .from_end = true}, 0, "789");
+		store_expect(z, (struct zmap_get){.key = "none"}, ZMAP_ABSENT, "");
+		CHECK_INT(asked(z)->calls[ZMAP_GET], 4 * (i + 1));
+		CHECK_INT(asked(z)->bytes_in, 16); /* once */
+	}
+	zmap_close(z);
+	z = open_cache("0", "1048576"); /* as after a remount */
+	store_expect(z, (struct zmap_get){.key = "a/b"}, 0, "0123456789");
+	store_expect(z, (struct zmap_get){.key = "a/b", .max = 9}, -EFBIG, "");
+	CHECK_INT(asked(z)->calls[ZMAP_GET], 2);
+	CHECK_INT(asked(z)->bytes_in, 0);
+
+	set("a/b", "changed");
+	store_expect(z, (struct zmap_get){.key = "a/b"}, 0, "changed");
+	CHECK_INT(asked(z)->bytes_in, 7);
+	store_expect(z, (struct zmap_get){.key = "a/b"}, 0, "changed");
+	CHECK_INT(asked(z)->bytes_in, 7);
+	CHECK_INT(zmap_del(put, "a/b"), 0);
+	store_expect(z, (struct zmap_get){.key = "a/b"}, ZMAP_ABSENT, "");
+	end(z);
+}
+
+static void
+for_a_while(void)
+{
+	struct zmap_stat s, t;
+	begin();
+	set("a", "one");
+	struct zmap *z = open_cache("2", "1048576");
+	store_expect(z, (struct zmap_get){.key = "a"}, 0, "one");
+	set("a", "two");
+	store_expect(z, (struct zmap_get){.key = "a"}, 0, "one");
+	CHECK_INT(zmap_stat(z, "a", &s), 0);
+	CHECK_INT(s.size, 3);
+	CHECK_INT(asked(z)->calls[ZMAP_STAT], 0);
+	CHECK_INT(asked(z)->calls[ZMAP_GET], 1);
+	/* who asks for news gets them */
+	store_expect(z, (struct zmap_get){.key = "a", .if_none_match = s.version}, 0, "two");
+	CHECK_INT(zmap_stat(z, "a", &t), 0);
+	CHECK(strcmp(s.version, t.version));
+	store_expect(z, (struct zmap_get){.key = "a", .if_none_match = t.version}, ZMAP_SAME, "");
+	set("a", "three");
+	CHECK_INT(zmap_alive(z), 0); /* told to look anew */
+	store_expect(z, (struct zmap_get){.key = "a"}, 0, "three");
+	/* what is of the version that is wanted needs no question */
+	unsigned long long before = asked(z)->calls[ZMAP_GET];
+	CHECK_INT(zmap_stat(put, "a", &s), 0);
+	store_expect(z, (struct zmap_get){.key = "a", .if_match = s.version}, 0, "three");
+	CHECK_INT(asked(z)->calls[ZMAP_GET], before);
+	store_expect(z, (struct zmap_get){.key = "a", .if_match = t.version}, ZMAP_CHANGED, "");
+	set("a", "four");
+	usleep(2100000);
+	store_expect(z, (struct zmap_get){.key = "a"}, 0, "four");
+	end(z);
+}
+
+static void
+immutable(void)
+{
+	begin();
+	set("a", "one");
+	struct zmap_options o = {.timeout = 10 * SECOND,
+		.cache_dir = shelf.path,
+		.cache_size = 1 << 20,
+		.cache_ttl = INT64_MAX};
+	struct url_pair pairs[] = {{(char *)"diskcache.dir", shelf.path}, {0}};
+	for (int i = 0; i < 2; i++) {
+		struct zmap *z = store_open_with("diskcache+fault", "dir", store.path, &o, pairs);
+		store_expect(z, (struct zmap_get){.key = "a"}, 0, "one");
+		CHECK_INT(asked(z)->calls[ZMAP_GET], !i);
+		zmap_close(z);
+	}
+	/* stores on local disks are left alone */
+	struct zmap *z = store_open_with("", "dir", store.path, &o, NULL);
+	CHECK_STR(z->ops->name, "dir");
+	end(z);
+}
+
+/* Changes every byte of the only file below the shelf in turn, and cuts it; what is read stays right. */
+static char found[600];
+
+static int
+note_file(const char *path, const struct stat *s, int type, struct FTW *f)
+{
+	if (type == FTW_F && strlen(strrchr(path, '/')) == 17)
+		snprintf(found, sizeof found, "%s", path);
+	return 0;
+}
+
+static void
+damaged(void)
+{
+	begin();
+	set("a", "some bytes");
+	struct zmap *z = open_cache("1000", "1048576");
+	store_expect(z, (struct zmap_get){.key = "a"}, 0, "some bytes");
+	nftw(shelf.path, note_file, 16, FTW_PHYS);
+	uint8_t good[1000], bad[1000];
+	int fd = open(found, O_RDONLY);
+	ssize_t n = read(fd, good, sizeof good);
+	close(fd);
+	CHECK(n > 10 && n < 1000);
+	for (ssize_t i = 0; i < 2 * n; i++) {
+		memcpy(bad, good, sizeof bad);
+		bad[i % n] ^= 0xff;
+		fd = open(found, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+		CHECK(write(fd, bad, (size_t)(i < n ? n : i - n)) >= 0);
+		close(fd);
+		unsigned long long before = asked(z)->calls[ZMAP_GET];
+		store_expect(z, (struct zmap_get){.key = "a"}, 0, "some bytes");
+		CHECK_INT(asked(z)->calls[ZMAP_GET], before + 1);
+	}
+	end(z);
+}
+
+static uint64_t total;
+
+static int
+add_size(const char *path, const struct stat *s, int type, struct FTW *f)
+{
+	if (type == FTW_F)
+		total += ((uint64_t)s->st_size + 4095) / 4096 * 4096;
+	return 0;
+}
+
+/* Two mounts that share the directory stay below its size together; what is used stays. */
+static void
+bounded(void)
+{
+	enum { OBJECTS = 300, LENGTH = 20000, SIZE = 2 << 20 };
+	char key[32], size[32], *text = malloc(LENGTH + 1);
+	begin();
+	snprintf(size, sizeof size, "%d", SIZE);
+	struct zmap *z = open_cache("1000", size), *y = open_cache("1000", size);
+	memset(text, 'x', LENGTH);
+	text[LENGTH] = 0;
+	set("used", text);
+	store_expect(z, (struct zmap_get){.key = "used"}, 0, text);
+	for (int i = 0; i < OBJECTS; i++) {
+		snprintf(key, sizeof key, "o%d", i);
+		set(key, text);
+		store_expect(i % 2 ? y : z, (struct zmap_get){.key = key}, 0, text);
+		total = 0;
+		nftw(shelf.path, add_size, 16, FTW_PHYS);
+		CHECK(total <= SIZE + 8192);
+		if (i % 20 == 0)
+			depot_settle(depot_of(i % 40 ? y : z));
+	}
+	depot_settle(depot_of(z));
+	CHECK(total > SIZE / 2);
+	unsigned long long before = asked(z)->calls[ZMAP_GET];
+	store_expect(z, (struct zmap_get){.key = key}, 0, text);
+	CHECK(asked(z)->calls[ZMAP_GET] <= before + 1);
+	free(text);
+	zmap_close(y);
+	end(z);
+}
+
+static void
+closed_to_others(void)
+{
+	struct stat s;
+	begin();
+	char path[sizeof shelf.path + 40];
+	struct depot *d = NULL;
+	snprintf(path, sizeof path, "%s/new", shelf.path);
+	CHECK_INT(depot_open(path, 1 << 20, NULL, &d), 0);
+	CHECK_INT(stat(path, &s), 0);
+	CHECK_INT(s.st_mode & 07777, 0700);
+	depot_close(d);
+	chmod(path, 0777);
+	CHECK_INT(depot_open(path, 1 << 20, NULL, &d), -EACCES);
+	chmod(path, 0755);
+	CHECK_INT(depot_open(path, 1 << 20, NULL, &d), 0); /* what is in it is closed */
+	depot_close(d);
+	CHECK(depot_open("/proc/none/x", 1 << 20, NULL, &d) < 0);
+	end(NULL);
+}
+
+/* Readers of objects that are replaced all the time, through two caches in one directory: always one version. */
+static atomic_bool over;
+
+static void *
+reader(void *arg)
+{
+	struct zmap_get g = {.key = "x", .max = 1 << 20};
+	while (!over) {
+		CLEAN(buf_free) struct buf b = {0};
+		struct zmap_stat s = {0};
+		g.into = &b;
+		CHECK_INT(zmap_get(arg, &g, &s), 0);
+		CHECK_INT(b.len, s.size);
+		size_t same = 0;
+		while (same < b.len && b.data[same] == b.data[0])
+			same++;
+		CHECK_INT(same, b.len);
+	}
+	return NULL;
+}
+
+static void
+replaced_while_read(void)
+{
+	begin();
+	set("x", "aaaa");
+	struct zmap *z = open_cache("0", "1048576"), *y = open_cache("0", "1048576");
+	pthread_t t[4];
+	over = false;
+	for (int i = 0; i < 4; i++)
+		CHECK_INT(pthread_create(&t[i], NULL, reader, i % 2 ? z : y), 0);
+	for (int i = 0; i < 60; i++) {
+		char text[5000];
+		size_t n = 1000 + (size_t)i % 26 * 100;
+		memset(text, 'a' + i % 26, n);
+		text[n] = 0;
+		set("x", text);
+		usleep(2000);
+	}
+	over = true;
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	zmap_close(y);
+	end(z);
+}
+
+static void
+errors_are_survived(void)
+{
+	begin();
+	set("a", "text");
+	struct zmap *z = open_cache("0", "1048576");
+	place_remove(&shelf);
+	CHECK_INT(warnings, 0);
+	store_expect(z, (struct zmap_get){.key = "a"}, 0, "text");
+	store_expect(z, (struct zmap_get){.key = "a"}, 0, "text");
+	CHECK_INT(warnings, 1);
+	end(z);
+}
+
+static void
+submitted(void *arg, int r, const struct zmap_stat *s)
+{
+	*(int *)arg = r;
+	CHECK_INT(s->size, 4);
+}
+
+static void
+by_submit(void)
+{
+	begin();
+	set("a", "text");
+	struct zmap *z = open_cache("0", "1048576");
+	for (int i = 0; i < 2; i++) {
+		CLEAN(buf_free) struct buf b = {0};
+		int r = -1;
+		struct zmap_get g = {.key = "a", .into = &b, .max = 10};
+		zmap_submit(z, &g, submitted, &r);
+		CHECK_INT(r, 0);
+		CHECK_INT(b.len, 4);
+		CHECK_MEM(b.data, "text", 4);
+	}
+	CHECK_INT(asked(z)->bytes_in, 4);
+	end(z);
+}
+
+int
+main(void)
+{
+	revalidated();
+	for_a_while();
+	immutable();
+	damaged();
+	bounded();
+	closed_to_others();
+	replaced_while_read();
+	errors_are_survived();
+	by_submit();
+	return check_end();
+}
