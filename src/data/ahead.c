@@ -22,7 +22,7 @@ prefetch_send(struct batch *b, const struct scan *s, struct asks *k)
 		if (k->found[i] != CACHE_CREATED)
 			continue;
 		atomic_fetch_add_explicit(&a->data->counts.prefetched, 1, memory_order_relaxed);
-		batch_add(b, k->piece[i], s->keep_encoded);
+		batch_add(b, k->piece[i], scan_keeps(s, a));
 	}
 	bool all = done == k->n;
 	k->n = 0;
@@ -33,15 +33,18 @@ static bool
 prefetch_piece(
 	struct request *q, struct batch *b, struct asks *k, const struct piece_id *id, uint64_t at)
 {
-	k->ask[k->n++] = (struct cache_ask){
+	struct cache_ask *ask = &k->ask[k->n++];
+	*ask = (struct cache_ask){
 		.id = *id,
 		.at = at,
 		.hurry = CACHE_PREFETCH,
 		.only_new = true,
 		.now = q->now,
 		.fresh = q->fresh,
+		.since = q->since,
 		.loading = &q->array->loading,
 	};
+	scan_larger(&q->stream->scan, q->array, ask);
 	return k->n < ASKS || prefetch_send(b, &q->stream->scan, k);
 }
 
@@ -92,7 +95,8 @@ prefetch_stride(struct request *q)
 	struct asks k;
 	k.n = 0;
 	uint64_t at = s->last[0];
-	for (unsigned i = 0; i < STRIDES_AHEAD * q->array->data->workers; i++) {
+	unsigned strides = q->array->remote ? FAR : STRIDES_AHEAD * q->array->data->workers;
+	for (unsigned i = 0; i < strides; i++) {
 		at += (uint64_t)s->stride;
 		if (at >= g->bytes || q->want->len > g->bytes - at)
 			break;

@@ -72,8 +72,7 @@ open_chain(struct array *a, const struct array_meta *m)
 static size_t
 turns(const struct array *a)
 {
-	return a->zmap->caps & ZMAP_REMOTE ? TURNS_REMOTE
-					   : max_u64(TURNS_MIN, TURNS_EACH * a->data->workers);
+	return a->remote ? TURNS_REMOTE : max_u64(TURNS_MIN, TURNS_EACH * a->data->workers);
 }
 
 static int
@@ -114,6 +113,7 @@ array_open(struct data *d, struct zmap *z, const char *key, const struct array_m
 	a->refs = 1;
 	a->data = d;
 	a->zmap = z;
+	a->remote = z->caps & ZMAP_REMOTE;
 	int r = init(a, key, m, width);
 	if (r < 0) {
 		array_unref(a);
@@ -190,15 +190,4 @@ array_fill(const struct array *a, uint8_t *to, uint64_t bytes)
 	memcpy(to, a->fill, min_u64(item, bytes));
 	for (uint64_t done = item; done < bytes; done *= 2) /* doubling what is there */
 		memcpy(to + done, to, min_u64(done, bytes - done));
-}
-
-int64_t
-array_fresh(const struct array *a, int64_t now)
-{
-	int64_t ttl = a->data->options.ttl,
-		expired = atomic_load_explicit(&a->data->expired, memory_order_relaxed);
-	if (ttl == INT64_MAX)
-		return expired;
-	int64_t oldest = now - ttl;
-	return oldest > expired ? oldest : expired;
 }

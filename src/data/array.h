@@ -62,6 +62,14 @@ struct stream;
 int stream_new(struct array *, struct stream **ret); /* takes a reference */
 struct stream *stream_free(struct stream *);
 
+/* Reads of a stream are to go on as if the reader had begun later. */
+struct array_move {
+	int64_t since, to; /* array_want.since so far, and from now on */
+	int64_t noticed;   /* when it was noticed that a chunk changed, for which this is done */
+};
+/* False: not now, a reader that has gone on in file order since before that is in the midst of a chunk that has changed. */
+bool stream_move(struct stream *, const struct array_move *);
+
 /* One read: bytes [off, off + len) of the elements, in the stored byte order. Adds to ret; past the end is the caller's bug.
  * deadline: when_now() clock. -EIO: the chunk cannot be had, or not in time; -EACCES; -EINTR: cancelled. */
 struct array_want {
@@ -69,5 +77,6 @@ struct array_want {
 	size_t len;
 	int64_t deadline;
 	struct cancel *cancel;
+	int64_t since; /* when_now() of when the reader began: it sees one version of each chunk from then on; 0: since now */
 };
 int stream_read(struct stream *, const struct array_want *, struct reply *ret);

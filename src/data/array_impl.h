@@ -10,6 +10,7 @@
 enum {
 	ARRAY_KEY_MAX = 4096,
 	LOAD_BATCH = 16, /* small pieces that one task loads */
+	FAR = 32,        /* loads ahead of a reader that hide the latency of a remote store */
 };
 
 struct data_counts {
@@ -50,6 +51,7 @@ struct array {
 	struct gate *turns; /* of the tasks that load its chunks */
 	size_t loading;     /* bytes of its pieces that are being loaded; under the cache's lock */
 	bool ranged, raw;   /* parts can be decoded alone; chunks are stored as they are */
+	bool remote;        /* each request costs a round trip */
 	size_t encoded_max, scratch;
 	uint8_t *fill; /* one element */
 	bool fill_zero;
@@ -66,7 +68,7 @@ int array_chunk_key(const struct array *, uint64_t chunk, char ret[static ARRAY_
 /* n elements of fill value. */
 void array_fill(const struct array *, uint8_t *to, uint64_t bytes);
 /* The moment before which a cached piece must be compared with the store again. */
-int64_t array_fresh(const struct array *, int64_t now);
+int64_t data_fresh(struct data *, int64_t now);
 
 /* Asks the store how large a chunk is, if nobody knows how large chunks of this array are stored. */
 void load_probe_size(struct array *, uint64_t chunk);

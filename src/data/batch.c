@@ -24,6 +24,7 @@ batch_add(struct batch *b, struct piece *p, bool keep_encoded)
 	b->last = &p->batch;
 	b->n++;
 	b->bytes += p->id.len;
-	if (b->alone || b->bytes >= BATCH_BYTES || b->n >= LOAD_BATCH)
+	/* Requests to a remote store are to be under way together. */
+	if (b->alone || b->array->remote || b->bytes >= BATCH_BYTES || b->n >= LOAD_BATCH)
 		batch_send(b);
 }

@@ -1,71 +1,11 @@
-#include "data/cache.h"
+#include "data/cache_impl.h"
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "data/lru.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
-
-enum {
-	BUCKETS = 1 << 14,
-	CONDS = 32,
-	PIECE_COST = sizeof(struct piece) + 64, /* with what malloc adds */
-};
-
-/* Least recently used is known to this much (ns): moving every piece at each look would cost more than it gains. */
-static const int64_t TOUCH_EVERY = SECOND / 20;
-
-/* Somebody who waits for memory. First come, first served: what needs much would wait for ever behind what needs little. */
-struct waiter {
-	struct waiter *next;
-	bool queued;
-};
-
-struct cache {
-	size_t budget, cold_max;
-	pthread_mutex_t lock; /* guards all below */
-	struct piece *bucket[BUCKETS];
-	struct lru hot, cold;
-	size_t used, pieces;
-	struct piece *dead; /* to be freed once the lock is open */
-	uint64_t hits, waits, evicted;
-	size_t other, lent, lend;     /* lend: what prefetching leaves free for loads to borrow */
-	struct waiter *waiting;       /* for memory */
-	pthread_cond_t loaded[CONDS]; /* a piece left LOADING: by hash */
-	pthread_cond_t freed; /* memory came back, or the next one that waits for it may look */
-};
-
-static uint64_t
-hash(uint64_t space, uint64_t chunk)
-{
-	uint64_t h = (space * 0x9e3779b97f4a7c15u) ^ chunk;
-	h *= 0xff51afd7ed558ccdu;
-	return h ^ h >> 32;
-}
-
-static struct piece **
-bucket_of(struct cache *c, const struct piece_id *id)
-{
-	return &c->bucket[hash(id->space, id->chunk) % BUCKETS];
-}
-
-static pthread_cond_t *
-cond_of(struct cache *c, const struct piece *p)
-{
-	return &c->loaded[hash(p->id.space, p->id.chunk) % CONDS];
-}
-
-static void
-cond_init(pthread_cond_t *c)
-{
-	pthread_condattr_t a;
-	pthread_condattr_init(&a);
-	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
-	pthread_cond_init(c, &a);
-	pthread_condattr_destroy(&a);
-}
 
 int
 cache_new(size_t budget, struct cache **ret)
@@ -79,230 +19,31 @@ cache_new(size_t budget, struct cache **ret)
 	 * so that memory is used again while it is still in the processor's caches. */
 	c->cold_max = min_u64(budget / 8, 8 << 20);
 	pthread_mutex_init(&c->lock, NULL);
-	for (int i = 0; i < CONDS; i++)
-		cond_init(&c->loaded[i]);
-	cond_init(&c->freed);
+	for (int i = 0; i < CACHE_CONDS; i++)
+		when_cond_init(&c->loaded[i]);
+	when_cond_init(&c->freed);
 	*ret = c;
 	return 0;
 }
 
-/* --- lists, all under the lock --- */
-
-static void
-list_remove(struct cache *c, struct piece *p)
-{
-	lru_remove(p->cold ? &c->cold : &c->hot, p);
-}
-
-static void
-list_append(struct cache *c, struct piece *p)
-{
-	lru_append(p->cold ? &c->cold : &c->hot, p);
-}
-
-/* A cold piece stays cold: requests that overtake each other must not bring a scan's leavings back. */
-static void
-touch(struct cache *c, struct piece *p, int64_t now)
-{
-	if (now - p->touched < TOUCH_EVERY)
-		return;
-	p->touched = now;
-	list_remove(c, p);
-	list_append(c, p);
-}
-
-/* Takes a piece out of the table; its memory stays until the last pin goes. */
-static void
-drop(struct cache *c, struct piece *p)
-{
-	if (p->dropped)
-		return;
-	struct piece **at = bucket_of(c, &p->id);
-	while (*at != p)
-		at = &(*at)->hash_next;
-	*at = p->hash_next;
-	list_remove(c, p);
-	p->cold = false;
-	p->dropped = true;
-}
-
-/* Nobody holds it and it is in no table: its memory goes when the lock is open, see close_lock. */
-static void
-destroy(struct cache *c, struct piece *p)
-{
-	c->used -= p->charge;
-	c->pieces--;
-	p->hash_next = c->dead;
-	c->dead = p;
-	if (c->waiting)
-		pthread_cond_broadcast(&c->freed);
-}
-
-/* Opens the lock and frees what was destroyed under it. */
-static void
-close_lock(struct cache *c)
-{
-	struct piece *dead = MOVE(c->dead);
-	pthread_mutex_unlock(&c->lock);
-	while (dead) {
-		struct piece *p = dead;
-		dead = p->hash_next;
-		mem_put(p->data, p->cap);
-		free(p->failure);
-		free(p);
-	}
-}
-
-static void
-unpin(struct cache *c, struct piece *p)
-{
-	if (--p->pins == 0) {
-		if (p->dropped)
-			destroy(c, p);
-		else if (c->waiting)
-			pthread_cond_broadcast(&c->freed);
-	}
-}
-
+/* Does a piece hold what is asked for? */
 static bool
-evict_from(struct cache *c, struct lru *l, bool unused)
+holds(const struct piece *p, const struct cache_ask *a)
 {
-	struct piece *p = l->head;
-	while (p && (p->pins || !(p->used || unused)))
-		p = p->lru_next;
-	if (!p)
-		return false;
-	drop(c, p);
-	destroy(c, p);
-	c->evicted++;
-	return true;
+	if (a->id.off == PIECE_ENCODED || p->id.off == PIECE_ENCODED)
+		return a->id.off == p->id.off;
+	return a->at - p->id.off < p->id.len;
 }
 
-/* Room for n more bytes: free, cold or (unless prefetching) least recently used. */
-static bool
-make_room(struct cache *c, size_t n, enum cache_hurry hurry)
-{
-	if (hurry == CACHE_PREFETCH) { /* what loads will borrow must not cost what is needed */
-		n += c->lend > c->lent ? c->lend - c->lent : 0;
-	}
-	while (c->used + n > c->budget) {
-		if (evict_from(c, &c->cold, true))
-			continue;
-		if (hurry == CACHE_PREFETCH)
-			return false;
-		if (!evict_from(c, &c->hot, false) && !evict_from(c, &c->hot, true))
-			return false;
-	}
-	return true;
-}
-
-static int
-timed_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t deadline, struct cancel *cancel)
-{
-	int64_t until = when_now() + SECOND / 10; /* how often cancellation is looked at */
-	if (deadline && deadline < until)
-		until = deadline;
-	struct timespec t = {.tv_sec = until / SECOND, .tv_nsec = until % SECOND};
-	pthread_cond_timedwait(cond, lock, &t);
-	if (cancelled(cancel))
-		return err_set(-EINTR, "interrupted");
-	if (when_over(deadline))
-		return err_set(-ETIMEDOUT, "timed out");
-	return 0;
-}
-
+/* A piece of the version that was the store's until then. */
 static struct piece *
-find(struct cache *c, const struct cache_ask *a)
+find(struct cache *c, const struct cache_ask *a, int64_t until)
 {
-	bool encoded = a->id.off == PIECE_ENCODED;
-	for (struct piece *p = *bucket_of(c, &a->id); p; p = p->hash_next) {
-		if (p->id.space != a->id.space || p->id.chunk != a->id.chunk)
-			continue;
-		if (encoded || p->id.off == PIECE_ENCODED) {
-			if (encoded && p->id.off == PIECE_ENCODED)
-				return p;
-			continue;
-		}
-		if (a->at - p->id.off < p->id.len)
-			return p;
-	}
-	return NULL;
-}
-
-static struct piece *
-insert(struct cache *c, const struct piece_id *id, struct piece *prev, size_t *loading)
-{
-	struct piece *p = calloc(1, sizeof *p), **b = bucket_of(c, id);
-	if (!p)
-		return NULL;
-	p->id = *id;
-	p->charge = id->len + PIECE_COST;
-	p->pins = 1;
-	p->prev = prev;
-	p->loading = loading;
-	if (loading)
-		*loading += p->charge;
-	p->hash_next = *b;
-	*b = p;
-	c->used += p->charge;
-	c->pieces++;
-	list_append(c, p);
+	struct piece *p = *table_bucket(c, &a->id);
+	while (p && (p->id.space != a->id.space || p->id.chunk != a->id.chunk ||
+			    p->until != until || !holds(p, a)))
+		p = p->hash_next;
 	return p;
-}
-
-static void
-start_waiting(struct cache *c, struct waiter *w)
-{
-	struct waiter **last = &c->waiting;
-	if (w->queued)
-		return;
-	while (*last)
-		last = &(*last)->next;
-	*last = w;
-	w->next = NULL;
-	w->queued = true;
-}
-
-static void
-stop_waiting(struct cache *c, struct waiter *w)
-{
-	struct waiter **at = &c->waiting;
-	if (!w->queued)
-		return;
-	while (*at != w)
-		at = &(*at)->next;
-	*at = w->next;
-	w->queued = false;
-	if (c->waiting)
-		pthread_cond_broadcast(&c->freed);
-}
-
-/* Waits for somebody to let go of memory; the lock is open meanwhile. in_turn: others that wait come after it. */
-static int
-wait_for_room(struct cache *c, const struct cache_ask *a, struct waiter *w, bool in_turn)
-{
-	if (a->hurry != CACHE_WAIT)
-		return -EAGAIN;
-	if (in_turn)
-		start_waiting(c, w);
-	else
-		stop_waiting(c, w);
-	int r = timed_wait(&c->freed, &c->lock, a->deadline, a->cancel);
-	return r < 0 ? err_add(r, "no room in memory (see -o memory=)") : 0;
-}
-
-/* The loads of one array leave a quarter of the memory to others. */
-static bool
-has_share(const struct cache *c, const struct cache_ask *a, size_t n)
-{
-	return !a->loading || !*a->loading || *a->loading + n <= c->budget / 4 * 3;
-}
-
-/* What is larger than the whole budget goes alone. */
-static bool
-room_for(struct cache *c, size_t n, enum cache_hurry hurry)
-{
-	return make_room(c, n, hurry) || (c->used == c->other && n + c->other > c->budget);
 }
 
 /* Are more pieces of the chunk cached than are worth having one by one? */
@@ -312,35 +53,44 @@ crowded(struct cache *c, const struct cache_ask *a)
 	unsigned n = 0;
 	if (!a->larger.len)
 		return false;
-	for (struct piece *p = *bucket_of(c, &a->id); p; p = p->hash_next)
+	for (struct piece *p = *table_bucket(c, &a->id); p; p = p->hash_next)
 		n += p->id.space == a->id.space && p->id.chunk == a->id.chunk;
 	return n >= a->crowd;
 }
 
-/* Makes the piece that a asks for. *prev, pinned, is what was there before, or NULL; the new piece or the caller keeps it.
- * 0: the lock was open for a while, look again. */
+/* What was there before: of the store's version, to be compared with it, pinned; of which other version the piece must be. */
+struct before {
+	struct piece *prev;
+	const struct past *past;
+};
+
+/* Makes the piece that a asks for; it or the caller keeps prev. 0: the lock was open for a while, look again. */
 static int
-create(struct cache *c, const struct cache_ask *a, struct waiter *w, struct piece **prev,
+create(struct cache *c, const struct cache_ask *a, struct waiter *w, struct before *before,
 	struct piece **ret)
 {
+	struct piece **prev = &before->prev;
 	struct piece_id id = *prev && a->id.off != PIECE_ENCODED ? (*prev)->id : a->id;
 	if (!*prev && crowded(c, a))
 		id = a->larger;
 	bool others_first = c->waiting && c->waiting != w,
-	     share = has_share(c, a, id.len + PIECE_COST);
+	     share = room_share(c, a, id.len + PIECE_COST);
 	if (others_first || !share || !room_for(c, id.len + PIECE_COST, a->hurry)) {
 		if (!*prev)
-			return wait_for_room(c, a, w, share);
-		unpin(c, *prev); /* whoever waits for memory holds none */
+			return room_wait(c, a, w, share);
+		table_unpin(c, *prev); /* whoever waits for memory holds none */
 		*prev = NULL;
 		return 0;
 	}
-	struct piece *p = insert(c, &id, *prev, a->loading);
+	struct piece *p = table_insert(c, &id, *prev, a->loading);
 	if (!p)
 		return err_set(-ENOMEM, "no memory for a cached chunk");
 	p->used = a->hurry != CACHE_PREFETCH;
 	p->touched = a->now;
 	p->pins += a->keep;
+	p->since = a->since;
+	p->given = p->used ? a->now : 0;
+	version_begin(c, p, before->past);
 	*prev = NULL;
 	*ret = p;
 	return CACHE_CREATED;
@@ -350,7 +100,7 @@ create(struct cache *c, const struct cache_ask *a, struct waiter *w, struct piec
 static bool
 usable(const struct piece *p, const struct cache_ask *a)
 {
-	return p->state == PIECE_LOADING || p->checked >= a->fresh;
+	return p->state == PIECE_LOADING || p->until != PIECE_CURRENT || p->checked >= a->fresh;
 }
 
 static int
@@ -361,7 +111,9 @@ take_found(struct cache *c, const struct cache_ask *a, struct piece *p, struct p
 		return r;
 	p->pins++;
 	p->used |= a->hurry != CACHE_PREFETCH;
-	touch(c, p, a->now);
+	if (p->until == PIECE_CURRENT && a->hurry != CACHE_PREFETCH && a->now > p->given)
+		p->given = a->now;
+	table_touch(c, p, a->now);
 	c->hits += r == CACHE_READY;
 	*ret = p;
 	return r;
@@ -370,37 +122,38 @@ take_found(struct cache *c, const struct cache_ask *a, struct piece *p, struct p
 static int
 get_locked(struct cache *c, const struct cache_ask *a, struct piece **ret)
 {
-	struct piece *prev = NULL;
+	struct before before = {.prev = NULL};
 	struct waiter w = {0};
 	int r = 0;
 	while (r == 0) {
-		struct piece *p = find(c, a);
+		struct piece *p = find(c, a, PIECE_CURRENT);
+		before.past = NULL;
+		if (!p || (p->former && p->former >= a->since)) {
+			r = version_for(c, &a->id, a->since, &before.past);
+			if (r == 0 && before.past)
+				p = find(c, a, before.past->until);
+			else if (r == 0 && p)
+				r = err_set(-ESTALE, "a version of a chunk is forgotten");
+			if (r < 0)
+				break;
+		}
 		if (p && usable(p, a)) {
 			r = take_found(c, a, p, ret);
 			break;
 		}
 		if (p) { /* too long unseen: the loader compares it with the store */
 			p->pins++;
-			drop(c, p);
-			if (prev)
-				unpin(c, prev);
-			prev = p;
+			table_drop(c, p);
+			if (before.prev)
+				table_unpin(c, before.prev);
+			before.prev = p;
 		}
-		r = create(c, a, &w, &prev, ret);
+		r = create(c, a, &w, &before, ret);
 	}
-	if (prev)
-		unpin(c, prev);
-	stop_waiting(c, &w);
+	if (before.prev)
+		table_unpin(c, before.prev);
+	room_stop_waiting(c, &w);
 	return r;
-}
-
-/* Opens the lock. What is kept for later is inside the budget too. */
-static void
-close_after_get(struct cache *c)
-{
-	size_t free_bytes = c->used < c->budget ? c->budget - c->used : 0;
-	close_lock(c);
-	mem_trim(free_bytes);
 }
 
 int
@@ -408,7 +161,7 @@ cache_get(struct cache *c, const struct cache_ask *a, struct piece **ret)
 {
 	pthread_mutex_lock(&c->lock);
 	int r = get_locked(c, a, ret);
-	close_after_get(c);
+	cache_unlock_trim(c);
 	return r;
 }
 
@@ -423,12 +176,12 @@ cache_get_many(struct cache *c, const struct cache_ask *a, size_t n, struct piec
 		if (found[i] < 0)
 			break;
 	}
-	close_after_get(c);
+	cache_unlock_trim(c);
 	return i;
 }
 
 int
-cache_wait(struct cache *c, struct piece *p, int64_t deadline, struct cancel *cancel)
+cache_wait(struct cache *c, struct piece *p, int64_t since, int64_t deadline, struct cancel *cancel)
 {
 	int r = 0;
 	struct err failure;
@@ -436,9 +189,9 @@ cache_wait(struct cache *c, struct piece *p, int64_t deadline, struct cancel *ca
 	if (p->state == PIECE_LOADING)
 		c->waits++;
 	while (p->state == PIECE_LOADING && r == 0)
-		r = timed_wait(cond_of(c, p), &c->lock, deadline, cancel);
+		r = cache_timed_wait(table_cond(c, p), &c->lock, deadline, cancel);
 	if (p->state == PIECE_READY)
-		r = 0;
+		r = version_suits(c, p, since) ? 0 : CACHE_OTHER;
 	bool failed = p->state == PIECE_FAILED;
 	if (failed)
 		failure = p->failure ? *p->failure : (struct err){-ENOMEM, "no memory"};
@@ -472,20 +225,21 @@ static void
 finish(struct cache *c, struct piece *p, int64_t now)
 {
 	if (p->prev)
-		unpin(c, p->prev);
+		table_unpin(c, p->prev);
 	p->prev = NULL;
-	p->checked = now;
+	if (p->until == PIECE_CURRENT)
+		p->checked = now;
 	p->state = p->failed ? PIECE_FAILED : PIECE_READY;
 	if (p->loading)
 		*p->loading -= p->charge;
 	p->loading = NULL;
 	recharge(c, p);
 	if (p->failed)
-		drop(c, p);
-	pthread_cond_broadcast(cond_of(c, p));
+		table_drop(c, p);
+	pthread_cond_broadcast(table_cond(c, p));
 	if (c->waiting)
 		pthread_cond_broadcast(&c->freed); /* it may take less than was thought */
-	unpin(c, p);
+	table_unpin(c, p);
 }
 
 void
@@ -495,7 +249,7 @@ cache_finish(struct cache *c, struct piece *const *p, size_t n)
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = 0; i < n; i++)
 		finish(c, p[i], now);
-	close_lock(c);
+	cache_unlock(c);
 }
 
 void
@@ -503,15 +257,15 @@ cache_unpin(struct cache *c, struct piece *const *p, size_t n)
 {
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = 0; i < n; i++)
-		unpin(c, p[i]);
-	close_lock(c);
+		table_unpin(c, p[i]);
+	cache_unlock(c);
 }
 
 static void
 cool(struct cache *c, const struct piece_id *which)
 {
 	bool all = which->len == SIZE_MAX, stored = which->off == PIECE_ENCODED;
-	for (struct piece *p = *bucket_of(c, which); p; p = p->hash_next) {
+	for (struct piece *p = *table_bucket(c, which); p; p = p->hash_next) {
 		if (p->id.space != which->space || p->id.chunk != which->chunk || p->cold)
 			continue;
 		bool in = p->id.off == PIECE_ENCODED
@@ -519,9 +273,7 @@ cool(struct cache *c, const struct piece_id *which)
 				  : !stored && p->id.off - which->off < which->len;
 		if (!all && !in)
 			continue;
-		list_remove(c, p);
-		p->cold = true;
-		list_append(c, p);
+		table_cool(c, p);
 	}
 }
 
@@ -531,67 +283,9 @@ cache_cool(struct cache *c, const struct piece_id *which, size_t n)
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = 0; i < n; i++)
 		cool(c, &which[i]);
-	while (c->cold.bytes > c->cold_max && evict_from(c, &c->cold, true))
+	while (c->cold.bytes > c->cold_max && room_evict(c, &c->cold, true))
 		;
-	close_lock(c);
-}
-
-bool
-cache_drop_other(struct cache *c, const struct piece *keep)
-{
-	bool any = false;
-	struct piece *next;
-	pthread_mutex_lock(&c->lock);
-	for (struct piece *p = *bucket_of(c, &keep->id); p; p = next) {
-		next = p->hash_next;
-		if (p == keep || p->id.space != keep->id.space || p->id.chunk != keep->id.chunk)
-			continue;
-		if (p->state != PIECE_READY || !strcmp(p->version, keep->version))
-			continue;
-		any = true;
-		p->pins++;
-		drop(c, p);
-		unpin(c, p);
-	}
-	close_lock(c);
-	return any;
-}
-
-void
-cache_borrow(struct cache *c, size_t bytes)
-{
-	if (!bytes)
-		return;
-	pthread_mutex_lock(&c->lock);
-	c->used += bytes;
-	c->lent += bytes;
-	if (bytes <= c->budget / 2)
-		c->lend = max_u64(c->lend, bytes);
-	make_room(c, 0, CACHE_TRY);
-	close_after_get(c);
-}
-
-void
-cache_give_back(struct cache *c, size_t bytes)
-{
-	if (!bytes)
-		return;
-	LOCKED(&c->lock) {
-		c->used -= bytes;
-		c->lent -= bytes;
-		if (c->waiting)
-			pthread_cond_broadcast(&c->freed);
-	}
-}
-
-void
-cache_set_other(struct cache *c, size_t bytes)
-{
-	pthread_mutex_lock(&c->lock);
-	c->used += bytes - c->other;
-	c->other = bytes;
-	make_room(c, 0, CACHE_TRY);
-	close_lock(c);
+	cache_unlock(c);
 }
 
 void
@@ -614,16 +308,17 @@ cache_free(struct cache *c)
 	if (!c)
 		return NULL;
 	pthread_mutex_lock(&c->lock);
-	for (int i = 0; i < BUCKETS; i++)
+	for (int i = 0; i < CACHE_BUCKETS; i++)
 		while (c->bucket[i]) {
 			struct piece *p = c->bucket[i];
-			drop(c, p);
-			destroy(c, p);
+			table_drop(c, p);
+			table_destroy(c, p);
 		}
-	close_lock(c);
-	for (int i = 0; i < CONDS; i++)
+	cache_unlock(c);
+	for (int i = 0; i < CACHE_CONDS; i++)
 		pthread_cond_destroy(&c->loaded[i]);
 	pthread_cond_destroy(&c->freed);
+	versions_free(c);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 	return NULL;

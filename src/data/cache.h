@@ -5,6 +5,13 @@
  * uses it and is then evicted when memory is needed: cold ones first (a reader in file order has passed them), then the
  * least recently used. Nothing slow happens under the cache's lock: who creates a piece loads it and calls cache_finish.
  * The budget counts pieces from their creation on, so that loads under way are inside it.
+ *
+ * A chunk may be replaced in the store. Whoever asks says since when it has been reading, and is given the first version that was found
+ * to be the store's since then, however often it asks and for whichever part. When a load finds another version, the pieces of the
+ * former one are superseded: they stay for those who may have been given some of it, and are given to nobody else. What such a reader lacks
+ * is loaded by that version; where neither the cache nor the store has it any more the reader gets -ESTALE, and never the next version
+ * beside the former. Which versions these were is remembered for as many chunks as CHUNKS_KNOWN, whether anything of them is cached or not;
+ * of more than these a part that is read much later than the rest may be of the next version.
  * All calls are safe from every thread. */
 #pragma once
 
@@ -15,6 +22,9 @@
 #include "store/zmap.h"
 
 static const uint64_t PIECE_ENCODED = UINT64_MAX;
+/* struct piece, until: the version is the store's as far as anybody knows. */
+static const int64_t PIECE_CURRENT = INT64_MAX;
+enum { CHUNKS_KNOWN = 1 << 14 };
 
 enum piece_state { PIECE_LOADING, PIECE_READY, PIECE_FAILED };
 
@@ -32,10 +42,14 @@ struct piece {
 	size_t cap;         /* of data, for mem_put */
 	size_t encoded_len; /* PIECE_ENCODED: bytes in use */
 	char version[ZMAP_VERSION];
+	int64_t begun; /* when_now() before the store was asked */
+	int64_t former; /* when the version before this one was last given to anybody; 0: none is known */
 	bool failed;
 	struct err *failure; /* why; NULL: no memory to say it */
 	/* What was cached before and is compared with the store; pinned; NULL after the load. */
 	struct piece *prev;
+	int64_t since;   /* of whom it is loaded for */
+	bool superseded; /* to be loaded in this version, which is no longer the store's */
 	/* The loader's: */
 	struct task task;
 	struct ticket
@@ -53,6 +67,8 @@ struct piece {
 	int64_t touched; /* when it was last moved to the end of its list */
 	bool used; /* somebody read it; what was prefetched and not yet read is evicted last */
 	int64_t checked; /* when_now() of the last comparison with the store */
+	int64_t given;   /* when it was given to anybody last, while its version was the store's */
+	int64_t until;   /* when another version was found in the store */
 	size_t charge, *loading;
 	struct piece *hash_next, *lru_next, *lru_prev;
 };
@@ -79,6 +95,7 @@ struct cache_ask {
 	bool only_new; /* what is there already is neither pinned nor touched */
 	int64_t now;   /* when_now() */
 	int64_t fresh; /* pieces checked before this moment must be compared with the store again */
+	int64_t since; /* when the reader began */
 	int64_t deadline;
 	struct cancel *cancel;
 	/* Bytes of pieces that are being loaded for the same array, or NULL: no array may have all memory for loads that may hang. Under
@@ -91,15 +108,16 @@ enum cache_found {
 	CACHE_BUSY = 2,    /* somebody is loading it: cache_wait */
 	CACHE_CREATED = 3, /* the caller has it loaded, which ends in cache_finish */
 };
-/* A pinned piece and how it was found, or -errno. */
+/* A pinned piece and how it was found, or -errno. -ESTALE: replaced while it was read, see above. */
 int cache_get(struct cache *, const struct cache_ask *, struct piece **ret);
 /* The same for many at once. Returns how many went well; found[i] tells how, found of the first that did not is its -errno.
  * None may have hurry CACHE_WAIT. */
 size_t cache_get_many(
 	struct cache *, const struct cache_ask *, size_t n, struct piece **ret, int *ret_found);
-/* Waits for a LOADING piece. 0; CACHE_PATIENCE: not by then; the load's failure; -EINTR. */
-enum { CACHE_PATIENCE = 1 };
-int cache_wait(struct cache *, struct piece *, int64_t deadline, struct cancel *);
+/* Waits for a LOADING piece. 0; CACHE_PATIENCE: not by then; CACHE_OTHER: it became a version that is not for this reader, who is to ask
+ * again; the load's failure; -EINTR. */
+enum { CACHE_PATIENCE = 1, CACHE_OTHER = 2 };
+int cache_wait(struct cache *, struct piece *, int64_t since, int64_t deadline, struct cancel *);
 /* The load failed; code is that of err_text. */
 void piece_fail(struct piece *, int code);
 /* The loads have ended: hands the pieces to all who wait, and takes the pins of the loads. */
@@ -108,8 +126,11 @@ void cache_unpin(struct cache *, struct piece *const *, size_t n);
 /* The pieces of each chunk that begin within [off, off + len) will not be needed soon; off PIECE_ENCODED: only the encoded
  * one; len SIZE_MAX: all, the encoded one too. */
 void cache_cool(struct cache *, const struct piece_id *, size_t n);
-/* Forgets the pieces of a chunk whose version is another one; says whether there were any. */
-bool cache_drop_other(struct cache *, const struct piece *keep);
+/* The loader tells in which version the store has the chunk, before cache_finish. True: it had another one before. */
+bool cache_found(struct cache *, struct piece *);
+/* Who has been reading since `since` will count as having begun `now`: then some of this chunk may have been given to it before it began.
+ * True: it will be given the rest of the same version. False: that is so no longer, because the chunk has changed. */
+bool cache_keep(struct cache *, const struct piece_id *, int64_t since, int64_t now);
 
 /* Memory that loads need for a moment besides their pieces, all together at most a CACHE_LEND-th of the budget unless one alone needs
  * more: others make room for it as far as they can, and prefetching leaves it free. */

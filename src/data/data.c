@@ -10,7 +10,16 @@
 enum {
 	BLOCKED_MAX = 256, /* workers that may wait for a slow store beside those that decode */
 	MEMORY_MIN = 16 << 20,
+	UNCOUNTED = 64 << 20,
+	SMALL = 128 << 20, /* below, chunks need all of it */
 };
+
+/* Answers on their way, small loads and what threads keep take memory that nobody counts one by one. */
+static size_t
+for_cache(size_t memory)
+{
+	return memory < SMALL ? memory : memory - min_u64(memory / 6, UNCOUNTED);
+}
 
 int
 data_new(const struct data_options *o, struct data **ret)
@@ -25,7 +34,7 @@ data_new(const struct data_options *o, struct data **ret)
 		d->options.memory = MEMORY_MIN;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	d->workers = o->workers ? o->workers : cpus > 0 ? (unsigned)cpus : 1;
-	int r = cache_new(d->options.memory, &d->cache);
+	int r = cache_new(for_cache(d->options.memory), &d->cache);
 	if (r == 0)
 		r = spaces_new(&d->spaces);
 	if (r == 0)
@@ -59,6 +68,17 @@ void
 data_expire(struct data *d)
 {
 	atomic_store(&d->expired, when_now());
+}
+
+int64_t
+data_fresh(struct data *d, int64_t now)
+{
+	int64_t ttl = d->options.ttl,
+		expired = atomic_load_explicit(&d->expired, memory_order_relaxed);
+	if (ttl == INT64_MAX)
+		return expired;
+	int64_t oldest = now - ttl;
+	return oldest > expired ? oldest : expired;
 }
 
 void

@@ -16,7 +16,8 @@ struct direct {
 static int
 pin_direct(struct request *q, struct direct *d, unsigned *ret_n)
 {
-	struct batch batch = {.array = q->array, .urgent = true};
+	struct batch batch = {
+		.array = q->array, .urgent = true, .alone = q->scan.mode != SCAN_ORDER};
 	uint64_t at = q->want->off, end = at + q->want->len;
 	unsigned n = 0;
 	int r = 0;

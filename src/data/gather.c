@@ -103,7 +103,8 @@ hold_many(struct request *q, struct batch *b, struct cursor *c, struct window *w
 static int
 fill_window(struct request *q, struct cursor *c, struct window *w)
 {
-	struct batch batch = {.array = q->array, .urgent = true};
+	struct batch batch = {
+		.array = q->array, .urgent = true, .alone = q->scan.mode != SCAN_ORDER};
 	int r = 0;
 	w->n = w->parts = 0;
 	while (!c->end && w->parts < WINDOW_PARTS && w->n < WINDOW_PIECES && r >= 0) {
@@ -160,6 +161,33 @@ gather_box(struct request *q, const struct box *box, uint8_t *file)
 	return r;
 }
 
+/* Has what later boxes need loaded at the same time as the first: a few rows of a file can be three boxes, and each would wait
+ * for its own round trip. */
+static void
+begin_boxes(struct request *q, uint64_t at, uint64_t last)
+{
+	const struct grid *g = &q->array->grid;
+	struct batch batch = {.array = q->array, .urgent = true, .alone = true};
+	struct asks k;
+	for (k.n = 0; at < last && k.n < ASKS;) {
+		struct box box;
+		struct part part;
+		at += grid_box(g, at, last, &box);
+		grid_first(g, &box, &part);
+		do {
+			struct cache_ask *ask = &k.ask[k.n++];
+			*ask = request_ask(q, part.number, part.in_chunk, part.last, true);
+			ask->keep = false;
+			ask->only_new = true;
+		} while (k.n < ASKS && grid_next(g, &box, &part));
+	}
+	size_t done = cache_get_many(q->array->data->cache, k.ask, k.n, k.piece, k.found);
+	for (size_t i = 0; i < done; i++)
+		if (k.found[i] == CACHE_CREATED)
+			request_load(q, &batch, k.piece[i]);
+	batch_send(&batch);
+}
+
 int
 gather_read(struct request *q)
 {
@@ -168,6 +196,8 @@ gather_read(struct request *q)
 		 last = ceil_div(off + q->want->len, g->item);
 	int r = buf_reserve(&q->reply->own, (last - first) * g->item);
 	uint8_t *file = q->reply->own.data - first * g->item;
+	if (r == 0 && q->scan.mode != SCAN_ORDER)
+		begin_boxes(q, first, last);
 	for (uint64_t at = first; at < last && r == 0;) {
 		struct box box;
 		at += grid_box(g, at, last, &box);

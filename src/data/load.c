@@ -1,14 +1,14 @@
-/* Loading one piece: fetch its chunk's bytes, decode, hand over. Runs on workers. */
+/* Loading pieces: whose turn it is, which way a piece is loaded, the outcome. Runs on workers. */
 #include "data/load_impl.h"
 
 #include "base/check.h"
 #include "base/mem.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 enum {
+	HOLD_FROM = 128 << 10,   /* chunks that come to the kernel in several requests */
 	SCRATCH_SMALL = 1 << 20, /* loads that need less are not worth counting */
 	PATIENCE =
 		4, /* times longer than a task may take, until those that need much memory are given up */
@@ -55,8 +55,8 @@ check_absent(struct load *l)
 {
 	const struct array_hooks *h = &l->array->hooks;
 	int64_t ttl = l->array->data->options.ttl;
-	bool remote = l->array->zmap->caps & ZMAP_REMOTE;
-	if (remote && h->seen && (ttl == INT64_MAX || h->seen(h->arg) > when_wall() - ttl))
+	if (l->array->remote && h->seen &&
+		(ttl == INT64_MAX || h->seen(h->arg) > when_wall() - ttl))
 		return 0;
 	return check_metadata(l);
 }
@@ -69,9 +69,9 @@ load_get(struct load *l, struct zmap_get *g)
 	g->key = l->key;
 	g->deadline = l->deadline;
 	g->cancel = &l->array->data->ending;
+	g->hold = l->array->grid.chunk_bytes > HOLD_FROM;
 	size_t before = g->into->len;
-	bool remote = l->array->zmap->caps &
-		      ZMAP_REMOTE; /* local disks answer sooner than threads change places */
+	bool remote = l->array->remote; /* local disks answer sooner than threads change places */
 	if (remote)
 		pool_blocking();
 	int r = zmap_get(l->array->zmap, g, &l->stat);
@@ -84,88 +84,17 @@ load_get(struct load *l, struct zmap_get *g)
 	return r;
 }
 
-const char *
-load_known_version(const struct load *l)
+void
+load_conditions(const struct load *l, struct zmap_get *g)
 {
-	const struct piece *prev = l->piece->prev;
-	return prev && *prev->version ? prev->version : NULL;
+	const struct piece *p = l->piece;
+	if (p->superseded)
+		g->if_match = p->version;
+	else if (p->prev && *p->prev->version)
+		g->if_none_match = p->prev->version;
 }
 
-/* The piece that keeps the chunk's stored bytes: ready, or made and to be filled. NULL: they are not kept. */
-static struct piece *
-kept_piece(struct load *l, bool *ret_new)
-{
-	struct array *a = l->array;
-	size_t likely = atomic_load(&a->encoded_mean);
-	int64_t now = when_now();
-	struct cache_ask ask = {
-		.id = {a->space, l->piece->id.chunk, PIECE_ENCODED, likely ? likely : 1},
-		.hurry = CACHE_TRY,
-		.keep = true,
-		.now = now,
-		.fresh = array_fresh(a, now),
-	};
-	struct piece *p = NULL;
-	int r = cache_get(a->data->cache, &ask, &p);
-	*ret_new = r == CACHE_CREATED;
-	if (r == CACHE_BUSY && cache_wait(a->data->cache, p, l->deadline, NULL) == 0)
-		r = CACHE_READY;
-	if (r < 0 || r == CACHE_CREATED || (r == CACHE_READY && p->data))
-		return r < 0 ? NULL : p;
-	cache_unpin(a->data->cache, &p, 1);
-	return NULL;
-}
-
-/* Fills a new piece with what was fetched, or says that there was nothing. Returns r. */
-static int
-fill_kept(struct load *l, struct piece *kept, struct buf *from, int r)
-{
-	struct err why;
-	err_save(r, &why);
-	if (r == 0) {
-		memcpy(kept->version, l->stat.version, sizeof kept->version);
-		kept->encoded_len = from->len;
-		kept->data = from->data;
-		kept->cap = from->cap;
-		*from = (struct buf){0};
-	} else {
-		piece_fail(kept, err_set(-EAGAIN, "not kept"));
-	}
-	cache_finish(l->array->data->cache, &kept, 1);
-	return err_restore(&why);
-}
-
-/* All stored bytes of the chunk: from the encoded tier (*ret_kept is pinned), or from the store. */
-static int
-fetch_encoded(struct load *l, struct buf *into, struct piece **ret_kept)
-{
-	bool new = false;
-	struct piece *kept = l->keep_encoded ? kept_piece(l, &new) : NULL;
-	*ret_kept = kept;
-	if (kept && !new) {
-		memcpy(l->stat.version, kept->version, sizeof kept->version);
-		return 0;
-	}
-	struct zmap_get g = {.into = into, .max = l->array->encoded_max};
-	g.if_none_match = kept ? NULL : load_known_version(l);
-	int r = load_get(l, &g);
-	return kept ? fill_kept(l, kept, into, r) : r;
-}
-
-/* The last pass over the chunk needs its stored bytes no more. */
-static void
-release_kept(struct load *l, struct piece *kept)
-{
-	struct cache *c = l->array->data->cache;
-	if (!kept)
-		return;
-	cache_unpin(c, &kept, 1);
-	const struct piece_id *id = &l->piece->id;
-	if (id->off + id->len == l->array->grid.chunk_bytes)
-		cache_cool(c, &(struct piece_id){id->space, id->chunk, PIECE_ENCODED, 0}, 1);
-}
-
-/* --- decoding --- */
+/* --- what all ways of loading share --- */
 
 int
 load_room(struct load *l, struct buf *out)
@@ -208,95 +137,6 @@ load_probe_size(struct array *a, uint64_t chunk)
 		load_learn_size(a, st.size);
 }
 
-/* The whole chunk, decoded into `out`, which has room for it. */
-static int
-decode_all(struct load *l, struct buf *out)
-{
-	struct array *a = l->array;
-	CLEAN(buf_free) struct buf enc = {0};
-	struct piece *kept = NULL;
-	if (a->raw) {
-		int r = load_get(l, &(struct zmap_get){.into = out,
-					    .max = a->grid.chunk_bytes,
-					    .if_none_match = load_known_version(l)});
-		if (r == 0 && out->len != a->grid.chunk_bytes)
-			r = err_set(-EIO, "chunk has %zu bytes instead of %" PRIu64, out->len,
-				a->grid.chunk_bytes);
-		return r;
-	}
-	int r = fetch_encoded(l, &enc, &kept);
-	if (r == 0) {
-		struct span in =
-			kept ? (struct span){kept->data, kept->encoded_len} : buf_span(&enc);
-		load_learn_size(a, in.len);
-		r = load_check_found(l);
-		if (r == 0)
-			r = codec_chain_decode(a->chain, NULL, in, out);
-		load_count(&a->data->counts.decodes, 1);
-		load_count(&a->data->counts.decoded_bytes, a->grid.chunk_bytes);
-	}
-	release_kept(l, kept);
-	return r;
-}
-
-static int
-load_whole(struct load *l)
-{
-	CLEAN(buf_free) struct buf out = {0};
-	int r = load_room(l, &out);
-	if (r == 0)
-		r = decode_all(l, &out);
-	if (r == 0 && l->array->raw)
-		r = load_check_found(l);
-	if (r == 0)
-		load_hand_over(l, &out);
-	return r;
-}
-
-/* A part of what is cached encoded, for codecs that can decode parts. */
-static int
-load_kept_range(struct load *l)
-{
-	struct array *a = l->array;
-	CLEAN(buf_free) struct buf enc = {0}, out = {0};
-	struct piece *kept = NULL;
-	int r = load_room(l, &out);
-	if (r == 0)
-		r = fetch_encoded(l, &enc, &kept);
-	if (r == 0) {
-		struct codec_src src = {
-			kept ? kept->encoded_len : enc.len, kept ? kept->data : enc.data, NULL};
-		load_learn_size(a, src.size);
-		r = load_check_found(l);
-		if (r == 0)
-			r = codec_chain_decode_range(
-				a->chain, &src, l->piece->id.off, l->piece->id.len, out.data);
-		load_count(&a->data->counts.decodes, 1);
-		load_count(&a->data->counts.decoded_bytes, l->piece->id.len);
-	}
-	release_kept(l, kept);
-	if (r == 0)
-		load_hand_over(l, &out);
-	return r;
-}
-
-/* A part by decoding everything. */
-static int
-load_slice(struct load *l)
-{
-	CLEAN(buf_free) struct buf all = {0}, out = {0};
-	int r = buf_reserve(&all, l->array->grid.chunk_bytes);
-	if (r == 0)
-		r = load_room(l, &out);
-	if (r == 0)
-		r = decode_all(l, &all);
-	if (r != 0)
-		return r;
-	memcpy(out.data, all.data + l->piece->id.off, l->piece->id.len);
-	load_hand_over(l, &out);
-	return 0;
-}
-
 /* --- the outcome --- */
 
 /* The store says that what was cached is still right: its bytes move over. */
@@ -319,11 +159,8 @@ static void
 tell_change(struct load *l)
 {
 	const struct array_hooks *h = &l->array->hooks;
-	const struct piece *prev = l->piece->prev;
-	bool changed = prev && strcmp(prev->version, l->piece->version);
-	if (prev || l->piece->id.len < l->array->grid.chunk_bytes)
-		changed |= cache_drop_other(l->array->data->cache, l->piece);
-	if (changed && h->changed)
+	l->changed |= cache_found(l->array->data->cache, l->piece);
+	if (l->changed && h->changed)
 		h->changed(h->arg, l->stat.mtime);
 }
 
@@ -331,6 +168,8 @@ static int
 fetch_and_decode(struct load *l)
 {
 	struct array *a = l->array;
+	if (l->piece->superseded && !*l->piece->version)
+		return ZMAP_ABSENT; /* that was what it was */
 	if (l->piece->id.len == a->grid.chunk_bytes)
 		return load_whole(l);
 	if (a->raw)
@@ -358,13 +197,17 @@ static int
 failed(struct load *l, int r)
 {
 	load_count(&l->array->data->counts.failed, 1);
-	return err_add(r == -EACCES || r == -ENOMEM ? r : -EIO, "chunk '%s'", l->key);
+	bool telling = r == -EACCES || r == -ENOMEM || r == -ESTALE;
+	return err_add(telling ? r : -EIO, "chunk '%s'", l->key);
 }
 
 static int
 conclude(struct load *l, int r)
 {
-	if (r == ZMAP_SAME)
+	bool former = l->piece->superseded && *l->piece->version;
+	if (former && r > 0)
+		r = err_set(-ESTALE, "replaced while it was read");
+	else if (r == ZMAP_SAME)
 		r = take_over(l);
 	else if (r == 0)
 		memcpy(l->piece->version, l->stat.version, sizeof l->piece->version);
@@ -447,12 +290,22 @@ load_patrol(struct data *d, int64_t age)
 	go_on(d, gate_patrol(d->gate, PATIENCE * age), offsetof(struct piece, scratch));
 }
 
+/* What a load leaves of its time to those who wait for it, so that they hear why it failed: not more than this part of it. */
+enum { SPARED = 16, SPARED_NS = 300 * 1000 * 1000 };
+
+static int64_t
+deadline_of(const struct array *a)
+{
+	int64_t timeout = a->data->options.timeout, spared = timeout / SPARED;
+	return timeout ? when_now() + timeout - (spared < SPARED_NS ? spared : SPARED_NS) : 0;
+}
+
 static void
 load_one(struct load *l)
 {
 	struct array *a = l->array;
-	int64_t timeout = a->data->options.timeout;
-	l->deadline = timeout ? when_now() + timeout : 0;
+	l->piece->begun = when_now();
+	l->deadline = deadline_of(a);
 	size_t scratch = l->piece->scratch.cost;
 	int r = array_chunk_key(a, l->piece->id.chunk, l->key);
 	cache_borrow(a->data->cache, scratch);

@@ -1,4 +1,4 @@
-/* What load.c (whole chunks, the outcome) and load_part.c (parts of chunks) share. Nobody else includes it. */
+/* What load.c (turns, the outcome), load_whole.c (from all stored bytes) and load_part.c (from some of them) share. Nobody else includes it. */
 #pragma once
 
 #include "data/array_impl.h"
@@ -7,6 +7,7 @@ struct load {
 	struct array *array;
 	struct piece *piece;
 	bool keep_encoded;
+	bool changed; /* a version was found that is not the one before */
 	int64_t deadline;
 	struct zmap_stat stat;
 	char key[ARRAY_KEY_MAX];
@@ -20,8 +21,8 @@ load_count(atomic_ullong *c, unsigned long long n)
 
 /* One request for bytes of the chunk; fills in key and deadline. Outcomes as zmap_get. */
 int load_get(struct load *, struct zmap_get *);
-/* The version that the store is asked to compare with, or NULL. */
-const char *load_known_version(const struct load *);
+/* In which version the store is asked for the chunk, or which one is known. */
+void load_conditions(const struct load *, struct zmap_get *);
 /* A chunk newer than what we know of its array makes us look at the metadata again: the array may have been rewritten. */
 int load_check_found(struct load *);
 /* A chunk of this array takes so many bytes in the store. */
@@ -30,6 +31,13 @@ void load_learn_size(struct array *, size_t encoded);
 int load_room(struct load *, struct buf *out);
 /* The bytes become the piece's: id.len of them, which are as a file shows them but for their order. */
 void load_hand_over(struct load *, struct buf *out);
+
+/* The whole chunk. Outcomes as zmap_get. */
+int load_whole(struct load *);
+/* A part by decoding everything. */
+int load_slice(struct load *);
+/* A part of what is cached encoded, for codecs that can decode parts. */
+int load_kept_range(struct load *);
 
 /* Parts of chunks by fetching and decoding only those, for chains that can. Outcomes as zmap_get. */
 int load_range(struct load *);

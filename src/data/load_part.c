@@ -79,10 +79,8 @@ load_range(struct load *l)
 	for (int i = 0; i < TRIES && r == 0; i++) {
 		struct object o = {.src.read = read_part, .load = l};
 		size_t head = head_size(l->array);
-		struct zmap_get g = {.len = head,
-			.into = &o.head,
-			.max = head,
-			.if_none_match = load_known_version(l)};
+		struct zmap_get g = {.len = head, .into = &o.head, .max = head};
+		load_conditions(l, &g);
 		r = load_get(l, &g);
 		o.src.size = l->stat.size;
 		if (r == 0)
@@ -110,13 +108,11 @@ load_raw_range(struct load *l)
 {
 	const struct piece_id *id = &l->piece->id;
 	CLEAN(buf_free) struct buf out = {0};
+	struct zmap_get g = {.off = id->off, .len = id->len, .into = &out, .max = id->len};
 	int r = load_room(l, &out);
+	load_conditions(l, &g);
 	if (r == 0)
-		r = load_get(l, &(struct zmap_get){.off = id->off,
-					.len = id->len,
-					.into = &out,
-					.max = id->len,
-					.if_none_match = load_known_version(l)});
+		r = load_get(l, &g);
 	if (r == 0 && l->stat.size != l->array->grid.chunk_bytes)
 		r = err_set(-EIO, "chunk has %" PRIu64 " bytes instead of %" PRIu64, l->stat.size,
 			l->array->grid.chunk_bytes);

@@ -13,6 +13,9 @@ struct stream {
 	struct array *array;
 	pthread_mutex_t lock; /* guards all below */
 	struct scan scan;
+	int64_t began,
+		read; /* when the run in file order began; when something was asked for last */
+	bool again;   /* it was not the first one */
 	uint64_t active
 		[ACTIVE_MOST]; /* where requests under way begin: what they read is not passed yet */
 	unsigned nactive;
@@ -23,7 +26,7 @@ struct request {
 	struct array *array;
 	const struct array_want *want;
 	struct scan scan; /* as it was when the request came */
-	int64_t now, fresh;
+	int64_t now, fresh, since;
 	struct reply *reply;
 };
 
@@ -54,7 +57,7 @@ struct cache_ask request_ask(
 void request_load(struct request *, struct batch *, struct piece *);
 /* A pinned piece: CACHE_READY, or CACHE_BUSY: to be waited for. -errno; -EAGAIN: no room for a request that holds others. */
 int request_piece(struct request *, struct batch *, const struct cache_ask *, struct piece **ret);
-int request_wait(struct request *, struct piece *);
+int request_wait(struct request *, struct piece *); /* -EAGAIN: it became another version */
 /* Are two pieces of one chunk of one version of it? */
 bool request_agree(const struct piece *, const struct piece *);
 /* The reply's next bytes. */

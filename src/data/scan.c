@@ -17,7 +17,13 @@ enum {
 	PIECE_OVERHEAD = 512,    /* memory that a cached piece takes beside its bytes */
 	WINDOW = 16 << 20,
 	LARGER_MOST = 1 << 20, /* chunks that are loaded whole when they are read often */
-	LARGER = 512 << 10,    /* and how much of larger ones is */
+	FETCH_WHOLE =
+		2 << 20, /* stored bytes that a remote store sends sooner than it answers twice */
+	START_WHOLE =
+		16
+		<< 20, /* chunks that a remote store sends whole to who begins at the beginning */
+	LARGER = 512 << 10, /* and how much of larger ones is */
+	CROWD = 12,         /* pieces of one chunk, loaded at random, after which larger ones are */
 };
 
 /* --- recognising --- */
@@ -111,7 +117,7 @@ bool
 scan_wants_size(const struct array *a)
 {
 	const struct grid *g = &a->grid;
-	return !a->raw && !atomic_load(&a->encoded_mean) &&
+	return !a->remote && !a->raw && !atomic_load(&a->encoded_mean) &&
 	       g->slab_chunks * g->chunk_bytes > share_of(a) / 2;
 }
 
@@ -157,10 +163,15 @@ scan_piece(const struct scan *s, const struct array *a, uint64_t chunk, uint64_t
 	struct piece_id id = {a->space, chunk, 0, g->chunk_bytes};
 	bool parts = a->ranged && g->chunk_bytes > WHOLE_BELOW;
 	uint64_t unit = (s->planes ? s->planes : g->chunk[g->lead]) * g->plane_bytes, n = 1;
+	if (a->remote && s->mode == SCAN_RANDOM && !s->start && g->chunk_bytes <= START_WHOLE)
+		return id; /* most who begin at the beginning go on, and would fetch it again */
 	if (s->mode != SCAN_ORDER && parts) {
 		uint64_t grain = atomic_load_explicit(&a->grain, memory_order_relaxed);
 		unit = a->raw ? RAW_GRAIN : grain ? grain : GRAIN_GUESS;
 		n = ceil_div(to, unit) - at / unit;
+	} else if (s->mode == SCAN_STRIDE && !a->ranged && !a->remote &&
+		   g->chunk_bytes > LARGER_MOST) {
+		unit = LARGER; /* one row of each chunk: new memory for all of it would cost as much as decoding */
 	} else if (s->mode != SCAN_ORDER && g->chunk_bytes > cache_budget(a->data->cache) / 2) {
 		unit = max_u64(1, (4 << 20) / g->plane_bytes) * g->plane_bytes;
 	}
@@ -171,16 +182,32 @@ scan_piece(const struct scan *s, const struct array *a, uint64_t chunk, uint64_t
 	return id;
 }
 
-struct piece_id
-scan_larger(const struct array *a, uint64_t chunk, uint64_t at)
+void
+scan_larger(const struct scan *s, const struct array *a, struct cache_ask *ask)
 {
 	const struct grid *g = &a->grid;
-	struct piece_id id = {a->space, chunk, 0, g->chunk_bytes};
-	if (g->chunk_bytes <= min_u64(LARGER_MOST, cache_budget(a->data->cache) / 16))
-		return id;
-	id.off = at / LARGER * LARGER;
-	id.len = min_u64(LARGER, g->chunk_bytes - id.off);
-	return id;
+	struct piece_id id = {a->space, ask->id.chunk, 0, g->chunk_bytes};
+	uint64_t few = cache_budget(a->data->cache) / 16;
+	/* Where every piece costs decoding the chunk, the second one is all of it. */
+	if (g->chunk_bytes > (a->ranged ? min_u64(LARGER_MOST, few) : few)) {
+		id.off = ask->at / LARGER * LARGER;
+		id.len = min_u64(LARGER, g->chunk_bytes - id.off);
+	}
+	if (s->mode == SCAN_ORDER || id.len <= ask->id.len)
+		return;
+	ask->larger = id;
+	ask->crowd = a->ranged ? CROWD : 1;
+}
+
+bool
+scan_keeps(const struct scan *s, const struct array *a)
+{
+	size_t mean = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
+	uint64_t stored = mean ? mean : a->grid.chunk_bytes / 2;
+	if (s->mode == SCAN_ORDER)
+		return s->keep_encoded;
+	return a->remote && a->ranged && !a->raw && a->grid.chunk_bytes > WHOLE_BELOW &&
+	       stored <= FETCH_WHOLE;
 }
 
 /* --- the way through the file --- */
@@ -254,8 +281,13 @@ scan_window(const struct scan *s, const struct array *a)
 {
 	const struct grid *g = &a->grid;
 	uint64_t group = s->planes * g->file_step[g->lead];
-	if (g->slab_chunks == 1)
-		return max_u64(WINDOW, 2 * group);
-	return max_u64(
-		WINDOW, group / 5 * 3); /* the next group is decoded while this one is still read */
+	uint64_t window = g->slab_chunks == 1
+				  ? 2 * group
+				  : group / 5 * 3; /* decoded while this one is still read */
+	if (a->remote)
+		window = max_u64(window, min_u64(FAR * g->chunk_bytes, share_of(a) / 2));
+	window = max_u64(WINDOW, window);
+	/* Who wants one plane of a field reads in order too, but not for long: where other planes are other chunks, nobody looks farther
+	 * ahead than was read so far. */
+	return a->remote || g->slab_chunks > 1 ? window : min_u64(window, s->covered);
 }

@@ -39,7 +39,10 @@ struct piece_id scan_piece(
 	const struct scan *, const struct array *, uint64_t chunk, uint64_t at, uint64_t to);
 
 /* What to load instead when a chunk is read at random again and again: all of it, or a good deal. */
-struct piece_id scan_larger(const struct array *, uint64_t chunk, uint64_t at);
+void scan_larger(const struct scan *, const struct array *, struct cache_ask *);
+
+/* Are the stored bytes of chunks to be cached too, because other pieces of them will be wanted? */
+bool scan_keeps(const struct scan *, const struct array *);
 
 /* What follows in file order from offset `at`: chunks first … first + n - 1, each with the piece that holds byte in_chunk, up to
  * file offset `end`; last: no later part of the file needs these pieces again (whole: nor any other piece of these chunks). */

@@ -4,17 +4,21 @@
 #include "base/check.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 enum {
 	DIRECT_FROM = 32 << 10, /* runs from this length on are handed out where they lie */
 	DIRECT_MOST = 1 << 20,  /* longer requests are gathered, in windows */
 	VERSION_TRIES = 4,
+	ROW_LOOKS = 1 << 16,
+	LEAD = 2 << 20, /* how far the kernel reads ahead of the reader, or a little more */
 	LATE = 1 << 20,
-	CROWD = 12, /* pieces of one chunk, loaded at random, after which larger ones are */
 };
 
 static const int64_t STUCK_AFTER = SECOND / 4;
+/* Who has asked for nothing for so long has stopped reading, or has it from the kernel. */
+static const int64_t STILL_READS = 2 * SECOND;
 
 struct cache_ask
 request_ask(const struct request *q, uint64_t chunk, uint64_t at, uint64_t to, bool holds)
@@ -26,21 +30,19 @@ request_ask(const struct request *q, uint64_t chunk, uint64_t at, uint64_t to, b
 		.keep = true,
 		.now = q->now,
 		.fresh = q->fresh,
+		.since = q->since,
 		.deadline = q->want->deadline,
 		.cancel = q->want->cancel,
 		.loading = &q->array->loading,
 	};
-	if (q->scan.mode != SCAN_ORDER && ask.id.len < q->array->grid.chunk_bytes) {
-		ask.larger = scan_larger(q->array, chunk, at);
-		ask.crowd = CROWD;
-	}
+	scan_larger(&q->scan, q->array, &ask);
 	return ask;
 }
 
 void
 request_load(struct request *q, struct batch *b, struct piece *p)
 {
-	batch_add(b, p, q->scan.keep_encoded && q->scan.mode == SCAN_ORDER);
+	batch_add(b, p, scan_keeps(&q->scan, q->array));
 }
 
 int
@@ -64,7 +66,9 @@ request_wait(struct request *q, struct piece *p)
 	for (;;) { /* a load that takes long must not keep the others from being loaded */
 		int64_t soon = when_now() + STUCK_AFTER;
 		bool final = w->deadline && w->deadline <= soon;
-		int r = cache_wait(d->cache, p, final ? w->deadline : soon, w->cancel);
+		int r = cache_wait(d->cache, p, q->since, final ? w->deadline : soon, w->cancel);
+		if (r == CACHE_OTHER)
+			return -EAGAIN;
 		if (final || r != CACHE_PATIENCE)
 			return r == CACHE_PATIENCE ? err_set(-EIO, "timed out") : r;
 		load_patrol(d, STUCK_AFTER);
@@ -119,8 +123,12 @@ note(struct stream *s, struct request *q)
 {
 	struct array *a = s->array;
 	LOCKED(&s->lock) {
-		if (scan_breaks(&s->scan, q->want->off))
+		s->read = q->now;
+		if (!s->began || scan_breaks(&s->scan, q->want->off)) {
+			s->again = s->began;
+			s->began = q->now;
 			ahead_leave(s);
+		}
 		scan_note(&s->scan, a, q->want->off, q->want->len);
 		if (s->scan.mode == SCAN_ORDER && !s->scan.planes)
 			scan_plan(&s->scan, a);
@@ -152,12 +160,44 @@ note_end(struct stream *s, struct request *q)
 	}
 }
 
+/* The chunks of the file's row of chunks at `at`: has none changed? */
+static bool
+keep_row(struct array *a, uint64_t at, int64_t since, int64_t now)
+{
+	const struct grid *g = &a->grid;
+	uint64_t step = g->file_step[g->lead], around = step * g->shape[g->lead];
+	uint64_t row = at / around * g->count[g->lead] + at % around / step / g->chunk[g->lead];
+	bool same = g->slab_chunks <= ROW_LOOKS; /* too many to look at: perhaps not */
+	for (uint64_t i = 0; i < g->slab_chunks && same; i++) {
+		struct piece_id id = {a->space, row * g->slab_chunks + i, 0, 0};
+		same = cache_keep(a->data->cache, &id, since, now);
+	}
+	return same;
+}
+
+bool
+stream_move(struct stream *s, const struct array_move *m)
+{
+	struct array *a = s->array;
+	uint64_t at = 0;
+	bool on = false;
+	LOCKED(&s->lock) {
+		const struct scan *c = &s->scan;
+		on = c->mode == SCAN_ORDER && c->covered <= c->high - c->start &&
+		     (!s->again || s->began < m->noticed) && m->to - s->read < STILL_READS;
+		at = s->scan.last[0];
+	}
+	return !on || (keep_row(a, at, m->since, m->to) &&
+			      keep_row(a, at - min_u64(at, LEAD), m->since, m->to));
+}
+
 int
 stream_read(struct stream *s, const struct array_want *w, struct reply *ret)
 {
 	struct array *a = s->array;
 	struct request q = {.stream = s, .array = a, .want = w, .now = when_now(), .reply = ret};
-	q.fresh = array_fresh(a, q.now);
+	q.fresh = data_fresh(a->data, q.now);
+	q.since = w->since ? w->since : q.now;
 	if (!w->len)
 		return 0;
 	if (scan_wants_size(a))
@@ -169,11 +209,17 @@ stream_read(struct stream *s, const struct array_want *w, struct reply *ret)
 		r = direct ? direct_read(&q) : gather_read(&q);
 		if (direct && r == -EAGAIN)
 			r = gather_read(&q);
+		if (r == -ESTALE && !w->since) { /* nobody has any of it yet */
+			q.since = when_now();
+			r = -EAGAIN;
+		}
 	}
+	if (r == -ESTALE)
+		r = err_add(-EIO, "at %" PRIu64, w->off);
 	if (r == -EAGAIN)
 		r = err_set(-EIO, "chunks change faster than they can be read");
 	if (r == -ETIMEDOUT)
-		r = err_set(-EIO, "timed out");
+		r = -EIO;
 	note_end(s, &q);
 	return r;
 }

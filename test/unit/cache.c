@@ -145,11 +145,86 @@ borrowed(void)
 	cache = cache_free(cache);
 }
 
+/* A piece at off of chunk 1, loaded in `version` if it is not there; a reader since `since` asks, to whom what was checked before
+ * `fresh` must be compared. Its version, or the code. */
+static const char *
+version_of(uint64_t off, int64_t fresh, int64_t since, const char *version)
+{
+	static char got[ZMAP_VERSION];
+	struct piece *p;
+	struct cache_ask a = ask_for(9, 1, 1000, fresh);
+	a.id.off = a.at = off;
+	a.since = since;
+	int r = cache_get(cache, &a, &p);
+	if (r < 0)
+		return r == -ESTALE ? "gone" : "failed";
+	if (r == CACHE_CREATED) {
+		p->cap = p->id.len;
+		p->data = mem_get(&p->cap);
+		if (!p->superseded)
+			strcpy(p->version, version);
+		p->begun = when_now();
+		cache_found(cache, p);
+		cache_finish(cache, &p, 1);
+		if (cache_wait(cache, p, since, 0, NULL) == CACHE_OTHER) {
+			cache_unpin(cache, &p, 1);
+			return "other";
+		}
+	}
+	strcpy(got, p->version);
+	cache_unpin(cache, &p, 1);
+	return got;
+}
+
+static int64_t
+moment(void)
+{
+	usleep(10);
+	return when_now();
+}
+
+/* Who has some of a version gets the rest of it, for as long as there is any; who begins later gets what the store has. */
+static void
+versions(void)
+{
+	CHECK_INT(cache_new(BUDGET, &cache), 0);
+	int64_t early = moment(), late;
+	CHECK_STR(version_of(0, 0, early, "one"), "one");
+	late = moment();
+	CHECK_STR(version_of(0, late, early, "two"), "other");
+	CHECK_STR(version_of(0, late, early, "?"), "one");
+	CHECK_STR(version_of(1000, late, early, "?"), "one");
+	CHECK_STR(version_of(0, late, late, "?"), "two");
+	CHECK_STR(version_of(1000, late, late, "two"), "two");
+
+	int64_t third = moment();
+	CHECK_STR(version_of(2000, third, third, "three"), "three");
+	CHECK_STR(version_of(1000, third, late, "?"), "two");
+	CHECK_STR(version_of(2000, third, late, "?"), "two");
+	CHECK_STR(version_of(2000, third, early, "?"), "one");
+	CHECK_STR(version_of(0, third, third, "three"), "three");
+
+	struct piece *p;
+	struct cache_ask a = ask_for(8, 1, BUDGET, 0); /* all others have to go */
+	CHECK_INT(take(&a, &p), CACHE_CREATED);
+	cache_unpin(cache, &p, 1);
+	CHECK_STR(version_of(0, third, early, "?"), "one");
+	for (unsigned i = 0; i < 70; i++) { /* nobody remembers all */
+		char name[8];
+		int64_t next = moment();
+		snprintf(name, sizeof name, "%u", i);
+		CHECK_STR(version_of(0, next, next, name), name);
+	}
+	CHECK_STR(version_of(0, third, early, "?"), "gone");
+	cache = cache_free(cache);
+}
+
 int
 main(void)
 {
 	much_beside_little();
 	all_renew_at_once();
 	borrowed();
+	versions();
 	return check_end();
 }

@@ -12,10 +12,10 @@ static const char STORE[] = "mem:changes";
 static char told[4096];
 
 static void
-hear(void *arg, const char *path, bool data)
+hear(void *arg, const char *path, enum stale_what what)
 {
 	size_t n = strlen(told);
-	snprintf(told + n, sizeof told - n, "%s:%d ", path, data);
+	snprintf(told + n, sizeof told - n, "%s:%d ", path, what);
 }
 
 static bool
@@ -129,7 +129,7 @@ test_chunk(struct mount *m, struct zmap *z)
 	CHECK(was_told(m, "a:1 "));
 	forget_told(m);
 	CHECK_INT(first_of(f), 7);
-	CHECK(was_told(m, "a:1 "));
+	CHECK(was_told(m, "a:2 "));
 	CHECK_INT(open_path(m, "a", &again), 0);
 	CHECK(!file_keep_cache(again));
 	again = file_close(again);

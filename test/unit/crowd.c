@@ -94,7 +94,7 @@ reader(void *arg)
 		struct buf b = {0};
 		read_once(m, &seed);
 		CHECK_INT(mount_list(m, "", count_name, &names), 0);
-		CHECK_INT(names, 2);
+		CHECK_INT(names, 4);
 		CHECK_INT(mount_lookup(m, "v", &e), 0);
 		CHECK_INT(mount_listxattr(m, &e, &b), 0);
 		buf_free(&b);
@@ -105,7 +105,7 @@ reader(void *arg)
 }
 
 static void
-no_matter(void *arg, const char *path, bool data)
+no_matter(void *arg, const char *path, enum stale_what what)
 {
 }
 

@@ -123,10 +123,10 @@ test_width(void)
 static char told[256];
 
 static void
-hear(void *arg, const char *path, bool data)
+hear(void *arg, const char *path, enum stale_what what)
 {
 	size_t n = strlen(told);
-	snprintf(told + n, sizeof told - n, "%s:%d ", path, data);
+	snprintf(told + n, sizeof told - n, "%s:%d ", path, what);
 }
 
 static void
@@ -134,11 +134,11 @@ test_stale(void)
 {
 	struct stale *s = NULL;
 	CHECK_INT(stale_new(hear, NULL, &s), 0);
-	stale_push(s, "a", true);
-	stale_push(s, "b/c", false);
+	stale_push(s, "a", STALE_PAGES);
+	stale_push(s, "b/c", STALE_ATTRIBUTES);
 	stale_flush(s);
 	CHECK_STR(told, "a:1 b/c:0 ");
-	stale_push(s, "last", true);
+	stale_push(s, "last", STALE_PAGES);
 	s = stale_free(s);
 	CHECK(!s);
 }

@@ -1,0 +1,179 @@
+/* Loading a chunk, or a part of it, from all of its stored bytes, which may be cached themselves. */
+#include "data/load_impl.h"
+
+#include "base/pool.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* The piece that keeps the chunk's stored bytes: ready, or made and to be filled. NULL: they are not kept. */
+static struct piece *
+kept_piece(struct load *l, bool *ret_new)
+{
+	struct array *a = l->array;
+	size_t likely = atomic_load(&a->encoded_mean);
+	int64_t now = when_now();
+	struct cache_ask ask = {
+		.id = {a->space, l->piece->id.chunk, PIECE_ENCODED, likely ? likely : 1},
+		.hurry = CACHE_TRY,
+		.keep = true,
+		.now = now,
+		.fresh = data_fresh(a->data, now),
+		.since = l->piece->since,
+	};
+	struct piece *p = NULL;
+	int r = cache_get(a->data->cache, &ask, &p);
+	*ret_new = r == CACHE_CREATED;
+	if (r == CACHE_BUSY) {
+		pool_blocking(); /* for one who may need this place to go on */
+		if (cache_wait(a->data->cache, p, ask.since, l->deadline, NULL) == 0)
+			r = CACHE_READY;
+		pool_unblocking();
+	}
+	if (r < 0 || r == CACHE_CREATED || (r == CACHE_READY && p->data))
+		return r < 0 ? NULL : p;
+	cache_unpin(a->data->cache, &p, 1);
+	return NULL;
+}
+
+/* Fills a new piece with what was fetched, or says that there was nothing. Returns r. */
+static int
+fill_kept(struct load *l, struct piece *kept, struct buf *from, int r)
+{
+	struct err why;
+	err_save(r, &why);
+	if (r == 0) {
+		memcpy(kept->version, l->stat.version, sizeof kept->version);
+		kept->encoded_len = from->len;
+		kept->data = from->data;
+		kept->cap = from->cap;
+		*from = (struct buf){0};
+		kept->begun = l->piece->begun;
+		l->changed |= cache_found(l->array->data->cache, kept);
+	} else {
+		piece_fail(kept, err_set(-EAGAIN, "not kept"));
+	}
+	cache_finish(l->array->data->cache, &kept, 1);
+	return err_restore(&why);
+}
+
+/* All stored bytes of the chunk: from the encoded tier (*ret_kept is pinned), or from the store. */
+static int
+fetch_encoded(struct load *l, struct buf *into, struct piece **ret_kept)
+{
+	bool new = false;
+	struct piece *kept = l->keep_encoded ? kept_piece(l, &new) : NULL;
+	*ret_kept = kept;
+	if (kept && !new) {
+		memcpy(l->stat.version, kept->version, sizeof kept->version);
+		return 0;
+	}
+	struct zmap_get g = {.into = into, .max = l->array->encoded_max};
+	if (!kept)
+		load_conditions(l, &g);
+	else if (kept->superseded)
+		g.if_match = kept->version;
+	int r = load_get(l, &g);
+	return kept ? fill_kept(l, kept, into, r) : r;
+}
+
+/* The last pass over the chunk needs its stored bytes no more. */
+static void
+release_kept(struct load *l, struct piece *kept)
+{
+	struct cache *c = l->array->data->cache;
+	if (!kept)
+		return;
+	cache_unpin(c, &kept, 1);
+	const struct piece_id *id = &l->piece->id;
+	if (id->off + id->len == l->array->grid.chunk_bytes)
+		cache_cool(c, &(struct piece_id){id->space, id->chunk, PIECE_ENCODED, 0}, 1);
+}
+
+/* The whole chunk, decoded into `out`, which has room for it. */
+static int
+decode_all(struct load *l, struct buf *out)
+{
+	struct array *a = l->array;
+	CLEAN(buf_free) struct buf enc = {0};
+	struct piece *kept = NULL;
+	if (a->raw) {
+		struct zmap_get g = {.into = out, .max = a->grid.chunk_bytes};
+		load_conditions(l, &g);
+		int r = load_get(l, &g);
+		if (r == 0 && out->len != a->grid.chunk_bytes)
+			r = err_set(-EIO, "chunk has %zu bytes instead of %" PRIu64, out->len,
+				a->grid.chunk_bytes);
+		return r;
+	}
+	int r = fetch_encoded(l, &enc, &kept);
+	if (r == 0) {
+		struct span in =
+			kept ? (struct span){kept->data, kept->encoded_len} : buf_span(&enc);
+		load_learn_size(a, in.len);
+		r = load_check_found(l);
+		if (r == 0)
+			r = codec_chain_decode(a->chain, NULL, in, out);
+		load_count(&a->data->counts.decodes, 1);
+		load_count(&a->data->counts.decoded_bytes, a->grid.chunk_bytes);
+	}
+	release_kept(l, kept);
+	return r;
+}
+
+int
+load_whole(struct load *l)
+{
+	CLEAN(buf_free) struct buf out = {0};
+	int r = load_room(l, &out);
+	if (r == 0)
+		r = decode_all(l, &out);
+	if (r == 0 && l->array->raw)
+		r = load_check_found(l);
+	if (r == 0)
+		load_hand_over(l, &out);
+	return r;
+}
+
+int
+load_kept_range(struct load *l)
+{
+	struct array *a = l->array;
+	CLEAN(buf_free) struct buf enc = {0}, out = {0};
+	struct piece *kept = NULL;
+	int r = load_room(l, &out);
+	if (r == 0)
+		r = fetch_encoded(l, &enc, &kept);
+	if (r == 0) {
+		struct codec_src src = {
+			kept ? kept->encoded_len : enc.len, kept ? kept->data : enc.data, NULL};
+		load_learn_size(a, src.size);
+		r = load_check_found(l);
+		if (r == 0)
+			r = codec_chain_decode_range(
+				a->chain, &src, l->piece->id.off, l->piece->id.len, out.data);
+		load_count(&a->data->counts.decodes, 1);
+		load_count(&a->data->counts.decoded_bytes, l->piece->id.len);
+	}
+	release_kept(l, kept);
+	if (r == 0)
+		load_hand_over(l, &out);
+	return r;
+}
+
+int
+load_slice(struct load *l)
+{
+	CLEAN(buf_free) struct buf all = {0}, out = {0};
+	int r = buf_reserve(&all, l->array->grid.chunk_bytes);
+	if (r == 0)
+		r = load_room(l, &out);
+	if (r == 0)
+		r = decode_all(l, &all);
+	if (r != 0)
+		return r;
+	memcpy(out.data, all.data + l->piece->id.off, l->piece->id.len);
+	load_hand_over(l, &out);
+	return 0;
+}
