@@ -62,8 +62,9 @@ nc_type_size(enum nc_type t)
 	return t < sizeof size / sizeof *size ? size[t] : 0;
 }
 
-static enum nc_type
-by_size(uint32_t size, enum nc_type one, enum nc_type two, enum nc_type four, enum nc_type eight)
+enum nc_type
+nc_type_by_size(
+	uint32_t size, enum nc_type one, enum nc_type two, enum nc_type four, enum nc_type eight)
 {
 	switch (size) {
 	case 1: return one;
@@ -79,12 +80,14 @@ nc_type_of(const struct dtype *d)
 {
 	switch (d->kind) {
 	case DTYPE_INT:
-		return by_size(d->size, NC_TYPE_BYTE, NC_TYPE_SHORT, NC_TYPE_INT, NC_TYPE_INT64);
+		return nc_type_by_size(
+			d->size, NC_TYPE_BYTE, NC_TYPE_SHORT, NC_TYPE_INT, NC_TYPE_INT64);
 	case DTYPE_UINT:
-		return by_size(
+		return nc_type_by_size(
 			d->size, NC_TYPE_UBYTE, NC_TYPE_USHORT, NC_TYPE_UINT, NC_TYPE_UINT64);
 	case DTYPE_FLOAT:
-		return by_size(d->size, NC_TYPE_NONE, NC_TYPE_NONE, NC_TYPE_FLOAT, NC_TYPE_DOUBLE);
+		return nc_type_by_size(
+			d->size, NC_TYPE_NONE, NC_TYPE_NONE, NC_TYPE_FLOAT, NC_TYPE_DOUBLE);
 	case DTYPE_BYTES: return d->is_char ? NC_TYPE_CHAR : NC_TYPE_STRING;
 	case DTYPE_VLEN_TEXT: return NC_TYPE_STRING;
 	default: return NC_TYPE_NONE;
@@ -126,10 +129,10 @@ float_text(double v, bool single, char *ret)
 		exponent ? exponent : "", suffix);
 }
 
-static void
-number_text(const struct attr *a, size_t i, char *ret)
+struct attr_number
+attr_number(const struct attr *a, size_t at)
 {
-	const uint8_t *p = (const uint8_t *)a->data + i * nc_type_size(a->type);
+	const uint8_t *p = (const uint8_t *)a->data + at * nc_type_size(a->type);
 	union {
 		int8_t i8;
 		uint8_t u8;
@@ -142,19 +145,53 @@ number_text(const struct attr *a, size_t i, char *ret)
 		float f;
 		double d;
 	} v;
+	struct attr_number n = {0};
 	memcpy(&v, p, nc_type_size(a->type));
 	switch (a->type) {
-	case NC_TYPE_BYTE: snprintf(ret, NUMBER_TEXT, "%" PRId8 "b", v.i8); break;
-	case NC_TYPE_UBYTE: snprintf(ret, NUMBER_TEXT, "%" PRIu8 "UB", v.u8); break;
-	case NC_TYPE_SHORT: snprintf(ret, NUMBER_TEXT, "%" PRId16 "s", v.i16); break;
-	case NC_TYPE_USHORT: snprintf(ret, NUMBER_TEXT, "%" PRIu16 "US", v.u16); break;
-	case NC_TYPE_INT: snprintf(ret, NUMBER_TEXT, "%" PRId32, v.i32); break;
-	case NC_TYPE_UINT: snprintf(ret, NUMBER_TEXT, "%" PRIu32 "U", v.u32); break;
-	case NC_TYPE_INT64: snprintf(ret, NUMBER_TEXT, "%" PRId64 "LL", v.i64); break;
-	case NC_TYPE_UINT64: snprintf(ret, NUMBER_TEXT, "%" PRIu64 "ULL", v.u64); break;
-	case NC_TYPE_FLOAT: float_text((double)v.f, true, ret); break;
-	default: float_text(v.d, false, ret);
+	case NC_TYPE_BYTE: n.i = v.i8; break;
+	case NC_TYPE_UBYTE: n.i = v.u8; break;
+	case NC_TYPE_SHORT: n.i = v.i16; break;
+	case NC_TYPE_USHORT: n.i = v.u16; break;
+	case NC_TYPE_INT: n.i = v.i32; break;
+	case NC_TYPE_UINT: n.i = v.u32; break;
+	case NC_TYPE_INT64: n.i = v.i64; break;
+	case NC_TYPE_UINT64:
+		n.above = v.u64 > INT64_MAX;
+		n.i = (int64_t)v.u64;
+		break;
+	case NC_TYPE_FLOAT: return (struct attr_number){.real = true, .d = (double)v.f};
+	default: return (struct attr_number){.real = true, .d = v.d};
 	}
+	n.u = (uint64_t)n.i;
+	return n;
+}
+
+bool
+attr_is_number(const struct attr *a)
+{
+	return a->type != NC_TYPE_CHAR && nc_type_size(a->type);
+}
+
+static void
+number_text(const struct attr *a, size_t at, char *ret)
+{
+	static const char *const suffix[] = {
+		[NC_TYPE_BYTE] = "b",
+		[NC_TYPE_UBYTE] = "UB",
+		[NC_TYPE_SHORT] = "s",
+		[NC_TYPE_USHORT] = "US",
+		[NC_TYPE_INT] = "",
+		[NC_TYPE_UINT] = "U",
+		[NC_TYPE_INT64] = "LL",
+		[NC_TYPE_UINT64] = "ULL",
+	};
+	struct attr_number n = attr_number(a, at);
+	if (n.real)
+		float_text(n.d, a->type == NC_TYPE_FLOAT, ret);
+	else if (n.above)
+		snprintf(ret, NUMBER_TEXT, "%" PRIu64 "%s", n.u, suffix[a->type]);
+	else
+		snprintf(ret, NUMBER_TEXT, "%" PRId64 "%s", n.i, suffix[a->type]);
 }
 
 /* Elements between each other: a list of numbers as CDL has it, strings a line each. */

@@ -42,8 +42,22 @@ void attrs_free(struct attrs *);
 void attr_clear(struct attr *); /* what it holds */
 const struct attr *attrs_find(const struct attrs *, const char *name);
 size_t nc_type_size(enum nc_type); /* 0 for STRING */
+/* The one of these types that goes with elements of 1, 2, 4 or 8 bytes; NC_TYPE_NONE for other sizes. */
+enum nc_type nc_type_by_size(
+	uint32_t size, enum nc_type one, enum nc_type two, enum nc_type four, enum nc_type eight);
 struct dtype;
 /* The netCDF type that holds elements of a dtype as they are, or NC_TYPE_NONE. */
 enum nc_type nc_type_of(const struct dtype *);
+/* A number of any type: whole, or not. */
+struct attr_number {
+	bool real, above; /* real: in d, else in i; above: more than an int64 holds, in u */
+	double d;
+	int64_t i;
+	uint64_t u; /* the bits of i */
+};
+/* Element `at` of a numeric attribute. */
+struct attr_number attr_number(const struct attr *, size_t at);
+/* Are its elements numbers? */
+bool attr_is_number(const struct attr *);
 /* The value as a user reads it: text as it is, numbers in CDL notation (1.5f, 3b, 7ULL …) joined by ", ". Caller frees. */
 char *attr_text(const struct attr *);

@@ -7,9 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names in a directory, sorted. */
+/* Names in a directory, sorted. There may be 100,000 of them, so they share blocks of memory. */
+struct block {
+	struct block *next;
+	size_t used;
+	char text[];
+};
+
 struct name {
-	char *name;
+	const char *name;
 	bool prefix; /* keys lie below it */
 	bool known;  /* kind is certain */
 	bool gone;   /* not to be shown */
@@ -19,15 +25,40 @@ struct name {
 struct names {
 	struct name *of;
 	size_t count, room;
+	struct block *block; /* the last one */
 };
 
 static void
 names_done(struct names *n)
 {
-	for (size_t i = 0; i < n->count; i++)
-		free(n->of[i].name);
+	for (struct block *b = n->block, *next; b; b = next) {
+		next = b->next;
+		free(b);
+	}
 	free(n->of);
 	*n = (struct names){0};
+}
+
+enum { BLOCK = 64 << 10 };
+
+/* A copy that lives as long as all others. NULL: no memory. */
+static const char *
+copy_name(struct names *n, const char *name)
+{
+	size_t len = strlen(name) + 1;
+	struct block *b = n->block;
+	if (!b || b->used + len > BLOCK) {
+		size_t room = len > BLOCK ? len : BLOCK; /* of one name, even if it is longer */
+		b = malloc(sizeof *b + room);
+		if (!b)
+			return NULL;
+		b->next = n->block;
+		b->used = 0;
+		n->block = b;
+	}
+	char *to = b->text + b->used;
+	b->used += len;
+	return memcpy(to, name, len);
 }
 
 static int
@@ -41,7 +72,7 @@ add_name(struct names *n, const char *name, bool prefix)
 		n->of = more;
 		n->room = room;
 	}
-	char *copy = strdup(name);
+	const char *copy = copy_name(n, name);
 	if (!copy)
 		return err_set(-ENOMEM, "no memory for a name");
 	n->of[n->count++] = (struct name){.name = copy, .prefix = prefix};
@@ -71,10 +102,8 @@ sort_once(struct names *n)
 	qsort(n->of, n->count, sizeof *n->of, by_name);
 	size_t kept = 1;
 	for (size_t i = 1; i < n->count; i++) {
-		if (strcmp(n->of[i].name, n->of[kept - 1].name))
+		if (strcmp(n->of[i].name, n->of[kept - 1].name) != 0)
 			n->of[kept++] = n->of[i];
-		else
-			free(n->of[i].name);
 	}
 	n->count = kept;
 }
@@ -116,11 +145,56 @@ remember_names(struct model *m, const char *path, const struct names *n)
 	free(copy);
 }
 
+static int
+collect_keys(const struct names *n, struct keys *k)
+{
+	for (size_t i = 0; i < n->count; i++)
+		if (!n->of[i].prefix) {
+			k->count++;
+			k->len += strlen(n->of[i].name) + 1;
+		}
+	k->text = malloc(k->len + 1);
+	k->at = malloc((k->count + 1) * sizeof *k->at);
+	if (!k->text || !k->at || k->len > UINT32_MAX)
+		return -ENOMEM;
+	size_t at = 0, count = 0;
+	for (size_t i = 0; i < n->count; i++) {
+		if (n->of[i].prefix)
+			continue;
+		size_t len = strlen(n->of[i].name) + 1;
+		memcpy(k->text + at, n->of[i].name, len);
+		k->at[count++] = (uint32_t)at;
+		at += len;
+	}
+	return 0;
+}
+
+/* Above stores `ls -l` asks for each object next. Without memory it only asks more. */
+static void
+remember_keys(struct model *m, const char *path, const struct names *n)
+{
+	CLEAN(keys_freep) struct keys *k = calloc(1, sizeof *k);
+	if (!k || collect_keys(n, k) < 0)
+		return;
+	k->due = m->opt.ttl == INT64_MAX ? INT64_MAX : when_now() + m->opt.ttl;
+	LOCKED(&m->lock) {
+		struct place *p = place_find(m, path);
+		if (p)
+			place_put_keys(m, p, MOVE(k));
+	}
+}
+
 /* A store that cannot list: what NCZarr says of the group. */
 static int
 names_said(const struct node *n, struct names *ret)
 {
 	int r = 0;
+	if (!n->group || !n->group->nczarr)
+		return err_set(-ENOTSUP,
+			"this kind of store cannot be listed and has no consolidated metadata; "
+			"what "
+			"is in '%s' can be opened by its name",
+			n->path);
 	for (size_t i = 0; n->group && i < n->group->norder && r == 0; i++)
 		r = strchr(n->group->order[i], '/') ? 0 : add_name(ret, n->group->order[i], true);
 	return r;
@@ -143,6 +217,8 @@ list_names(struct model *m, const struct node *n, struct names *ret)
 	sort_once(ret);
 	if (group)
 		remember_names(m, n->path, ret);
+	else
+		remember_keys(m, n->path, ret);
 	return 0;
 }
 
@@ -289,10 +365,52 @@ model_preload(struct model *m, const char *path)
 	return read_children(m, path, &names);
 }
 
-bool
+uint64_t
 model_consolidated(struct model *m, const char *path)
 {
 	CLEAN(walk_done) struct walk w = {0};
 	CLEAN(node_unrefp) struct node *n = NULL;
-	return place_get(m, path, HOW_LOOKUP, &w, &n) == 0 && walk_covers(&w);
+	return place_get(m, path, HOW_LOOKUP, &w, &n) == 0 && walk_covers(&w) ? catalog_id(w.con)
+									      : 0;
+}
+
+/* The group above was asked for its names, and this is none of them. Lock held. */
+static bool
+not_listed(const struct model *m, const char *dir, const char *name)
+{
+	const struct place *p = place_find(m, dir);
+	if (!p || !p->names || when_now() >= p->names_due)
+		return false;
+	size_t low = 0, high = p->nnames;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int order = strcmp(p->names[mid], name);
+		if (!order)
+			return false;
+		*(order < 0 ? &low : &high) = order < 0 ? mid + 1 : mid;
+	}
+	return true;
+}
+
+int
+model_lookup_known(struct model *m, const char *path, struct node **ret)
+{
+	CLEAN(walk_done) struct walk w = {0};
+	CLEAN(node_unrefp) struct node *parent = NULL;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	CLEAN(clean_free) char *dir = strndup(path, slash ? (size_t)(slash - path) : 0);
+	if (!dir)
+		return err_set(-ENOMEM, "no memory for a path");
+	int r = *path ? place_get(m, dir, HOW_LOOKUP, &w, &parent) : 0;
+	if (r)
+		return r;
+	bool lacking = *path && walk_covers(&w) && !catalog_has(w.con, path + w.con_skip);
+	LOCKED(&m->lock) {
+		const struct place *p = place_find(m, path);
+		if (p && p->node)
+			lacking = false; /* somebody asked for it before */
+		else if (*path && !lacking)
+			lacking = not_listed(m, dir, name);
+	}
+	return lacking ? ZMAP_ABSENT : model_lookup(m, path, ret);
 }

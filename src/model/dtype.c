@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/swap.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -165,33 +166,6 @@ dtype_swap_unit(const struct dtype *d)
 	}
 }
 
-/* Sixteen bytes at a time, as eight lanes of two: the bytes of each lane change places by shifts, then the lanes by a shuffle.
- * Every processor has both; what swaps bytes in one instruction is not to be counted on. Data need not be aligned. */
-typedef uint16_t lanes __attribute__((vector_size(16)));
-
-#define SWAP_RUN(bits, ...)                                                                        \
-	static void swap_run_##bits(uint8_t *p, uint64_t n)                                        \
-	{                                                                                          \
-		const uint64_t step = sizeof(lanes) * 8 / bits;                                    \
-		for (; n >= step; n -= step, p += sizeof(lanes)) {                                 \
-			lanes v;                                                                   \
-			memcpy(&v, p, sizeof v);                                                   \
-			v = v << 8 | v >> 8;                                                       \
-			v = __builtin_shufflevector(v, v, __VA_ARGS__);                            \
-			memcpy(p, &v, sizeof v);                                                   \
-		}                                                                                  \
-		for (; n; n--, p += bits / 8) {                                                    \
-			uint##bits##_t v;                                                          \
-			memcpy(&v, p, sizeof v);                                                   \
-			v = __builtin_bswap##bits(v);                                              \
-			memcpy(p, &v, sizeof v);                                                   \
-		}                                                                                  \
-	}
-
-SWAP_RUN(16, 0, 1, 2, 3, 4, 5, 6, 7)
-SWAP_RUN(32, 1, 0, 3, 2, 5, 4, 7, 6)
-SWAP_RUN(64, 3, 2, 1, 0, 7, 6, 5, 4)
-
 static bool
 swaps(const struct dtype *d)
 {
@@ -204,10 +178,10 @@ swaps(const struct dtype *d)
 void
 dtype_swap(const struct dtype *d, void *data, uint64_t n)
 {
-	switch (dtype_swap_unit(d)) {
-	case 2: swap_run_16(data, n * (d->size / 2)); return;
-	case 4: swap_run_32(data, n * (d->size / 4)); return;
-	case 8: swap_run_64(data, n * (d->size / 8)); return;
+	const unsigned unit = dtype_swap_unit(d);
+	if (unit > 1) {
+		swap_run(unit, data, data, n * (d->size / unit));
+		return;
 	}
 	for (size_t at = 0; at < d->nfields; at++) {
 		const struct dtype_field *f = &d->field[at];

@@ -26,6 +26,7 @@ struct own {
 		stale; /* what was asked for; what is known to be the same but has no bytes here */
 	bool in_zarr;  /* the path lies in a Zarr hierarchy */
 	bool v1, pure;
+	bool listed, below; /* it is known whether there are keys below; there are some */
 };
 
 static void
@@ -55,6 +56,13 @@ optional(const struct own *o, unsigned k)
 	return k != META_ARRAY || (remote && has(o, G | ALL | NC_GROUP));
 }
 
+/* Refused, or too large: one may do without. */
+static bool
+left_out(int r)
+{
+	return r == -EACCES || r == -EFBIG;
+}
+
 /* The first failure among what was asked for. Beside an object that is there, one that is refused or
  * too large is only left out where it is optional. */
 static int
@@ -62,8 +70,7 @@ failure(const struct own *o, bool found)
 {
 	for (unsigned k = 0; k < META_KINDS; k++) {
 		int r = o->asked >> k & 1 ? o->f.result[k] : 0;
-		bool left_out = r == -EACCES || r == -EFBIG;
-		if (r < 0 && !(found && left_out && optional(o, k)))
+		if (r < 0 && !(found && left_out(r) && optional(o, k)))
 			return r;
 	}
 	return 0;
@@ -75,6 +82,94 @@ covered(const struct look *l)
 	return l->walk->con && catalog_has(l->walk->con, l->path + l->walk->con_skip);
 }
 
+/* Consolidated metadata of this group; a .zmetadata that is none is as good as none. */
+static int
+open_consolidated(struct own *o)
+{
+	struct look *l = o->l;
+	if (!has(o, ALL) || l->con)
+		return 0;
+	if (o->f.result[META_ALL] == ZMAP_SAME) {
+		l->con = catalog_ref(l->old_con);
+		return 0;
+	}
+	uint64_t id = 0;
+	LOCKED(&l->model->lock)
+		id = ++l->model->last_con;
+	int r = catalog_open(&o->f.metas.of[META_ALL], id, &l->con);
+	if (r < 0 && r != -ENOMEM)
+		log_debug("'%s/.zmetadata' is not used: %s", l->path, err_text());
+	return r == -ENOMEM ? r : 0;
+}
+
+/* The root of a remote store with consolidated metadata costs one request. Where there were none the last time, nothing waits for them. */
+static bool
+consolidated_first(const struct own *o)
+{
+	const struct look *l = o->l;
+	return l->model->zmap->caps & ZMAP_REMOTE && !*l->path &&
+	       l->model->opt.consolidated != CONSOLIDATED_IGNORE &&
+	       (!l->seen || l->seen[META_ALL].present);
+}
+
+/* Consolidated metadata that were asked for alone: are they all that is needed? */
+static int
+by_consolidated(struct own *o, bool *ret)
+{
+	CLEAN(metas_done) struct metas m = {0};
+	need(o, ALL);
+	int r = o->f.result[META_ALL];
+	r = r < 0 && !left_out(r) ? r : open_consolidated(o);
+	if (r == 0 && o->l->con)
+		*ret = catalog_node(o->l->con, "", &m) && m.of[META_GROUP].data;
+	return r;
+}
+
+enum {
+	LISTED_MAX = 1000, /* a page of S3's */
+	TOO_MANY = 100,    /* no outcome of a store */
+};
+
+struct found {
+	unsigned kinds, names;
+};
+
+static int
+note_name(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
+{
+	struct found *f = arg;
+	for (unsigned k = 0; k < META_KINDS && !prefix; k++)
+		for (unsigned i = 0; i < 2 && meta_name[k][i]; i++)
+			if (!strcmp(name, meta_name[k][i]))
+				f->kinds |= 1u << k;
+	return ++f->names >= LISTED_MAX ? TOO_MANY : 0;
+}
+
+/* Above stores most paths are no nodes, and one listing says which metadata objects there are. What it does not name is not asked for.
+ * 0, also where it cannot say; or -errno. */
+static int
+look_at_names(struct own *o)
+{
+	const struct look *l = o->l;
+	char prefix[PATH_BYTES_MAX + 2];
+	struct found f = {0};
+	const unsigned need_both = ZMAP_REMOTE | ZMAP_LIST;
+	if (o->in_zarr || l->seen || (l->model->zmap->caps & need_both) != need_both)
+		return 0;
+	snprintf(prefix, sizeof prefix, "%s%s", l->path, *l->path ? "/" : "");
+	int r = zmap_list(l->model->zmap, prefix, note_name, &f);
+	o->below = f.names;
+	o->listed = r >= 0;
+	if (r < 0 || r == TOO_MANY)
+		return r == -EACCES || r == TOO_MANY ? 0 : r;
+	for (unsigned k = 0; k < META_KINDS; k++)
+		if (!(f.kinds >> k & 1) && !(o->asked >> k & 1)) {
+			o->asked |= 1u << k;
+			o->f.result[k] = ZMAP_ABSENT;
+		}
+	return 0;
+}
+
 /* Everything that can say what the path is. Where each request costs a round trip, all that is likely needed goes together. */
 static unsigned
 ask_what_it_is(struct own *o)
@@ -82,7 +177,7 @@ ask_what_it_is(struct own *o)
 	bool remote = o->l->model->zmap->caps & ZMAP_REMOTE;
 	bool consolidated = o->l->model->opt.consolidated != CONSOLIDATED_IGNORE && !covered(o->l);
 	unsigned group = G | T | (consolidated ? ALL : 0);
-	if (o->v1 || (!o->in_zarr && !o->pure))
+	if (o->v1 || (!remote && !o->in_zarr && !o->pure))
 		group |= NC_GROUP;
 	need(o, remote ? A | group | (o->in_zarr ? 0 : V3) : A);
 	if (has(o, A)) {
@@ -91,6 +186,10 @@ ask_what_it_is(struct own *o)
 		return A;
 	}
 	need(o, group);
+	if (has(o, G) && !o->in_zarr && !o->pure) { /* always beside a .zgroup */
+		group |= NC_GROUP;
+		need(o, group);
+	}
 	if (has(o, NC_GROUP))
 		need(o, NC_ATTRS);
 	if (!has(o, group) && (!o->in_zarr || !remote))
@@ -156,26 +255,6 @@ seen_free(struct seen *s)
 	free(s);
 }
 
-/* Consolidated metadata of this group; a .zmetadata that is none is as good as none. */
-static int
-open_consolidated(struct own *o)
-{
-	struct look *l = o->l;
-	if (!has(o, ALL))
-		return 0;
-	if (o->f.result[META_ALL] == ZMAP_SAME) {
-		l->con = catalog_ref(l->old_con);
-		return 0;
-	}
-	uint64_t id = 0;
-	LOCKED(&l->model->lock)
-		id = ++l->model->last_con;
-	int r = catalog_open(&o->f.metas.of[META_ALL], id, &l->con);
-	if (r < 0 && r != -ENOMEM)
-		log_debug("'%s/.zmetadata' is not used: %s", l->path, err_text());
-	return r == -ENOMEM ? r : 0;
-}
-
 static int
 make_group(struct own *o)
 {
@@ -201,7 +280,7 @@ anything_below(const struct own *o)
 	bool remote = l->model->zmap->caps & ZMAP_REMOTE;
 	int r = failure(o, false);
 	if (r == 0)
-		r = fetch_below(l);
+		r = o->listed ? o->below : fetch_below(l);
 	return r == -EACCES && l->walk->con && remote ? 0 : r;
 }
 
@@ -330,6 +409,54 @@ own_done(struct own *o)
 	metas_done(&o->f.metas);
 }
 
+static bool
+same_form(const struct array_meta *a, const struct array_meta *b)
+{
+	return a->layout == b->layout && a->rank == b->rank &&
+	       (!a->rank || !memcmp(a->shape, b->shape, a->rank * sizeof *a->shape));
+}
+
+/* The .zarray of an array that consolidated metadata know, on a remote store: one request, beside which theirs are good enough while the
+ * layout is the same. Else, and where they know no such array, nothing is settled. */
+static int
+look_beside_consolidated(struct own *o)
+{
+	struct look *l = o->l;
+	const struct scope s = walk_scope(l->walk, l->model);
+	CLEAN(metas_done) struct metas theirs = {0};
+	CLEAN(node_unrefp) struct node *before = NULL;
+	if (!(l->model->zmap->caps & ZMAP_REMOTE) || !covered(l) ||
+		!catalog_node(l->walk->con, l->path + l->walk->con_skip, &theirs) ||
+		!theirs.of[META_ARRAY].data)
+		return 0;
+	o->f.if_changed = NULL; /* its bytes are needed, and are few */
+	need(o, A);
+	int r = o->f.result[META_ARRAY];
+	if (r != 0)
+		return r < 0 && !left_out(r) ? r : 0;
+	struct metas mixed = theirs; /* borrowed */
+	mixed.of[META_ARRAY] = o->f.metas.of[META_ARRAY];
+	r = meta_v2_array(l->path, &theirs, &s, &before);
+	if (r == 0)
+		r = meta_v2_array(l->path, &mixed, &s, &l->node);
+	if (r == 0)
+		r = detect_separator(l, l->node);
+	if (r == 0 && before->array && l->node->array && !l->node->error &&
+		same_form(before->array, l->node->array))
+		return keep_seen(o, &l->new_seen);
+	l->node = node_unref(l->node);
+	return r;
+}
+
+/* One time for both: .zmetadata is written last, and opening a file should not move its mtime. */
+static void
+settle(struct look *l)
+{
+	if (covered(l) && l->node->mtime < catalog_mtime(l->walk->con))
+		l->node->mtime = catalog_mtime(l->walk->con);
+	prefer_old(l);
+}
+
 static int
 look_own(struct look *l)
 {
@@ -342,6 +469,15 @@ look_own(struct look *l)
 	l->own = true;
 	/* Bytes that made no sense come again in any case: the store may have cut them short. */
 	o.f.if_changed = separator_due(l) || (l->old && l->old->error) ? NULL : l->seen;
+	if (!o.in_zarr && place_is_key(l->model, l->path)) {
+		int r = make_object(l);
+		if (r == 0)
+			r = keep_seen(&o, &l->new_seen);
+		if (r == 0)
+			prefer_old(l);
+		if (r != ZMAP_ABSENT)
+			return r;
+	}
 	if (l->how == HOW_NOW && l->old && l->old->array && o.f.if_changed &&
 		o.f.if_changed[META_ARRAY].version) {
 		need(&o, A); /* all that decides what chunks mean */
@@ -351,20 +487,27 @@ look_own(struct look *l)
 			return 0;
 		}
 	}
-	unsigned what = ask_what_it_is(&o);
+	bool enough = false;
+	int r = consolidated_first(&o) ? by_consolidated(&o, &enough)
+				       : look_beside_consolidated(&o);
+	if (r == 0 && l->node)
+		settle(l);
+	if (r == 0 && !l->node && !enough)
+		r = look_at_names(&o);
+	if (r < 0 || l->node)
+		return r;
+	unsigned what = enough ? ALL : ask_what_it_is(&o);
 	if (unchanged(&o) && what) {
 		l->node = node_ref(l->old);
-		l->con = catalog_ref(l->old_con);
+		if (!l->con)
+			l->con = catalog_ref(l->old_con);
 		return 0;
 	}
-	int r = make(&o, what);
+	r = make(&o, what);
 	if (r == 0)
 		r = keep_seen(&o, &l->new_seen);
-	/* One time for both: .zmetadata is written last, and opening a file should not move its mtime. */
-	if (r == 0 && covered(l) && l->node->mtime < catalog_mtime(l->walk->con))
-		l->node->mtime = catalog_mtime(l->walk->con);
 	if (r == 0)
-		prefer_old(l);
+		settle(l);
 	return r;
 }
 
@@ -414,12 +557,24 @@ look_consolidated(struct look *l)
 	return r;
 }
 
+/* Do groups and arrays have objects of their own, besides consolidated metadata? Of a remote store these may be all that was looked at. */
+static bool
+beside_objects(const struct look *l)
+{
+	char key[PATH_BYTES_MAX + 32];
+	struct zmap_stat st;
+	if (l->walk->con_beside_objects || !(l->model->zmap->caps & ZMAP_REMOTE))
+		return l->walk->con_beside_objects;
+	snprintf(key, sizeof key, "%.*s.zgroup", (int)l->walk->con_skip, l->path);
+	return zmap_stat(l->model->zmap, key, &st) == 0;
+}
+
 /* The node is in consolidated metadata and has no objects of its own: was it deleted, or did it never have any? */
 static bool
 deleted(const struct look *l)
 {
 	bool was_there = l->seen && (l->seen[META_ARRAY].present || l->seen[META_GROUP].present);
-	return was_there || (l->walk->con_beside_objects && fetch_below(l) <= 0);
+	return was_there || (beside_objects(l) && fetch_below(l) <= 0);
 }
 
 /* Nothing is there where something was, or the root's metadata are gone: is that so, or is it the whole store that went? */

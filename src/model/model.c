@@ -24,11 +24,7 @@ model_open(struct zmap *z, const struct model_options *options, struct model **r
 		m->opt.timeout = m->opt.timeout > 0 ? TIMEOUT_MAX : TIMEOUT;
 	m->seed = (uint32_t)when_now();
 	pthread_mutex_init(&m->lock, NULL);
-	pthread_condattr_t monotonic;
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&m->idle, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	when_cond_init(&m->idle);
 	*ret = m;
 	return 0;
 }
@@ -193,25 +189,36 @@ model_refresh(struct model *m, struct buf *ret)
 
 /* Groups with consolidated metadata and the root stay: they cost the most to look at again, and say whether the store still lives. */
 static bool
-may_forget(const struct place *p)
+may_forget(const struct place *p, bool listings)
 {
 	bool held = p->node && atomic_load(&p->node->refs) > 1;
-	return !held && !p->busy && !p->con && *p->path;
+	bool listing = p->keys && when_now() < p->keys->due;
+	return !held && !p->busy && !p->con && *p->path && (listings || !listing);
 }
 
+/* Lock held. What is left. */
+static size_t
+forget(struct model *m, bool listings)
+{
+	for (size_t i = 0; i < m->nbuckets; i++)
+		for (struct place *p = m->bucket[i], *next; p; p = next) {
+			next = p->next;
+			if (may_forget(p, listings))
+				place_forget(m, p);
+		}
+	return m->bytes + m->nplaces * sizeof(struct place);
+}
+
+/* A listing, by which the objects of a large directory are known, goes only where that is what takes the memory. */
 size_t
 model_trim(struct model *m)
 {
 	size_t before = 0, after = 0;
 	LOCKED(&m->lock) {
 		before = m->bytes + m->nplaces * sizeof(struct place);
-		for (size_t i = 0; i < m->nbuckets; i++)
-			for (struct place *p = m->bucket[i], *next; p; p = next) {
-				next = p->next;
-				if (may_forget(p))
-					place_forget(m, p);
-			}
-		after = m->bytes + m->nplaces * sizeof(struct place);
+		after = forget(m, false);
+		if (after > before / 2)
+			after = forget(m, true);
 	}
 	return before - after;
 }

@@ -108,7 +108,9 @@ struct model *model_close(struct model *);
 
 /* The node at path ("" root, "a/b"). 0 and a reference; ZMAP_ABSENT; -errno. Looks at the store again after the TTL. */
 int model_lookup(struct model *, const char *path, struct node **ret);
-/* The same, but the node's own metadata is surely not older than the TTL, consolidated or not: for opening a variable. */
+/* As model_lookup, but a name that consolidated metadata lack, or a listing that still holds, is absent: nobody is asked. */
+int model_lookup_known(struct model *, const char *path, struct node **ret);
+/* As model_lookup, but the node's own metadata is surely not older than the TTL, consolidated or not: for opening a variable. */
 int model_check(struct model *, const char *path, struct node **ret);
 /* As model_check, but looks now, whatever the TTL (one cheap request if nothing changed). */
 int model_look_again(struct model *, const char *path, struct node **ret);
@@ -125,8 +127,8 @@ typedef int model_child_fn(const struct model_child *, void *arg);
 int model_children(struct model *, const char *path, model_child_fn *fn, void *arg);
 /* Makes sure that what `ls -l` of a group needs is loaded, requests in parallel. */
 int model_preload(struct model *, const char *path);
-/* Metadata of this group come from consolidated metadata. */
-bool model_consolidated(struct model *, const char *path);
+/* Metadata of this group come from consolidated metadata: which reading of them, never the same twice. 0: they do not. */
+uint64_t model_consolidated(struct model *, const char *path);
 
 /* Forgets when things were last seen, so that all is looked at again on access. Adds a line for each node that changed to `ret` (may be NULL). */
 int model_refresh(struct model *, struct buf *ret);

@@ -67,6 +67,8 @@ place_bytes(const struct place *p)
 	size_t bytes = p->seen ? META_KINDS * sizeof *p->seen + ZMAP_VERSION : 0;
 	for (size_t i = 0; i < p->nnames; i++)
 		bytes += strlen(p->names[i]) + sizeof *p->names + sizeof(void *);
+	if (p->keys)
+		bytes += sizeof *p->keys + p->keys->len + p->keys->count * sizeof *p->keys->at;
 	return bytes + (p->node ? node_bytes(p->node) : 0) + (p->con ? catalog_bytes(p->con) : 0);
 }
 
@@ -81,6 +83,56 @@ place_put_names(struct model *m, struct place *p, char **names, size_t n, int64_
 	m->bytes += place_bytes(p);
 }
 
+struct keys *
+keys_free(struct keys *k)
+{
+	if (!k)
+		return NULL;
+	free(k->text);
+	free(k->at);
+	free(k);
+	return NULL;
+}
+
+void
+place_put_keys(struct model *m, struct place *p, struct keys *k)
+{
+	m->bytes -= place_bytes(p);
+	keys_free(p->keys);
+	p->keys = k;
+	m->bytes += place_bytes(p);
+}
+
+/* Lock held. */
+static bool
+has_key(const struct keys *k, const char *name)
+{
+	size_t low = 0, high = k->count;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int order = strcmp(k->text + k->at[mid], name);
+		if (!order)
+			return true;
+		*(order < 0 ? &low : &high) = order < 0 ? mid + 1 : mid;
+	}
+	return false;
+}
+
+bool
+place_is_key(struct model *m, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	CLEAN(clean_free) char *dir = strndup(path, slash ? (size_t)(slash - path) : 0);
+	if (!dir || !*path)
+		return false;
+	LOCKED(&m->lock) {
+		const struct place *p = place_find(m, dir);
+		if (p && p->keys && when_now() < p->keys->due)
+			return has_key(p->keys, slash ? slash + 1 : path);
+	}
+	return false;
+}
+
 void
 place_forget(struct model *m, struct place *p)
 {
@@ -93,6 +145,7 @@ place_forget(struct model *m, struct place *p)
 	m->nabsent -= p->known && !p->node;
 	m->bytes -= place_bytes(p);
 	drop_names(p);
+	keys_free(p->keys);
 	seen_free(p->seen);
 	catalog_unref(p->con);
 	node_unref(p->node);

@@ -34,7 +34,20 @@ struct place {
 	char **names;        /* a listing of a remote store, for the TTL */
 	size_t nnames;
 	int64_t names_due;
+	struct keys *keys; /* a listing above stores, or NULL */
 };
+
+/* What a listing above stores said to be objects and nothing else, so that each needs no question what it is: names with
+ * their NULs, where each begins, sorted. Good until due (when_now()). */
+struct keys {
+	char *text;
+	uint32_t *at;
+	size_t count, len;
+	int64_t due;
+};
+
+struct keys *keys_free(struct keys *);
+CLEAN_DEFINE(struct keys, keys_free)
 
 struct model {
 	struct zmap *zmap;
@@ -119,3 +132,6 @@ struct place *place_find(const struct model *, const char *path); /* lock held *
 void place_forget(struct model *, struct place *);                /* lock held; not busy */
 void place_put_names(struct model *, struct place *, char **names, size_t n,
 	int64_t due); /* takes the names over; lock held */
+void place_put_keys(struct model *, struct place *, struct keys *); /* likewise */
+/* Was the path listed as an object? */
+bool place_is_key(struct model *, const char *path);

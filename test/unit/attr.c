@@ -107,7 +107,7 @@ test_inferred(void)
 		{"word", NC_TYPE_CHAR, "abc", 3},
 		{"dup", NC_TYPE_INT, "2", 1},
 		{"_FillValue", NC_TYPE_FLOAT, "-999.f", 1}, /* of the variable's type */
-		{"missing_value", NC_TYPE_INT, "-999", 1},
+		{"missing_value", NC_TYPE_FLOAT, "-999.f", 1},
 		{"_nczarr_maxstrlen", NC_TYPE_INT, "7", 1},
 		{0},
 	};

@@ -84,6 +84,84 @@ test_prefer(void)
 	tree_free(&t);
 }
 
+static struct tree
+remote_tree(const struct model_options *o, const char *const *objects)
+{
+	struct tree t = tree_new(o, objects);
+	t.z->caps |= ZMAP_REMOTE;
+	return t;
+}
+
+/* Where each request costs a round trip: what they answer is the same, and it costs less. */
+static void
+test_remote(void)
+{
+	static const char *const fresh[] = {".zgroup", ZGROUP, "a/.zarray", SHAPE(10), "a/.zattrs",
+		"{}", "a/0", "1234", "b/.zarray", "{\"zarr_format\": 2}", ".zmetadata",
+		ZMETADATA("\".zgroup\": " ZGROUP
+			  ", \"a/.zarray\": " SHAPE(10) ", \"b/.zarray\": " SHAPE(10)),
+		NULL};
+	struct tree t = remote_tree(&never, fresh);
+	uint64_t before = calls(&t);
+	CHECK_INT(length(&t, "", false), 0);
+	CHECK_STR(tree_names(&t, ""), "a* b*");
+	CHECK_INT(length(&t, "a", false), 10);
+	CHECK_INT(calls(&t), before + 1);
+	CHECK_INT(length(&t, "a", true), 10);
+	CHECK_INT(length(&t, "a", true), 10);
+	CHECK_INT(calls(&t), before + 2); /* its .zarray, once a TTL */
+	struct node *n = NULL;
+	CHECK_INT(model_check(t.m, "b", &n), 0);
+	CHECK(n && n->error); /* its own makes no sense */
+	node_unref(n);
+	tree_free(&t);
+
+	t = remote_tree(&never, stale);
+	CHECK_INT(length(&t, "g/a", false), 10);
+	CHECK_INT(length(&t, "g/a", true), 15);
+	CHECK_INT(length(&t, "g/gone", true), UINT64_MAX);
+	CHECK_INT(length(&t, "new", false), 3);
+	CHECK_STR(tree_names(&t, "g"), "a*");
+	tree_free(&t);
+}
+
+/* Looked at again: .zmetadata alone, while it is there. */
+static void
+test_remote_again(void)
+{
+	struct tree t = remote_tree(NULL, stale);
+	CHECK_INT(length(&t, "", false), 0);
+	uint64_t before = calls(&t);
+	CHECK_INT(length(&t, "", false), 0);
+	CHECK_INT(calls(&t), before + 1);
+	tree_put(&t, ".zmetadata",
+		"{\"zarr_consolidated_format\": 1, \"metadata\": {\".zgroup\": " ZGROUP "}}");
+	CHECK_STR(tree_names(&t, ""), "");
+	tree_del(&t, ".zmetadata");
+	CHECK_STR(tree_names(&t, ""), "g/ new*");
+	tree_free(&t);
+}
+
+/* Above stores one listing says what a path is. */
+static void
+test_remote_above(void)
+{
+	const char *const objects[] = {"d/x.txt", "hello", "d/s.zarr/.zgroup", ZGROUP,
+		"d/s.zarr/v/.zarray", SHAPE(4), "d/e/f/y", "1", NULL};
+	struct tree t = remote_tree(&never, objects);
+	uint64_t before = calls(&t);
+	CHECK_INT(tree_kind(&t, ""), NODE_PLAIN);
+	CHECK_INT(calls(&t), before + 2); /* .zmetadata, and the listing */
+	CHECK_INT(tree_kind(&t, "d"), NODE_PLAIN);
+	CHECK_INT(calls(&t), before + 3);
+	CHECK_INT(tree_kind(&t, "d/x.txt"), NODE_OBJECT);
+	CHECK_INT(calls(&t), before + 5);
+	CHECK_INT(tree_kind(&t, "d/s.zarr"), NODE_GROUP);
+	CHECK_INT(length(&t, "d/s.zarr/v", false), 4);
+	CHECK_INT(length(&t, "none", false), UINT64_MAX);
+	tree_free(&t);
+}
+
 static void
 test_modes(void)
 {
@@ -239,6 +317,9 @@ int
 main(void)
 {
 	test_prefer();
+	test_remote();
+	test_remote_again();
+	test_remote_above();
 	test_modes();
 	test_alone();
 	test_not_ours();

@@ -1,0 +1,57 @@
+/* What the CF conventions say of variables and their attributes: which variables belong to others, what their dimensions' coordinates
+ * are, and which numbers are times. cfconventions.org; names of sections are those of CF 1.11. Any thread. */
+#pragma once
+
+#include "model/model.h"
+
+enum cf_role {
+	CF_DATA,
+	CF_COORDINATE, /* of a dimension, or named by an attribute `coordinates` */
+	CF_BOUNDS,     /* named by `bounds` or `climatology` */
+	CF_GRID_MAPPING,
+};
+
+/* Each variable that the attributes of a variable name, as they name it ("lat", "../lat", "/g/lat"), in their order; one that is named twice
+ * comes twice. Non-zero ends it and is returned. Names are not looked up. */
+typedef int cf_name_fn(void *arg, const char *name, enum cf_role);
+int cf_references(const struct attrs *, cf_name_fn *, void *arg);
+
+/* The variable that a CF attribute of the array at `path` names: in its group, or the nearest above it in the same hierarchy.
+ * 0 and a reference to an array; ZMAP_ABSENT; -errno. */
+int cf_find(struct model *, const char *path, const char *name, struct node **ret);
+/* The coordinate variable of an array's dimension: 1-D with the dimension's name and size, in the group that has the dimension where NCZarr
+ * says which; else in the array's group or the nearest above. May be the array itself. The same outcomes. */
+int cf_coordinate(struct model *, const struct node *array, unsigned dim, struct node **ret);
+/* Path of the top of the hierarchy that a group lies in, where full names of dimensions begin. Caller frees. */
+int cf_top(struct model *, const char *group, char **ret);
+/* It is one: 1-D, with the name of its dimension. */
+bool cf_is_coordinate(const struct node *array);
+
+/* The roles of arrays of one group: name[0..n), sorted by strcmp. ret[0..n) is filled. What cannot be read is CF_DATA. */
+int cf_roles(
+	struct model *, const char *group, const char *const *name, size_t n, enum cf_role *ret);
+
+/* Numbers that count time units from a moment, in a calendar that dates of today are in (section 4.4). */
+struct cf_time {
+	bool months;     /* one tick is `ticks` months */
+	int64_t ticks;   /* one is this many of 10^-digits seconds */
+	unsigned digits; /* decimals of a second that a tick can tell: 0, 3, 6 or 9 */
+	int64_t days;    /* the moment: days since 1970-01-01 … */
+	int64_t second; /* … and seconds of that day, which may be negative or more than a day, for the time zone … */
+	uint32_t nanosecond;
+	bool mixed; /* Julian before 1582-10-15 */
+};
+
+enum { CF_TIME_TEXT = 32 };
+
+/* "days since 1900-01-01 00:00", and the calendar or NULL. 0; -EINVAL: not such numbers. */
+int cf_time_parse(const char *units, const char *calendar, struct cf_time *ret);
+/* The units and calendar of a variable's attributes. */
+int cf_time_of_attrs(const struct attrs *, struct cf_time *ret);
+/* datetime64, by its unit. -EINVAL for units that have no such times (finer than nanoseconds, generic). */
+int cf_time_of_dtype(const struct dtype *, struct cf_time *ret);
+/* "2001-02-03T04:05:06", with `digits` decimals, rounded to them. False: before year 1, after 9999, or no number. */
+bool cf_time_text(const struct cf_time *, double value, char ret[CF_TIME_TEXT]);
+bool cf_time_text_int(const struct cf_time *, int64_t value, char ret[CF_TIME_TEXT]);
+/* Characters of such a text without the NUL. */
+unsigned cf_time_width(const struct cf_time *);
