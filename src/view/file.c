@@ -11,6 +11,8 @@
 /* One of the three answers its reads. */
 struct file {
 	struct mount *mount;
+	struct file *next,
+		**link; /* among the open files whose layouts can change; link NULL: it is not */
 	char *path;
 	struct view_reader *reader; /* a view of a variable */
 	struct raw *raw;            /* a key's own bytes */
@@ -22,11 +24,65 @@ struct file {
 	atomic_ullong late_off, late_end;
 };
 
+static void
+enlist(struct file *f)
+{
+	struct open_files *o = &f->mount->files;
+	LOCKED(&o->lock) {
+		f->next = o->first;
+		f->link = &o->first;
+		if (f->next)
+			f->next->link = &f->next;
+		o->first = f;
+	}
+}
+
+static void
+delist(struct file *f)
+{
+	LOCKED(&f->mount->files.lock) {
+		if (!f->link)
+			return;
+		*f->link = f->next;
+		if (f->next)
+			f->next->link = f->link;
+	}
+}
+
+/* Does it show elements of the node, as something else than its flat file? */
+static bool
+shows(const struct file *f, const char *node_path)
+{
+	const struct layout *l = view_layout(f->reader);
+	for (size_t i = 0; i < l->nspans; i++) {
+		const struct variable *v = l->span[i].variable;
+		if (v && strcmp(v->node->path, node_path) == 0)
+			return strcmp(f->path, mount_path(f->mount, node_path)) != 0;
+	}
+	return false;
+}
+
+void
+files_stale(struct mount *m, const char *node_path, enum stale_what what)
+{
+	struct stale *s = atomic_load(&m->stale);
+	CLEAN(buf_free) struct buf paths = {0};
+	LOCKED(&m->files.lock) {
+		for (const struct file *f = m->files.first; f; f = f->next)
+			if (shows(f, node_path) &&
+				buf_add(&paths, f->path, strlen(f->path) + 1) < 0)
+				break; /* versions and the TTL still hold */
+	}
+	for (size_t i = 0; s && i < paths.len; i += strlen((char *)paths.data + i) + 1)
+		stale_push(s, (char *)paths.data + i, what);
+}
+
 struct file *
 file_close(struct file *f)
 {
 	if (!f)
 		return NULL;
+	delist(f);
 	if (f->counted)
 		facts_close(&f->mount->facts, f->path);
 	view_reader_free(f->reader);
@@ -71,6 +127,7 @@ open_layout(struct file *f, const struct entry *e, const struct node *now)
 	f->size = l->size;
 	f->keep = facts_open(&m->facts, e->path, l->version, m->pages_ttl, noticed(m, l));
 	f->counted = true;
+	enlist(f);
 	return 0;
 }
 
@@ -78,13 +135,13 @@ static int
 open_view(struct file *f, const struct entry *e)
 {
 	CLEAN(node_unrefp) struct node *now = NULL;
-	uint64_t size, version;
+	struct view_facts facts;
 	int r = model_check(f->mount->model, e->node->path, &now);
-	if (r == ZMAP_ABSENT || (r == 0 && now->kind != NODE_ARRAY))
+	if (r == ZMAP_ABSENT || (r == 0 && now->kind != e->node->kind))
 		return stale_entry(e->path);
 	if (r == 0)
-		r = e->view->measure(f->mount, now, &size, &version);
-	if (r == 0 && version != e->version)
+		r = e->view->measure(f->mount, now, &facts);
+	if (r == ZMAP_ABSENT || (r == 0 && facts.version != e->version))
 		return stale_entry(e->path);
 	if (r < 0)
 		return r;
@@ -207,7 +264,7 @@ patience(struct file *f, const struct array_want *want)
 static void
 note_late(struct file *f, const struct array_want *want)
 {
-	if (!when_over(want->deadline))
+	if (!want->deadline || when_now() + AGAIN_NS < want->deadline)
 		return;
 	f->late_off = want->off;
 	f->late_end = want->off + want->len;
@@ -239,6 +296,12 @@ uint64_t
 file_size(struct file *f)
 {
 	return f->size;
+}
+
+bool
+file_move(struct file *f, const struct array_move *m)
+{
+	return !f->reader || view_move(f->reader, m);
 }
 
 bool

@@ -56,7 +56,7 @@ flat_width(struct mount *m, const struct node *n, uint32_t *ret)
 }
 
 static int
-measure(struct mount *m, const struct node *n, uint64_t *ret_size, uint64_t *ret_version)
+measure(struct mount *m, const struct node *n, struct view_facts *ret)
 {
 	uint32_t width = 0;
 	uint64_t size = 0;
@@ -69,24 +69,25 @@ measure(struct mount *m, const struct node *n, uint64_t *ret_size, uint64_t *ret
 		if (over || size > INT64_MAX)
 			size = 0; /* opening it says that it is too large */
 	}
-	*ret_size = size;
-	*ret_version = variable_version(n, width);
+	*ret = (struct view_facts){.size = size, .version = variable_version(n, width)};
 	return 0;
 }
 
-static bool
-host_is_big(void)
+bool
+flat_is_big(const struct mount *m)
 {
-	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	bool host_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	return m->options.endian == ENDIAN_BIG || (m->options.endian == ENDIAN_NATIVE && host_big);
 }
 
-static int
-add(struct mount *m, struct layout *l, struct variable *v)
+int
+flat_add(struct mount *m, struct layout *l, struct variable *v)
 {
-	enum endian e = m->options.endian;
-	bool big = e == ENDIAN_BIG || (e == ENDIAN_NATIVE && host_is_big()), any = false;
+	bool big = flat_is_big(m), any = false;
 	struct dtype swap = {0};
-	int r = e == ENDIAN_STORED ? 0 : convert_swap_of(array_dtype(v->array), big, &swap, &any);
+	int r = m->options.endian == ENDIAN_STORED
+			? 0
+			: convert_swap_of(array_dtype(v->array), big, &swap, &any);
 	if (r < 0) {
 		variable_unref(v);
 		return r;
@@ -113,7 +114,7 @@ lay_out(struct mount *m, const struct node *n, struct layout **ret)
 	if (r == 0)
 		r = variable_get(m, n, width, &v);
 	if (r == 0)
-		r = add(m, l, v);
+		r = flat_add(m, l, v);
 	if (r == 0)
 		*ret = MOVE(l);
 	return r;
@@ -121,7 +122,7 @@ lay_out(struct mount *m, const struct node *n, struct layout **ret)
 
 const struct view_ops view_flat = {
 	.suffix = "",
-	.listed = true,
+	.list = LIST_FLAT,
 	.measure = measure,
 	.lay_out = lay_out,
 };

@@ -13,6 +13,7 @@ layout_new(uint64_t version, struct layout **ret)
 		return err_set(-ENOMEM, "no memory for a layout");
 	atomic_init(&l->refs, 1);
 	l->version = version;
+	l->fixed = SIZE_MAX; /* none repeat */
 	*ret = l;
 	return 0;
 }
@@ -22,16 +23,24 @@ span_free(struct layout_span *s)
 {
 	variable_unref(s->variable);
 	dtype_free(&s->swap);
+	recode_free(&s->recode);
 	free(s->text);
+	if (s->made && s->made->free)
+		s->made->free(s->made_arg);
 }
 
 /* Takes over what the span owns. */
 static int
 add_span(struct layout *l, struct layout_span *s)
 {
-	s->start = l->size;
-	uint64_t size;
-	if (add_over(l->size, s->length, &size) || size > INT64_MAX) {
+	bool repeats = l->fixed != SIZE_MAX;
+	uint64_t record = l->record_size, size = 0;
+	s->start = repeats ? record : l->size;
+	bool over = repeats ? add_over(record, s->length, &record) ||
+				      mul_over(record, l->records, &size) ||
+				      add_over(size, l->record_start, &size)
+			    : add_over(l->size, s->length, &size);
+	if (over || size > INT64_MAX) {
 		span_free(s);
 		return err_set(-EFBIG, "a file of more than %lld bytes", (long long)INT64_MAX);
 	}
@@ -47,6 +56,7 @@ add_span(struct layout *l, struct layout_span *s)
 	}
 	l->span[l->nspans++] = *s;
 	l->size = size;
+	l->record_size = record;
 	return 0;
 }
 
@@ -67,9 +77,40 @@ layout_add_variable(struct layout *l, struct variable *v, const struct dtype *sw
 }
 
 int
+layout_add_recoded(struct layout *l, struct variable *v, struct recode *c, uint64_t length)
+{
+	struct layout_span s = {
+		.length = length,
+		.variable = v,
+		.convert = recode_none(c) ? CONVERT_NONE : CONVERT_RECODE,
+		.recode = *c,
+	};
+	*c = (struct recode){0};
+	if (s.convert == CONVERT_RECODE)
+		l->element_max = max_u64(l->element_max, s.recode.out);
+	return add_span(l, &s);
+}
+
+void
+layout_begin_records(struct layout *l, uint64_t n)
+{
+	l->fixed = l->nspans;
+	l->record_start = l->size;
+	l->records = n;
+}
+
+int
 layout_add_text(struct layout *l, char *text, uint64_t length)
 {
 	return add_span(l, &(struct layout_span){.length = length, .text = text});
+}
+
+int
+layout_add_made(struct layout *l, const struct made_ops *ops, void *arg, struct variable *v,
+	uint64_t length)
+{
+	return add_span(l, &(struct layout_span){
+				   .length = length, .variable = v, .made = ops, .made_arg = arg});
 }
 
 struct layout *

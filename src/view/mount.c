@@ -29,6 +29,7 @@ mount_error(int code)
 {
 	switch (code) {
 	case -EACCES:
+	case -EFBIG:
 	case -EINTR:
 	case -EISDIR:
 	case -ENOMEM:
@@ -45,11 +46,13 @@ mount_path(struct mount *m, const char *node_path)
 }
 
 void
-mount_stale(struct mount *m, const char *node_path, bool data)
+mount_stale(struct mount *m, const char *node_path, enum stale_what what)
 {
 	struct stale *s = atomic_load(&m->stale);
-	if (s)
-		stale_push(s, mount_path(m, node_path), data);
+	if (!s)
+		return;
+	stale_push(s, mount_path(m, node_path), what);
+	files_stale(m, node_path, what);
 }
 
 static void
@@ -80,12 +83,14 @@ node_changed(void *arg, struct node *old, struct node *now)
 {
 	struct mount *m = arg;
 	const char *path = old ? old->path : now->path;
+	atomic_fetch_add(&m->changes, 1);
 	if (!*path && now)
 		set_root(m, now);
 	variables_replaced(m, path, now);
 	bool group = old && now && old->kind == now->kind &&
 		     (now->kind == NODE_GROUP || now->kind == NODE_PLAIN);
-	mount_stale(m, path, !group && !(old && variable_lives_on(old, now)));
+	bool pages = !group && !(old && variable_lives_on(old, now));
+	mount_stale(m, path, pages ? STALE_PAGES : STALE_ATTRIBUTES);
 }
 
 /* What the one variable of a single array is called: the last part of where it is. */
@@ -139,9 +144,15 @@ set_options(struct mount *m, const struct mount_options *o)
 {
 	m->options = *o;
 	m->options.model.mode |= m->url.mode;
+	m->options.zmap.cache_ttl = o->data.ttl;
+	int64_t left = o->data.ttl;
+	if (o->zmap.cache_dir && left != INT64_MAX) { /* a third of the time it may lie on disk */
+		m->options.zmap.cache_ttl = left / 3;
+		left -= left / 3;
+		m->options.model.ttl = left;
+	}
 	/* A chunk that was cached for half of the time may lie in the kernel for the other half. */
-	if (o->data.ttl != INT64_MAX)
-		m->options.data.ttl = o->data.ttl / 2;
+	m->options.data.ttl = left == INT64_MAX ? left : left / 2;
 	m->pages_ttl = m->options.data.ttl;
 }
 
@@ -153,12 +164,15 @@ mount_open(const char *store, const struct mount_options *o, struct mount **ret)
 		return err_set(-ENOMEM, "no memory for a mount");
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_mutex_init(&m->variables.lock, NULL);
+	pthread_mutex_init(&m->files.lock, NULL);
 	facts_init(&m->facts);
+	roles_init(&m->roles);
+	cdl_texts_init(&m->cdl);
 	notes_init(&m->notes);
 	int r = url_parse(store, &m->url);
 	if (r == 0) {
 		set_options(m, o);
-		r = zmap_open(&m->url, &o->zmap, &m->zmap);
+		r = zmap_open(&m->url, &m->options.zmap, &m->zmap);
 	}
 	if (r == 0)
 		r = model_open(m->zmap, &m->options.model, &m->model);
@@ -188,6 +202,9 @@ mount_close(struct mount *m)
 	zmap_close(m->zmap);
 	url_free(&m->url);
 	facts_free(&m->facts);
+	roles_free(&m->roles);
+	cdl_texts_free(&m->cdl);
+	pthread_mutex_destroy(&m->files.lock);
 	notes_free(&m->notes);
 	pthread_mutex_destroy(&m->variables.lock);
 	pthread_mutex_destroy(&m->lock);
@@ -248,17 +265,18 @@ node_entry(struct mount *m, const char *path, struct node *n, const struct view_
 {
 	CLEAN(node_unrefp) struct node *node = n;
 	bool file = view || n->kind == NODE_OBJECT;
-	uint64_t size = n->size, version = object_version(n);
-	int r = view ? view->measure(m, n, &size, &version) : 0;
+	struct view_facts facts = {.size = n->size, .version = object_version(n)};
+	int r = view ? view->measure(m, n, &facts) : 0;
 	if (r == 0)
 		r = mount_entry(m, path, file ? ENTRY_FILE : ENTRY_DIR, file ? 0444 : 0555, ret);
-	if (r < 0)
+	if (r)
 		return r;
 	int64_t changed = view ? facts_mtime(&m->facts, n->path) : 0;
 	ret->mtime = changed > n->mtime ? changed : n->mtime;
+	ret->mtime = facts.mtime > ret->mtime ? facts.mtime : ret->mtime;
 	if (file) {
-		ret->size = size;
-		ret->version = version;
+		ret->size = facts.size;
+		ret->version = facts.version;
 	}
 	ret->view = view;
 	ret->node = MOVE(node);
@@ -287,6 +305,14 @@ tend(struct mount *m)
 	data_set_other(m->data, model_bytes(m->model));
 }
 
+static void
+page_stale(void *arg, const char *path)
+{
+	struct stale *s = atomic_load(&((struct mount *)arg)->stale);
+	if (s)
+		stale_push(s, path, STALE_PAGES);
+}
+
 int
 mount_lookup(struct mount *m, const char *path, struct entry *ret)
 {
@@ -303,7 +329,7 @@ mount_lookup(struct mount *m, const char *path, struct entry *ret)
 	if (r == 0)
 		r = node_entry(m, path, n, view, ret);
 	if (r == 0 && view && facts_outlived(&m->facts, path, m->pages_ttl))
-		mount_stale(m, ret->node->path, true);
+		page_stale(m, path);
 	return mount_error(r);
 }
 
@@ -324,14 +350,6 @@ mount_preload(struct mount *m, const char *path)
 	if (below(path, OWN_DIR) || below(path, STORE_DIR) || atomic_load(&m->root_is_array))
 		return 0;
 	return mount_error(model_preload(m->model, path));
-}
-
-static void
-page_stale(void *arg, const char *path)
-{
-	struct stale *s = atomic_load(&((struct mount *)arg)->stale);
-	if (s)
-		stale_push(s, path, true);
 }
 
 int

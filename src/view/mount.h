@@ -5,11 +5,14 @@
 #pragma once
 
 #include "model/model.h"
+#include "view/stale.h"
 #include "view/view.h"
 
 #include <sys/types.h>
 
 enum endian { ENDIAN_NATIVE, ENDIAN_LITTLE, ENDIAN_BIG, ENDIAN_STORED };
+
+enum nc_form { NC_FORM_AUTO, NC_FORM_CDF1, NC_FORM_CDF2, NC_FORM_CDF5 };
 
 struct mount_options {
 	struct model_options model;
@@ -17,6 +20,11 @@ struct mount_options {
 	struct zmap_options zmap;
 	enum endian endian;
 	uint32_t strlen; /* width of variable-length elements nothing says more about: 128 */
+	unsigned
+		list; /* enum list_word, together; 0: flat and nc, and cdl where metadata are consolidated */
+	enum nc_form nc; /* of netCDF files that are not called otherwise */
+	const char *
+		unlimited; /* the dimension that becomes the record dimension; NULL: none. Outlives the mount */
 	uid_t uid;
 	gid_t gid;
 	mode_t umask;
@@ -54,7 +62,9 @@ void entry_free(struct entry *); /* what it holds, not itself */
 /* 0, ZMAP_ABSENT, -errno. */
 int mount_lookup(struct mount *, const char *path, struct entry *ret);
 
-/* Called for each entry, in an order that is the same at each call as long as nothing changed. type: DT_DIR, DT_REG, DT_UNKNOWN. */
+/* Called for each entry, in an order that is the same at each call as long as nothing changed. type: DT_DIR, DT_REG, DT_UNKNOWN, and with
+ * MOUNT_ASK_TO_SEE where a lookup asks the store about this entry alone. */
+enum { MOUNT_ASK_TO_SEE = 0x80 };
 typedef int mount_dir_fn(void *arg, const char *name, uint64_t ino, unsigned char type);
 int mount_list(struct mount *, const char *path, mount_dir_fn *fn, void *arg);
 /* Before `ls -l`: what lookups of all entries will need, in parallel. */
@@ -67,6 +77,8 @@ struct file *file_close(struct file *);
 /* Past the end: a shorter or empty reply. */
 int file_read(struct file *, const struct array_want *, struct reply *ret);
 uint64_t file_size(struct file *);
+/* Reads of this file go on as if it had been opened later. False: not now, see stream_move. */
+bool file_move(struct file *, const struct array_move *);
 /* Kernel pages of this file are still good: nothing changed, and last looked at within the TTL. */
 bool file_keep_cache(struct file *);
 
@@ -77,8 +89,8 @@ int mount_listxattr(struct mount *, const struct entry *, struct buf *ret);
 
 /* Looks at the store again; says what changed. */
 int mount_refresh(struct mount *, struct buf *ret);
-/* Told, from a thread of its own with no lock held, which path's pages (attributes only: !data) are stale. */
-typedef void mount_stale_fn(void *arg, const char *path, bool data);
+/* Told, from a thread of its own with no lock held, what of a path is stale. */
+typedef stale_fn mount_stale_fn;
 void mount_on_stale(struct mount *, mount_stale_fn *, void *arg);
 /* Told, once each, what a user would otherwise look for in vain: names that are left out, clashes, attributes that do not fit.
  * For the log. Any thread, no lock held. */

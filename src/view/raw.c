@@ -89,6 +89,7 @@ raw_lookup(struct mount *m, const char *path, struct entry *ret)
 struct listing {
 	struct buf names;
 	size_t count;
+	unsigned char file; /* the type of files */
 };
 
 static int
@@ -97,7 +98,7 @@ gather(void *arg, const char *name, bool prefix, const struct zmap_stat *st)
 	struct listing *l = arg;
 	if (strlen(name) > NAME_MAX)
 		return 0;
-	const unsigned char type = prefix ? DT_DIR : DT_REG;
+	const unsigned char type = prefix ? DT_DIR : l->file;
 	int r = buf_add(&l->names, &type, 1);
 	l->count++;
 	return r < 0 ? r : buf_add(&l->names, name, strlen(name) + 1);
@@ -109,7 +110,7 @@ compare(const void *a, const void *b)
 {
 	const char *x = *(const char *const *)a, *y = *(const char *const *)b;
 	int order = strcmp(x + 1, y + 1);
-	return order ? order : *y - *x;
+	return order ? order : (unsigned char)*y - (unsigned char)*x;
 }
 
 static int
@@ -143,13 +144,15 @@ emit_sorted(const struct listing *l, const char *path, mount_dir_fn *fn, void *a
 int
 raw_list(struct mount *m, const char *path, mount_dir_fn *fn, void *arg)
 {
-	struct listing l = {0};
+	struct listing l = {.file = DT_REG};
 	CLEAN(clean_free) char *prefix = NULL;
 	const char *key = key_of(path);
 	if (asprintf(&prefix, "%s%s", key, *key ? "/" : "") < 0) {
 		prefix = NULL;
 		return err_set(-ENOMEM, "no memory for a key");
 	}
+	if (m->zmap->caps & ZMAP_REMOTE)
+		l.file |= MOUNT_ASK_TO_SEE;
 	int r = zmap_list(m->zmap, prefix, gather, &l);
 	if (r == 0)
 		r = emit_sorted(&l, path, fn, arg);

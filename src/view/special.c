@@ -76,7 +76,7 @@ static const char *const kind_name[ZMAP_KINDS] = {
 };
 
 static int
-store_counts(const struct zmap *z, struct buf *ret)
+store_counts(struct zmap *z, struct buf *ret)
 {
 	const struct {
 		const char *name;
@@ -97,7 +97,7 @@ store_counts(const struct zmap *z, struct buf *ret)
 			"%llu\n",
 			(unsigned long long)z->counts.bytes_in,
 			(unsigned long long)z->counts.bytes_out);
-	return r;
+	return r == 0 ? zmap_stats(z, ret) : r;
 }
 
 static int

@@ -3,11 +3,12 @@
 #include "base/err.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 struct item {
 	struct item *next;
-	bool data;
+	enum stale_what what;
 	char path[];
 };
 
@@ -45,7 +46,7 @@ run(void *arg)
 {
 	struct stale *s = arg;
 	for (struct item *i; (i = take(s));) {
-		s->fn(s->arg, i->path, i->data);
+		s->fn(s->arg, i->path, i->what);
 		free(i);
 	}
 	return NULL;
@@ -95,14 +96,14 @@ stale_free(struct stale *s)
 }
 
 void
-stale_push(struct stale *s, const char *path, bool data)
+stale_push(struct stale *s, const char *path, enum stale_what what)
 {
 	size_t len = strlen(path) + 1;
 	struct item *i = malloc(sizeof *i + len);
 	if (!i)
 		return;
 	i->next = NULL;
-	i->data = data;
+	i->what = what;
 	memcpy(i->path, path, len);
 	LOCKED(&s->lock) {
 		*s->last = i;

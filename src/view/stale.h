@@ -4,15 +4,19 @@
 
 #include "base/clean.h"
 
-#include <stdbool.h>
+enum stale_what {
+	STALE_ATTRIBUTES,
+	STALE_PAGES, /* what the kernel has of the file's bytes must be asked for again: too old, or of another layout */
+	STALE_CHUNK, /* a chunk has changed: pages of both versions must not meet */
+};
 
-typedef void stale_fn(void *arg, const char *path, bool data);
+typedef void stale_fn(void *arg, const char *path, enum stale_what);
 
 struct stale;
 int stale_new(stale_fn *, void *arg, struct stale **ret);
 /* Waits for the call that is under way; what is queued is dropped. NULL allowed; returns NULL. */
 struct stale *stale_free(struct stale *);
 /* Any thread, no lock held. Without memory it is forgotten: kernel timeouts and versions still hold. */
-void stale_push(struct stale *, const char *path, bool data);
+void stale_push(struct stale *, const char *path, enum stale_what);
 /* Waits until all that was pushed before has been told. */
 void stale_flush(struct stale *);

@@ -2,11 +2,20 @@
 #pragma once
 
 #include "base/url.h"
+#include "view/cdl.h"
 #include "view/facts.h"
 #include "view/mount.h"
 #include "view/notes.h"
+#include "view/roles.h"
 #include "view/stale.h"
 #include "view/variable.h"
+
+struct file;
+
+struct open_files {
+	pthread_mutex_t lock; /* guards first, and the links of all in it */
+	struct file *first;
+};
 
 struct mount {
 	struct mount_options options;
@@ -21,6 +30,10 @@ struct mount {
 	struct variable_table variables;
 	struct facts facts;
 	struct notes notes;
+	struct roles_table roles;
+	struct cdl_texts cdl;
+	struct open_files files;
+	atomic_ullong changes;         /* nodes that were replaced so far */
 	_Atomic(struct stale *) stale; /* NULL: nobody wants to know */
 	pthread_mutex_t lock;          /* guards the rest */
 	struct node *
@@ -42,8 +55,10 @@ enum special {
 
 /* The path in the mount of a node's flat file or directory. */
 const char *mount_path(struct mount *, const char *node_path);
-/* The node's file (its pages: data; else attributes only) is stale: whoever asked by mount_on_stale will be told. */
-void mount_stale(struct mount *, const char *node_path, bool data);
+/* Whoever asked by mount_on_stale will be told of the node's file. */
+void mount_stale(struct mount *, const char *node_path, enum stale_what);
+/* The same for the files that other views make of it, as far as they are open. */
+void files_stale(struct mount *, const char *node_path, enum stale_what);
 /* Codes that a read-only file system gives: what else goes wrong is EIO to the user. Outcomes pass. */
 int mount_error(int code);
 uint64_t mount_ino(const char *path);

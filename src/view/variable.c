@@ -90,7 +90,7 @@ changed(void *arg, int64_t mtime)
 {
 	struct variable *v = arg;
 	facts_changed(&v->mount->facts, v->node->path, mtime);
-	mount_stale(v->mount, v->node->path, true);
+	mount_stale(v->mount, v->node->path, STALE_CHUNK);
 }
 
 static void
@@ -174,6 +174,14 @@ variable_get(struct mount *m, const struct node *n, uint32_t width, struct varia
 	insert(&m->variables, v); /* two of one version, opened at the same moment, do no harm */
 	*ret = v;
 	return 0;
+}
+
+struct variable *
+variable_ref(struct variable *v)
+{
+	LOCKED(&v->mount->variables.lock)
+		v->users++;
+	return v;
 }
 
 struct variable *

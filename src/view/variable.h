@@ -25,6 +25,7 @@ struct variable_table {
 
 /* The variable of an array node; opens its array unless another file has it open. width: of variable-length elements, else 0. */
 int variable_get(struct mount *, const struct node *, uint32_t width, struct variable **ret);
+struct variable *variable_ref(struct variable *);
 struct variable *variable_unref(struct variable *); /* NULL allowed; returns NULL */
 CLEAN_DEFINE(struct variable, variable_unref)
 

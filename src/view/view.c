@@ -1,6 +1,7 @@
 #include "view/view.h"
 
 #include "base/check.h"
+#include "data/cache.h"
 #include "view/convert.h"
 #include "view/variable.h"
 
@@ -9,11 +10,15 @@
 
 struct view_reader {
 	struct layout *layout;
-	bool plain; /* one variable as it is stored: its stream answers straight */
+	bool plain;         /* one variable as it is stored: its stream answers straight */
+	atomic_bool failed; /* a read has */
 	_Atomic(struct stream *) stream[]; /* one a span, made when first read */
 };
 
-enum { UNIT_SLACK = 8 }; /* a conversion may begin and end this much outside of what is read */
+enum {
+	UNIT_SLACK = 8,   /* a swap may begin and end this much outside of what is read */
+	WINDOW = 1 << 20, /* stored bytes that are recoded at a time */
+};
 
 int
 view_reader_new(struct layout *l, struct view_reader **ret)
@@ -22,7 +27,8 @@ view_reader_new(struct layout *l, struct view_reader **ret)
 	if (!r)
 		return err_set(-ENOMEM, "no memory for a reader");
 	r->layout = layout_ref(l);
-	r->plain = l->nspans == 1 && l->span[0].variable && l->span[0].convert == CONVERT_NONE;
+	r->plain = l->nspans == 1 && l->span[0].variable && !l->span[0].made &&
+		   l->span[0].convert == CONVERT_NONE;
 	*ret = r;
 	return 0;
 }
@@ -60,6 +66,17 @@ stream_of(struct view_reader *r, size_t i, struct stream **ret)
 	}
 	*ret = s;
 	return 0;
+}
+
+bool
+view_move(struct view_reader *r, const struct array_move *m)
+{
+	bool good = true;
+	for (size_t i = 0; i < r->layout->nspans && good; i++) {
+		struct stream *s = atomic_load(&r->stream[i]);
+		good = !s || stream_move(s, m);
+	}
+	return good;
 }
 
 static int
@@ -156,15 +173,117 @@ read_text(const struct layout_span *s, uint64_t off, size_t n, struct reply *ret
 	add_part(ret, p, n);
 }
 
+static int
+read_made(struct view_reader *r, size_t i, const struct array_want *want, struct reply *ret)
+{
+	const struct layout_span *s = &r->layout->span[i];
+	struct stream *elements = NULL;
+	int e = s->variable ? variable_usable(s->variable) : 0;
+	if (e == 0 && s->variable)
+		e = stream_of(r, i, &elements);
+	if (e < 0)
+		return e;
+	uint8_t *p = own_room(ret, want->len);
+	e = s->made->make(s->made_arg, elements, want, p);
+	if (e == 0)
+		add_part(ret, p, want->len);
+	return e;
+}
+
+/* n whole elements; their bytes may lie in parts that end within one. */
+static int
+recode_reply(const struct recode *c, const struct reply *stored, uint64_t n, uint8_t *to)
+{
+	bool whole = true;
+	for (unsigned i = 0; i < stored->parts; i++)
+		whole &= stored->part[i].iov_len % c->in == 0;
+	if (!whole) {
+		CLEAN(clean_free) uint8_t *all = malloc(stored->len);
+		if (!all)
+			return err_set(-ENOMEM, "no memory for %zu bytes", stored->len);
+		reply_copy(stored, all);
+		return recode_run(c, all, n, to);
+	}
+	int r = 0;
+	for (unsigned i = 0; i < stored->parts && r == 0; i++) {
+		uint64_t some = stored->part[i].iov_len / c->in;
+		r = recode_run(c, stored->part[i].iov_base, some, to);
+		to += some * c->out;
+	}
+	return r;
+}
+
+/* Elements [first, first + n): no more than a window of stored bytes is held at a time. */
+static int
+recode_some(struct view_reader *r, size_t i, const struct array_want *want, uint64_t first,
+	uint64_t n, uint8_t *to)
+{
+	const struct recode *c = &r->layout->span[i].recode;
+	struct array_want w = *want;
+	struct reply stored = {0};
+	w.off = first * c->in;
+	w.len = n * c->in;
+	int e = read_stream(r, i, &w, &stored);
+	if (e == 0 && stored.len != w.len)
+		e = err_set(-EIO, "%zu bytes instead of %zu at %llu", stored.len, w.len,
+			(unsigned long long)w.off);
+	if (e == 0)
+		e = recode_reply(c, &stored, n, to);
+	reply_done(&stored);
+	return e;
+}
+
+static int
+read_recoded(struct view_reader *r, size_t i, const struct array_want *want, struct reply *ret)
+{
+	const struct recode *c = &r->layout->span[i].recode;
+	uint64_t first = want->off / c->out, last = ceil_div(want->off + want->len, c->out), n;
+	size_t head = want->off - first * c->out, tail = last * c->out - want->off - want->len;
+	uint8_t *p = own_room(ret, (last - first) * c->out), *to = p;
+	int e = 0;
+	for (; first < last && e == 0; first += n, to += n * c->out) {
+		n = min_u64(last - first, max_u64(WINDOW / c->in, 1));
+		e = recode_some(r, i, want, first, n, to);
+	}
+	ret->own.len -= tail;
+	if (e == 0)
+		add_part(ret, p + head, want->len);
+	return e;
+}
+
+/* Nobody waits for memory while holding some: what points into chunks becomes the reply's own. */
+static void
+settle(struct reply *ret)
+{
+	const uint8_t *own = ret->own.data;
+	for (unsigned i = 0; i < ret->parts && ret->pins; i++) {
+		struct iovec *v = &ret->part[i];
+		const uint8_t *from = v->iov_base;
+		if (from >= own && from < own + ret->own.cap)
+			continue;
+		uint8_t *p = own_room(ret, v->iov_len);
+		memcpy(p, from, v->iov_len);
+		v->iov_base = p;
+	}
+	if (ret->pins)
+		cache_unpin(ret->cache, ret->pinned, ret->pins);
+	ret->pins = 0;
+}
+
 /* want: within the span. */
 static int
 read_span(struct view_reader *r, size_t i, const struct array_want *want, struct reply *ret)
 {
 	const struct layout_span *s = &r->layout->span[i];
-	if (!s->variable) {
+	if (!s->variable && !s->made) {
 		read_text(s, want->off, want->len, ret);
 		return 0;
 	}
+	settle(ret);
+	if (s->made)
+		return read_made(r, i, want, ret);
+	if (s->convert == CONVERT_RECODE)
+		return read_recoded(r, i, want, ret);
 	if (s->convert == CONVERT_SWAP)
 		return read_swapped(r, i, want, ret);
 	struct reply part = {0};
@@ -176,11 +295,10 @@ read_span(struct view_reader *r, size_t i, const struct array_want *want, struct
 	return e;
 }
 
-/* The span that holds byte off, which is below the layout's size. */
+/* Of spans [lo, hi) the one that holds byte off. */
 static size_t
-span_at(const struct layout *l, uint64_t off)
+span_at(const struct layout *l, size_t lo, size_t hi, uint64_t off)
 {
-	size_t lo = 0, hi = l->nspans;
 	while (hi - lo > 1) {
 		size_t mid = lo + (hi - lo) / 2;
 		if (l->span[mid].start <= off)
@@ -191,24 +309,68 @@ span_at(const struct layout *l, uint64_t off)
 	return lo;
 }
 
+/* Byte off of the file, which is below the layout's size: its span, where in the span's bytes (of all records, one after the
+ * other), and how many follow there. */
+static size_t
+locate(const struct layout *l, uint64_t off, uint64_t *ret_in, uint64_t *ret_left)
+{
+	bool repeats = l->fixed != SIZE_MAX && off >= l->record_start;
+	uint64_t record = repeats ? (off - l->record_start) / l->record_size : 0;
+	if (repeats)
+		off = (off - l->record_start) % l->record_size;
+	size_t i = repeats ? span_at(l, l->fixed, l->nspans, off)
+			   : span_at(l, 0, min_u64(l->fixed, l->nspans), off);
+	const struct layout_span *s = &l->span[i];
+	*ret_left = s->length - (off - s->start);
+	*ret_in = off - s->start + (s->variable ? record * s->length : 0);
+	return i;
+}
+
 static int
 read_spans(struct view_reader *r, const struct array_want *want, struct reply *ret)
 {
 	const struct layout *l = r->layout;
 	uint64_t off = want->off, end = want->off + want->len;
-	int e = buf_reserve(&ret->own, want->len + (size_t)2 * UNIT_SLACK);
-	for (size_t i = span_at(l, off); e == 0 && off < end; i++) {
-		const struct layout_span *s = &l->span[i];
+	uint64_t slack = 2 * max_u64(l->element_max, UNIT_SLACK);
+	int e = buf_reserve(&ret->own, want->len + slack);
+	while (e == 0 && off < end) {
 		struct array_want w = *want;
-		w.off = off - s->start;
-		w.len = min_u64(end - off, s->length - w.off);
-		if (w.len)
-			e = read_span(r, i, &w, ret);
+		uint64_t left;
+		size_t i = locate(l, off, &w.off, &left);
+		w.len = min_u64(end - off, left);
+		e = read_span(r, i, &w, ret);
 		off += w.len;
 	}
 	if (e < 0)
 		reply_done(ret);
 	return e;
+}
+
+/* [off, end) could be read. */
+static int
+try_spans(struct view_reader *r, const struct array_want *want, uint64_t off, uint64_t end)
+{
+	struct array_want w = *want;
+	struct reply thrown = {0};
+	w.off = off;
+	w.len = end - off;
+	int e = off < end ? read_spans(r, &w, &thrown) : 0;
+	reply_done(&thrown);
+	return e;
+}
+
+/* The kernel hands out the pages before one that cannot be read, and libnetcdf shows zeros for those that follow in a block. So once a read
+ * has failed, blocks are given whole or not at all. */
+static int
+read_blocks(struct view_reader *r, const struct array_want *want, struct reply *ret)
+{
+	const struct layout *l = r->layout;
+	uint64_t off = want->off, end = off + want->len;
+	uint64_t last = min_u64(round_up(end, l->block), l->size);
+	int e = try_spans(r, want, off - off % l->block, off);
+	if (e == 0)
+		e = try_spans(r, want, end, last);
+	return e < 0 ? e : read_spans(r, want, ret);
 }
 
 int
@@ -219,5 +381,11 @@ view_read(struct view_reader *r, const struct array_want *want, struct reply *re
 		return 0;
 	struct array_want w = *want;
 	w.len = min_u64(w.len, size - w.off);
-	return r->plain ? read_stream(r, 0, &w, ret) : read_spans(r, &w, ret);
+	if (r->plain)
+		return read_stream(r, 0, &w, ret);
+	bool careful = r->layout->block && atomic_load_explicit(&r->failed, memory_order_relaxed);
+	int e = careful ? read_blocks(r, &w, ret) : read_spans(r, &w, ret);
+	if (e < 0)
+		atomic_store_explicit(&r->failed, true, memory_order_relaxed);
+	return e;
 }

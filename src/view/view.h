@@ -6,17 +6,29 @@
 #pragma once
 
 #include "data/array.h"
+#include "view/recode.h"
 
-enum convert { CONVERT_NONE, CONVERT_SWAP }; /* later: widen, one field, time, UTF-8, a CSV line */
+enum convert { CONVERT_NONE, CONVERT_SWAP, CONVERT_RECODE };
 
 struct variable;
 
+/* Makes bytes [want->off, want->off + want->len) of a span, all of them, or says why not. elements: a place in the span's variable;
+ * NULL where it has none. Any thread, several at once. */
+struct made_ops {
+	int (*make)(void *arg, struct stream *elements, const struct array_want *want, uint8_t *to);
+	void (*free)(void *arg); /* NULL: nothing to free */
+};
+
 struct layout_span {
-	uint64_t start, length;    /* bytes in the file */
+	uint64_t start,
+		length; /* bytes in the file; of what repeats: in the first record, counted from its beginning */
 	struct variable *variable; /* its elements from the first; NULL: text */
 	enum convert convert;
-	struct dtype swap; /* CONVERT_SWAP: what to swap, see convert.h; owned */
-	char *text;        /* length bytes, owned; NULL and no variable: zeros */
+	struct dtype swap;           /* CONVERT_SWAP: what to swap, see convert.h; owned */
+	struct recode recode;        /* CONVERT_RECODE; owned */
+	char *text;                  /* length bytes, owned; NULL and no variable: zeros */
+	const struct made_ops *made; /* NULL: none of its bytes are made when they are read */
+	void *made_arg;
 };
 
 struct layout {
@@ -24,14 +36,27 @@ struct layout {
 	uint64_t size, version;
 	struct layout_span *span;
 	size_t nspans;
+	size_t fixed; /* spans before those that repeat */
+	uint64_t record_start, record_size, records;
+	uint64_t element_max; /* bytes of the largest element that is made */
+	uint64_t
+		block; /* readers take so many bytes at a time, and what a read() lacks of them for zeros; 0: they do not */
 };
 
 /* Empty; spans are added in file order by the one thread that makes it, before anybody reads. */
 int layout_new(uint64_t version, struct layout **ret);
 /* Takes over the reference to the variable, also when it fails. swap NULL: bytes as they are stored; else copied. */
 int layout_add_variable(struct layout *, struct variable *, const struct dtype *swap);
+/* The variable's elements as recode makes them, the next `length` bytes of them; behind layout_begin_records so many a record. Takes over
+ * the reference and recode, also when it fails. */
+int layout_add_recoded(struct layout *, struct variable *, struct recode *recode, uint64_t length);
+/* The spans that are added from now on repeat n times, all of them each time. Once. */
+void layout_begin_records(struct layout *, uint64_t n);
 /* Takes over text, also when it fails. NULL: zeros. */
 int layout_add_text(struct layout *, char *text, uint64_t length);
+/* Bytes made when they are read. Takes over arg and the reference to the variable (which may be NULL), also when it fails. */
+int layout_add_made(
+	struct layout *, const struct made_ops *, void *arg, struct variable *, uint64_t length);
 struct layout *layout_ref(struct layout *);
 struct layout *layout_unref(struct layout *); /* NULL allowed; returns NULL */
 CLEAN_DEFINE(struct layout, layout_unref)
@@ -39,13 +64,35 @@ CLEAN_DEFINE(struct layout, layout_unref)
 struct node;
 struct mount;
 
+/* Words of -o list=, which say what a directory lists. */
+enum list_word {
+	LIST_FLAT = 1,
+	LIST_NC = 2,
+	LIST_CSV = 4,
+	LIST_NPY = 8,
+	LIST_CDL = 16,
+	LIST_DATASET = 32,
+};
+
+/* What a file of a view is, known without touching data. */
+struct view_facts {
+	uint64_t size;
+	uint64_t version; /* changes whenever bytes of the same file could mean something else */
+	int64_t mtime; /* ns: the newest of what it is made of besides its own node; 0: nothing else */
+};
+
 struct view_ops {
-	const char *suffix;                   /* "" for the flat file, ".nc", … */
-	bool listed;                          /* by default */
-	bool (*applies)(const struct node *); /* NULL: to every variable */
-	/* Size without touching data; opens nothing. ret_version changes whenever bytes of the same file could mean something else. */
+	const char *
+		suffix; /* of a variable's file: "" the flat file, ".nc", …; of a group's: its whole name, "dataset.nc" */
+	bool of_group;       /* a file of each group; else of each variable */
+	bool data_only;      /* listed for data variables only: model/cf.h says which are not */
+	enum list_word list; /* the word that lists it; 0: opens by name only */
+	/* The node of a group's file is the group; where the store is a single array, that array, as the only variable of a group.
+	 *
+	 * Has the node such a file? From metadata alone; asked once for each version of a group. NULL: every variable (group) has. */
+	bool (*applies)(struct mount *, const struct node *);
 	int (*measure)(
-		struct mount *, const struct node *, uint64_t *ret_size, uint64_t *ret_version);
+		struct mount *, const struct node *, struct view_facts *ret); /* opens nothing */
 	int (*lay_out)(struct mount *, const struct node *, struct layout **ret);
 };
 
@@ -57,4 +104,5 @@ int view_reader_new(struct layout *, struct view_reader **ret); /* takes a refer
 struct view_reader *view_reader_free(struct view_reader *);
 /* ret is empty before. Past the end: a shorter or empty reply. What ret points to lives until reply_done, or the reader's end. */
 int view_read(struct view_reader *, const struct array_want *, struct reply *ret);
-struct layout *view_layout(struct view_reader *); /* borrowed */
+bool view_move(struct view_reader *, const struct array_move *); /* see file_move */
+struct layout *view_layout(struct view_reader *);                /* borrowed */

@@ -1,0 +1,657 @@
+/* Groups, types, variables and attributes, written as ncdump -h writes them. */
+#include "view/cdl.h"
+
+#include "view/cdl_dims.h"
+#include "view/cdl_text.h"
+#include "view/flat.h"
+#include "view/missing.h"
+#include "view/nc_attrs.h"
+#include "view/nc_columns.h"
+#include "view/state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const size_t TEXT_MAX = (size_t)256 << 20;
+
+struct variable_text {
+	struct node *node;
+	char *shown;               /* its name */
+	char *type;                /* name of its compound type; NULL: it has none */
+	struct nc_columns columns; /* one, unless it has a compound type */
+	uint32_t width;
+	char *why; /* it is left out */
+};
+
+/* One group while it is written. */
+struct group_text {
+	struct writer *w;
+	struct cdl_scope scope;
+	struct variable_text *var;
+	size_t nvars;
+	struct node **group;
+	size_t ngroups;
+	struct nc_taken names; /* of variables, groups and types */
+	char **group_shown;
+};
+
+struct writer {
+	struct mount *mount;
+	struct buf *to;
+	int64_t mtime;
+	unsigned depth;
+	size_t skip; /* bytes of paths before the top of the hierarchy */
+};
+
+static void
+group_done(struct group_text *g)
+{
+	for (size_t i = 0; i < g->nvars; i++) {
+		node_unref(g->var[i].node);
+		free(g->var[i].shown);
+		free(g->var[i].type);
+		free(g->var[i].why);
+		nc_columns_free(&g->var[i].columns);
+	}
+	for (size_t i = 0; i < g->ngroups; i++) {
+		node_unref(g->group[i]);
+		free(g->group_shown[i]);
+	}
+	free(g->var);
+	free(g->group);
+	free(g->group_shown);
+	nc_taken_free(&g->names);
+	cdl_scope_done(&g->scope);
+}
+
+static int __attribute__((format(printf, 2, 3))) put(struct writer *w, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	if (w->to->len > TEXT_MAX)
+		return err_set(-EFBIG, "more than %zu MiB of text", TEXT_MAX >> 20);
+	return buf_add(w->to, text, strlen(text));
+}
+
+/* A new line of this group, with so many tabs. */
+static int
+indent(struct writer *w, unsigned tabs)
+{
+	int r = 0;
+	for (unsigned i = 0; i < w->depth && r == 0; i++)
+		r = buf_add(w->to, "  ", 2);
+	for (unsigned i = 0; i < tabs && r == 0; i++)
+		r = buf_add(w->to, "\t", 1);
+	return r;
+}
+
+static int
+heading(struct writer *w, const char *text)
+{
+	int r = indent(w, 0);
+	return r < 0 ? r : put(w, "%s\n", text);
+}
+
+/* What lies in the group. */
+
+struct child {
+	const char *name;
+	bool array;
+	size_t rank; /* in NCZarr's order of definition; SIZE_MAX: it does not say */
+};
+
+struct children {
+	struct buf names; /* 'a' or 'g', name, NUL */
+	struct child *of;
+	size_t n;
+};
+
+static void
+children_done(struct children *c)
+{
+	buf_free(&c->names);
+	free(c->of);
+}
+
+static int
+keep_child(const struct model_child *c, void *arg)
+{
+	struct children *all = arg;
+	const char kind = c->kind == NODE_ARRAY ? 'a' : 'g';
+	if (!c->known || (c->kind != NODE_ARRAY && c->kind != NODE_GROUP))
+		return 0;
+	all->n++;
+	int r = buf_add(&all->names, &kind, 1);
+	return r < 0 ? r : buf_add(&all->names, c->name, strlen(c->name) + 1);
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct child *)a)->name, ((const struct child *)b)->name);
+}
+
+static int
+by_rank(const void *a, const void *b)
+{
+	const struct child *x = a, *y = b;
+	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+/* In the order in which NCZarr says they were defined, the others behind them by name. */
+static int
+list_children(struct mount *m, const struct node *n, struct children *ret)
+{
+	int r = model_children(m->model, n->path, keep_child, ret);
+	if (r)
+		return r < 0 ? r : 0;
+	ret->of = calloc(ret->n + 1, sizeof *ret->of);
+	if (!ret->of)
+		return err_set(-ENOMEM, "no memory for %zu names", ret->n);
+	const char *p = (const char *)ret->names.data;
+	for (size_t i = 0; i < ret->n; i++, p += strlen(p) + 1)
+		ret->of[i] = (struct child){p + 1, *p == 'a', SIZE_MAX};
+	qsort(ret->of, ret->n, sizeof *ret->of, by_name);
+	for (size_t i = 0; n->group && i < n->group->norder; i++) {
+		const struct child key = {.name = n->group->order[i]};
+		struct child *c = bsearch(&key, ret->of, ret->n, sizeof key, by_name);
+		if (c && c->rank == SIZE_MAX)
+			c->rank = i;
+	}
+	qsort(ret->of, ret->n, sizeof *ret->of, by_rank);
+	return 0;
+}
+
+static char *
+child_path(const struct node *group, const char *name)
+{
+	char *path;
+	bool root = !*group->path;
+	return asprintf(&path, "%s%s%s", group->path, root ? "" : "/", name) < 0 ? NULL : path;
+}
+
+/* What a variable is, and why it is left out. */
+static int
+describe_variable(struct writer *w, struct variable_text *v)
+{
+	const struct node *n = v->node;
+	int r = n->array ? flat_width(w->mount, n, &v->width)
+			 : err_set(-ENOTSUP, "%s", n->error ? n->error : "its metadata are odd");
+	if (r == 0)
+		r = nc_columns_make(n->array, v->width, &v->columns);
+	if (r != -ENOTSUP)
+		return r;
+	v->why = strdup(err_text());
+	return v->why ? 0 : err_set(-ENOMEM, "no memory for a message");
+}
+
+static bool
+is_compound(const struct variable_text *v)
+{
+	return v->node->array && v->node->array->dtype.kind == DTYPE_STRUCT;
+}
+
+static int
+add_array(struct group_text *g, struct node *n)
+{
+	struct variable_text *v = &g->var[g->nvars++];
+	v->node = n;
+	if (n->mtime > g->w->mtime)
+		g->w->mtime = n->mtime;
+	v->shown = nc_name_once(&g->names, *n->path ? n->name : g->w->mount->single);
+	return v->shown ? describe_variable(g->w, v) : err_set(-ENOMEM, "no memory for a name");
+}
+
+static int
+add_group(struct group_text *g, struct node *n)
+{
+	size_t i = g->ngroups++;
+	g->group[i] = n;
+	g->group_shown[i] = nc_name_once(&g->names, n->name);
+	return g->group_shown[i] ? 0 : err_set(-ENOMEM, "no memory for a name");
+}
+
+static int
+load_children(struct group_text *g, const struct node *n)
+{
+	CLEAN(children_done) struct children all = {0};
+	struct mount *m = g->w->mount;
+	int r = list_children(m, n, &all);
+	if (r < 0)
+		return r;
+	g->var = calloc(all.n + 1, sizeof *g->var);
+	g->group = calloc(all.n + 1, sizeof *g->group);
+	g->group_shown = calloc(all.n + 1, sizeof *g->group_shown);
+	if (!g->var || !g->group || !g->group_shown)
+		return err_set(-ENOMEM, "no memory for %zu nodes", all.n);
+	for (size_t i = 0; i < all.n && r >= 0; i++) {
+		CLEAN(clean_free) char *path = child_path(n, all.of[i].name);
+		struct node *c = NULL;
+		if (!path)
+			return err_set(-ENOMEM, "no memory for a path");
+		r = model_lookup(m->model, path, &c);
+		if (r == 0 && c->kind == NODE_ARRAY)
+			r = add_array(g, c);
+		else if (r == 0 && c->kind == NODE_GROUP)
+			r = add_group(g, c);
+		else
+			node_unref(c);
+	}
+	return r < 0 ? r : 0;
+}
+
+static int
+load(struct group_text *g, const struct node *n)
+{
+	if (n->kind != NODE_ARRAY)
+		return load_children(g, n);
+	g->var = calloc(1, sizeof *g->var);
+	return g->var ? add_array(g, node_ref((struct node *)n))
+		      : err_set(-ENOMEM, "no memory for a variable");
+}
+
+/* Dimensions. */
+
+static int
+use_dims(struct group_text *g, const struct variable_text *v)
+{
+	int r = 0;
+	for (unsigned i = 0; i < v->node->array->rank && r == 0; i++)
+		r = cdl_use(&g->scope, &v->node->array->dim[i]);
+	for (unsigned i = 0; !is_compound(v) && i < v->columns.of->nmore && r == 0; i++)
+		r = cdl_use_size(
+			&g->scope, v->columns.of->more[i].name, v->columns.of->more[i].size);
+	return r;
+}
+
+static int
+collect_dims(struct group_text *g, const struct node *n)
+{
+	int r = 0;
+	for (size_t i = 0; n->group && i < n->group->ndims && r == 0; i++)
+		r = cdl_declare(&g->scope, &n->group->dim[i]);
+	for (size_t i = 0; i < g->nvars && r == 0; i++)
+		if (!g->var[i].why)
+			r = use_dims(g, &g->var[i]);
+	return r < 0 ? r : cdl_name_dims(&g->scope);
+}
+
+static int
+write_dims(struct group_text *g)
+{
+	struct writer *w = g->w;
+	int r = g->scope.ndims ? heading(w, "dimensions:") : 0;
+	for (size_t i = 0; i < g->scope.ndims && r == 0; i++) {
+		const struct cdl_dim *d = &g->scope.dim[i];
+		r = indent(w, 1);
+		if (r == 0)
+			r = cdl_name(d->shown, w->to);
+		if (r < 0)
+			return r;
+		if (d->unlimited || !d->size)
+			r = put(w, " = UNLIMITED ; // (%" PRIu64 " currently)\n", d->size);
+		else /* ncgen wants the suffix from 2^32 on */
+			r = put(w, " = %" PRIu64 "%s ;\n", d->size, d->size >> 32 ? "LL" : "");
+	}
+	return r;
+}
+
+/* Types. */
+
+static int write_compound(struct group_text *, const char *name, const struct dtype *, char **ret);
+
+/* "float x(2, 3) ;": a field of a compound type; what elements are made of follows its own shape. */
+static int
+write_field(struct group_text *g, struct nc_taken *names, const struct dtype_field *f,
+	const char *type, struct buf *ret)
+{
+	const struct array_meta one = {.dtype = f->type};
+	struct nc_columns c = {0};
+	CLEAN(clean_free) char *name = nc_name_once(names, f->name);
+	int r = name ? 0 : err_set(-ENOMEM, "no memory for a name");
+	if (r == 0 && !type)
+		r = nc_columns_make(&one, 0, &c);
+	if (r == 0)
+		r = buf_addf(ret, "%s ",
+			type ? type : cdl_type_name(nc_type_in_file(&c.of->type, true)));
+	if (r == 0)
+		r = cdl_name(name, ret);
+	unsigned n = 0;
+	for (unsigned i = 0; i < f->rank && r == 0; i++)
+		r = buf_addf(ret, "%s%" PRIu64, n++ ? ", " : "(", f->shape[i]);
+	for (unsigned i = 0; c.n && i < c.of->nmore && r == 0; i++)
+		r = buf_addf(ret, "%s%" PRIu64, n++ ? ", " : "(", c.of->more[i].size);
+	nc_columns_free(&c);
+	return r < 0 ? r : buf_addf(ret, "%s ;\n", n ? ")" : "");
+}
+
+static int
+write_fields(struct group_text *g, const char *name, const struct dtype *t, struct buf *ret)
+{
+	struct nc_taken names = {0};
+	int r = 0;
+	for (size_t i = 0; i < t->nfields && r == 0; i++) {
+		const struct dtype_field *f = &t->field[i];
+		CLEAN(clean_free) char *inner = NULL, *type = NULL;
+		if (f->type.kind == DTYPE_STRUCT) {
+			inner = nc_name_with(name, "_field");
+			r = inner ? write_compound(g, inner, &f->type, &type)
+				  : err_set(-ENOMEM, "no memory for a name");
+		}
+		for (unsigned k = 0; k < g->w->depth + 2 && r == 0; k++)
+			r = buf_add(ret, "  ", 2);
+		if (r == 0)
+			r = write_field(g, &names, f, type, ret);
+	}
+	nc_taken_free(&names);
+	return r;
+}
+
+/* Types inside stand before it. *ret: what it is called, as CDL writes it. */
+static int
+write_compound(struct group_text *g, const char *name, const struct dtype *t, char **ret)
+{
+	struct writer *w = g->w;
+	CLEAN(buf_free) struct buf fields = {0}, shown = {0};
+	CLEAN(clean_free) char *with = nc_name_with(name, "_t");
+	CLEAN(clean_free) char *once = with ? nc_name_once(&g->names, with) : NULL;
+	int r = once ? cdl_name(once, &shown) : err_set(-ENOMEM, "no memory for a name");
+	if (r == 0)
+		r = buf_terminate(&shown);
+	if (r == 0)
+		r = write_fields(g, name, t, &fields);
+	if (r == 0)
+		r = indent(w, 0);
+	if (r == 0)
+		r = buf_addf(w->to, "  compound %s {\n", (char *)shown.data);
+	if (r == 0)
+		r = buf_add(w->to, fields.data, fields.len);
+	if (r == 0)
+		r = indent(w, 0);
+	if (r == 0)
+		r = buf_addf(w->to, "  }; // %s\n", (char *)shown.data);
+	if (r == 0 && !(*ret = strdup((char *)shown.data)))
+		r = err_set(-ENOMEM, "no memory for a name");
+	return r;
+}
+
+static int
+write_types(struct group_text *g)
+{
+	bool any = false;
+	int r = 0;
+	for (size_t i = 0; i < g->nvars && r == 0; i++) {
+		struct variable_text *v = &g->var[i];
+		if (v->why || !is_compound(v))
+			continue;
+		r = any ? 0 : heading(g->w, "types:");
+		any = true;
+		if (r == 0)
+			r = write_compound(g, v->shown, &v->node->array->dtype, &v->type);
+	}
+	return r;
+}
+
+/* Attributes. */
+
+/* owner: what stands before the colon, as CDL writes it; "" for a group's. */
+static int
+write_attr(struct writer *w, const char *owner, const struct attr *a)
+{
+	CLEAN(buf_free) struct buf values = {0};
+	int r = cdl_values(a, &values);
+	if (r)
+		return r < 0 ? r : 0;
+	r = indent(w, 2);
+	if (r == 0)
+		r = buf_addf(w->to, "%s%s:", a->type == NC_TYPE_STRING ? "string " : "", owner);
+	if (r == 0)
+		r = cdl_attr_name(a->name, *owner, w->to);
+	if (r == 0)
+		r = put(w, " = ");
+	if (r == 0)
+		r = buf_add(w->to, values.data, values.len);
+	return r < 0 ? r : put(w, " ;\n");
+}
+
+/* Lists of texts stay what they are: netCDF-4 has them. */
+static int
+write_attrs(
+	struct writer *w, const char *owner, const struct attrs *made, const struct attrs *stored)
+{
+	int r = 0;
+	for (size_t i = 0; i < made->count && r == 0; i++) {
+		const struct attr *a = attrs_find(stored, made->attr[i].name);
+		bool texts = a && a->type == NC_TYPE_STRING && a->count;
+		r = write_attr(w, owner, texts ? a : &made->attr[i]);
+	}
+	return r;
+}
+
+static void
+tell_problems(struct writer *w, const struct node *n, const struct attrs *as)
+{
+	for (size_t i = 0; i < as->nproblems; i++)
+		notes_add(&w->mount->notes, "'%s': %s", *n->path ? n->path : "/", as->problem[i]);
+}
+
+/* What belongs to the type has no form for a compound one. */
+static void
+drop_fill(struct attrs *as)
+{
+	for (size_t i = 0; i < as->count; i++)
+		if (strcmp(as->attr[i].name, "_FillValue") == 0) {
+			attr_clear(&as->attr[i]);
+			memmove(&as->attr[i], &as->attr[i + 1],
+				(--as->count - i) * sizeof *as->attr);
+		}
+}
+
+static int
+make_attrs(struct writer *w, const struct variable_text *v, struct attrs *stored, struct attrs *ret)
+{
+	const struct array_meta *a = v->node->array;
+	struct recode recode = {0};
+	struct nc_attrs_of of = {.dtype = &a->dtype};
+	if (is_compound(v)) {
+		drop_fill(stored);
+		return nc_attrs_make(stored, &of, CDF_5, ret);
+	}
+	of.dtype = &v->columns.of->type;
+	of.type = nc_type_in_file(of.dtype, true);
+	int r = missing_by_fill(w->mount, v->node);
+	if (r > 0 && a->fill) {
+		of.fill = a->fill;
+		of.recode = &recode;
+		r = recode_make(of.dtype, of.type, &recode);
+	}
+	if (r >= 0)
+		r = nc_attrs_make(stored, &of, CDF_5, ret);
+	recode_free(&recode);
+	return r;
+}
+
+static int
+write_variable_attrs(struct writer *w, const char *owner, const struct variable_text *v)
+{
+	struct attrs stored = {0}, made = {0};
+	int r = node_attrs(v->node, &stored);
+	if (r == 0)
+		r = make_attrs(w, v, &stored, &made);
+	if (r == 0)
+		r = write_attrs(w, owner, &made, &stored);
+	tell_problems(w, v->node, &stored);
+	tell_problems(w, v->node, &made);
+	attrs_free(&stored);
+	attrs_free(&made);
+	return r;
+}
+
+/* Variables. */
+
+static int
+write_shape(struct group_text *g, const struct variable_text *v)
+{
+	struct buf *to = g->w->to;
+	const struct array_meta *a = v->node->array;
+	unsigned n = 0;
+	int r = 0;
+	for (unsigned i = 0; i < a->rank && r == 0; i++) {
+		r = buf_addf(to, n++ ? ", " : "(");
+		if (r == 0)
+			r = cdl_dim_text(&g->scope, &a->dim[i], to);
+	}
+	for (unsigned i = 0; !is_compound(v) && i < v->columns.of->nmore && r == 0; i++) {
+		const struct nc_dim *d = &v->columns.of->more[i];
+		r = buf_addf(to, n++ ? ", " : "(");
+		if (r == 0)
+			r = cdl_size_text(&g->scope, d->name, d->size, to);
+	}
+	return r < 0 ? r : buf_addf(to, "%s ;\n", n ? ")" : "");
+}
+
+static int
+write_left_out(struct writer *w, const struct variable_text *v)
+{
+	int r = indent(w, 1);
+	if (r == 0)
+		r = put(w, "// ");
+	if (r == 0)
+		r = cdl_comment(v->shown, w->to);
+	if (r == 0)
+		r = put(w, " is left out: ");
+	if (r == 0)
+		r = cdl_comment(v->why, w->to);
+	return r < 0 ? r : put(w, "\n");
+}
+
+static int
+write_variable(struct group_text *g, const struct variable_text *v)
+{
+	struct writer *w = g->w;
+	CLEAN(buf_free) struct buf name = {0};
+	if (v->why)
+		return write_left_out(w, v);
+	const char *type =
+		v->type ? v->type : cdl_type_name(nc_type_in_file(&v->columns.of->type, true));
+	int r = cdl_name(v->shown, &name);
+	if (r == 0)
+		r = buf_terminate(&name);
+	if (r == 0)
+		r = indent(w, 1);
+	if (r == 0)
+		r = buf_addf(w->to, "%s %s", type, (char *)name.data);
+	if (r == 0)
+		r = write_shape(g, v);
+	return r < 0 ? r : write_variable_attrs(w, (char *)name.data, v);
+}
+
+static int
+write_variables(struct group_text *g)
+{
+	int r = g->nvars ? heading(g->w, "variables:") : 0;
+	for (size_t i = 0; i < g->nvars && r == 0; i++)
+		r = write_variable(g, &g->var[i]);
+	return r;
+}
+
+static int
+write_group_attrs(struct writer *w, const struct node *n)
+{
+	static const struct nc_attrs_of of = {0};
+	struct attrs stored = {0}, made = {0};
+	int r = n->kind == NODE_GROUP ? node_attrs(n, &stored) : 0;
+	if (r == 0)
+		r = nc_attrs_make(&stored, &of, CDF_5, &made);
+	if (r == 0 && made.count)
+		r = put(w, "\n");
+	if (r == 0 && made.count)
+		r = heading(w, w->depth ? "// group attributes:" : "// global attributes:");
+	if (r == 0)
+		r = write_attrs(w, "", &made, &stored);
+	tell_problems(w, n, &stored);
+	tell_problems(w, n, &made);
+	attrs_free(&stored);
+	attrs_free(&made);
+	return r;
+}
+
+static int write_group(struct writer *, const struct cdl_scope *up, const struct node *);
+
+static int
+write_subgroup(struct group_text *g, size_t i)
+{
+	struct writer *w = g->w;
+	CLEAN(buf_free) struct buf name = {0};
+	int r = cdl_name(g->group_shown[i], &name);
+	if (r == 0)
+		r = buf_terminate(&name);
+	if (r == 0)
+		r = put(w, "\n");
+	if (r == 0)
+		r = indent(w, 0);
+	if (r == 0)
+		r = buf_addf(w->to, "group: %s {\n", (char *)name.data);
+	w->depth++;
+	if (r == 0)
+		r = write_group(w, &g->scope, g->group[i]);
+	if (r == 0)
+		r = indent(w, 0);
+	w->depth--;
+	return r < 0 ? r : buf_addf(w->to, "} // group %s\n", (char *)name.data);
+}
+
+static int
+write_body(struct group_text *g, const struct node *n)
+{
+	int r = load(g, n);
+	if (r == 0)
+		r = collect_dims(g, n);
+	if (r == 0)
+		r = write_types(g);
+	if (r == 0)
+		r = write_dims(g);
+	if (r == 0)
+		r = write_variables(g);
+	if (r == 0)
+		r = write_group_attrs(g->w, n);
+	for (size_t i = 0; i < g->ngroups && r == 0; i++)
+		r = write_subgroup(g, i);
+	return r;
+}
+
+static int
+write_group(struct writer *w, const struct cdl_scope *up, const struct node *n)
+{
+	CLEAN(clean_free) char *path = NULL;
+	const char *below = n->path + (strlen(n->path) > w->skip ? w->skip : strlen(n->path));
+	if (asprintf(&path, "%s%s", *below == '/' ? "" : "/", below) < 0)
+		return err_set(-ENOMEM, "no memory for a path");
+	CLEAN(group_done) struct group_text g = {.w = w, .scope = {.up = up, .path = path}};
+	if (n->mtime > w->mtime)
+		w->mtime = n->mtime;
+	return write_body(&g, n);
+}
+
+int
+cdl_write(struct mount *m, const struct node *n, struct buf *ret, int64_t *ret_mtime)
+{
+	struct writer w = {.mount = m, .to = ret};
+	CLEAN(clean_free) char *top = NULL;
+	int r = n->kind == NODE_GROUP ? cf_top(m->model, n->path, &top) : 0;
+	w.skip = top ? strlen(top) : 0;
+	if (r == 0)
+		r = put(&w, "netcdf dataset {\n");
+	if (r == 0)
+		r = write_group(&w, NULL, n);
+	if (r == 0)
+		r = put(&w, "}\n");
+	*ret_mtime = w.mtime;
+	return r;
+}

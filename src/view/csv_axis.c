@@ -1,0 +1,269 @@
+#include "view/csv_axis.h"
+
+#include "base/check.h"
+#include "base/number.h"
+#include "view/flat.h"
+#include "view/hash.h"
+#include "view/missing.h"
+#include "view/state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Tables up to this size are kept; larger axes are decoded as they are shown, so many elements at a time. */
+enum { TABLE_MAX = 16 << 20, WINDOW = 1024 };
+
+typedef uint32_t length; /* before each text of a table */
+
+static uint32_t
+digits_of(uint64_t v)
+{
+	char text[NUMBER_INT];
+	return (uint32_t)number_uint(v, text);
+}
+
+/* Coordinates that are one value with a text of its own. */
+static bool
+serves(const struct node *n)
+{
+	const struct dtype *t = &n->array->dtype;
+	return !n->error && !n->array->fill_error && t->kind != DTYPE_COMPLEX &&
+	       t->kind != DTYPE_STRUCT && t->kind != DTYPE_OBJECT && t->kind != DTYPE_RAW;
+}
+
+static bool
+counts_time(const struct dtype *t)
+{
+	return t->kind == DTYPE_INT || t->kind == DTYPE_UINT || t->kind == DTYPE_FLOAT;
+}
+
+static int
+learn(struct mount *m, struct axis *a)
+{
+	const struct node *n = a->coordinate;
+	const struct dtype *t = &n->array->dtype;
+	struct attrs as = {0};
+	int r = flat_width(m, n, &a->element_width);
+	if (r == 0)
+		r = cells_new(t, a->element_width, &a->cells);
+	if (r == 0)
+		r = node_attrs(n, &as);
+	if (r < 0)
+		return r;
+	a->is_time = t->kind == DTYPE_DATETIME
+			     ? cf_time_of_dtype(t, &a->time) == 0
+			     : counts_time(t) && cf_time_of_attrs(&as, &a->time) == 0;
+	r = missing_value(m, n, &as, &a->missing);
+	attrs_free(&as);
+	if (r == 0 && a->missing.len == a->cells.element)
+		cells_native(&a->cells, a->missing.data, 1);
+	a->width = a->cells.cell[0].width;
+	if (a->is_time && cf_time_width(&a->time) > a->width)
+		a->width = cf_time_width(&a->time);
+	return r < 0 ? r : 0;
+}
+
+int
+axis_new(struct mount *m, const struct node *n, unsigned dim, struct axis *ret)
+{
+	const struct dim *d = &n->array->dim[dim];
+	struct axis a = {.size = d->size, .width = digits_of(d->size ? d->size - 1 : 0)};
+	if (d->name)
+		a.name = strdup(d->name);
+	else if (asprintf(&a.name, "_Anonymous_Dim_%llu", (unsigned long long)d->size) < 0)
+		a.name = NULL;
+	int r = a.name ? cf_coordinate(m->model, n, dim, &a.coordinate)
+		       : err_set(-ENOMEM, "no memory for a name");
+	if (r == 0 && !serves(a.coordinate))
+		a.coordinate = node_unref(a.coordinate);
+	if (r == 0 && a.coordinate)
+		r = learn(m, &a);
+	if (r < 0)
+		axis_free(&a);
+	else
+		*ret = a;
+	return r < 0 ? r : 0;
+}
+
+void
+axis_free(struct axis *a)
+{
+	stream_free(a->stream);
+	free(a->table);
+	free(a->name);
+	node_unref(a->coordinate);
+	cells_free(&a->cells);
+	buf_free(&a->missing);
+}
+
+int
+axis_open(struct mount *m, struct axis *a, struct variable **ret)
+{
+	struct variable *v = NULL;
+	*ret = NULL;
+	if (!a->coordinate)
+		return 0;
+	int r = variable_get(m, a->coordinate, a->element_width, &v);
+	if (r == 0)
+		r = stream_new(v->array, &a->stream);
+	if (r < 0) {
+		variable_unref(v);
+		return err_add(r, "coordinate '%s'", a->coordinate->path);
+	}
+	a->variable = *ret = v;
+	a->stride = sizeof(length) + a->width;
+	return 0;
+}
+
+uint64_t
+axis_hash(const struct axis *a, uint64_t h)
+{
+	h = hash_number(h, a->width);
+	if (!a->coordinate)
+		return hash_number(h, a->size);
+	const int64_t time[] = {a->is_time, a->time.months, a->time.ticks, a->time.digits,
+		a->time.days, a->time.second, a->time.nanosecond, a->time.mixed};
+	for (unsigned i = 0; a->is_time && i < sizeof time / sizeof time[0]; i++)
+		h = hash_number(h, (uint64_t)time[i]);
+	h = hash_text(h, a->coordinate->path);
+	h = hash_number(h, variable_version(a->coordinate, a->element_width));
+	return hash_bytes(h, a->missing.data, a->missing.len);
+}
+
+void
+axis_cursor_free(struct axis_cursor *c)
+{
+	buf_free(&c->text);
+	buf_free(&c->window);
+}
+
+/* Elements [first, first + n) in native order. */
+static int
+load(const struct axis *a, const struct array_want *want, struct axis_cursor *c)
+{
+	uint64_t bytes;
+	if (mul_over(c->n, a->cells.element, &bytes) || bytes > INT32_MAX)
+		return err_set(-EFBIG, "coordinates of %llu elements", (unsigned long long)c->n);
+	struct array_want w = *want;
+	struct reply got = {0};
+	w.off = c->first * a->cells.element;
+	w.len = (size_t)bytes;
+	int r = buf_reserve(&c->window, w.len);
+	if (r == 0)
+		r = variable_usable(a->variable);
+	if (r == 0)
+		r = stream_read(a->stream, &w, &got);
+	if (r == 0 && got.len != w.len)
+		r = err_set(-EIO, "%zu bytes instead of %zu", got.len, w.len);
+	if (r == 0) {
+		reply_copy(&got, c->window.data);
+		cells_native(&a->cells, c->window.data, c->n);
+	}
+	reply_done(&got);
+	return r < 0 ? err_add(r, "coordinate '%s'", a->coordinate->path) : 0;
+}
+
+static bool
+write_time(const struct axis *a, const uint8_t *element, char *to, size_t *ret_len)
+{
+	const struct cell *c = &a->cells.cell[0];
+	char text[CF_TIME_TEXT];
+	float f;
+	double d;
+	bool good;
+	if (c->kind == DTYPE_FLOAT && c->size == 8)
+		good = cf_time_text(&a->time, (memcpy(&d, element, 8), d), text);
+	else if (c->kind == DTYPE_FLOAT && c->size == 4)
+		good = cf_time_text(&a->time, (double)(memcpy(&f, element, 4), f), text);
+	else
+		good = c->kind != DTYPE_FLOAT &&
+		       cf_time_text_int(&a->time, cell_integer(c, element), text);
+	if (!good)
+		return false;
+	*ret_len = cf_time_width(&a->time);
+	memcpy(to, text, *ret_len);
+	return true;
+}
+
+static int
+write_text(const struct axis *a, const uint8_t *element, char *to, size_t *ret_len)
+{
+	const struct cell *c = &a->cells.cell[0];
+	bool missing = a->missing.len == a->cells.element && a->missing.len &&
+		       memcmp(element, a->missing.data, a->missing.len) == 0;
+	if (missing || (a->is_time && cell_is_nan(c, element))) {
+		*ret_len = 0;
+		return 0;
+	}
+	if (a->is_time && write_time(a, element, to, ret_len))
+		return 0;
+	return cell_text(c, element, to, ret_len);
+}
+
+int
+axis_prepare(struct axis *a, const struct array_want *want)
+{
+	uint64_t bytes, at = 0;
+	if (!a->coordinate || atomic_load(&a->table) || mul_over(a->size, a->stride, &bytes) ||
+		bytes > TABLE_MAX)
+		return 0;
+	CLEAN(axis_cursor_free) struct axis_cursor c = {.n = a->size};
+	CLEAN(clean_free) char *table = malloc(bytes + 1);
+	int r = table ? load(a, want, &c) : err_set(-ENOMEM, "no memory for coordinates");
+	for (uint64_t i = 0; r == 0 && i < a->size; i++, at += a->stride) {
+		size_t len = 0;
+		r = write_text(
+			a, c.window.data + i * a->cells.element, table + at + sizeof(length), &len);
+		const length n = (length)len;
+		memcpy(table + at, &n, sizeof n);
+	}
+	char *none = NULL;
+	if (r == 0 && atomic_compare_exchange_strong(&a->table, &none, table))
+		MOVE(table);
+	return r;
+}
+
+static int
+from_window(const struct axis *a, struct axis_cursor *c, const struct array_want *want, uint64_t i)
+{
+	int r = buf_reserve(&c->text, a->width + 1);
+	c->valid = false;
+	if (r == 0 && (i < c->first || i - c->first >= c->n)) {
+		c->first = i;
+		c->n = min_u64(WINDOW, a->size - i);
+		r = load(a, want, c);
+		if (r < 0)
+			c->n = 0;
+	}
+	if (r == 0)
+		r = write_text(a, c->window.data + (i - c->first) * a->cells.element,
+			(char *)c->text.data, &c->text.len);
+	return r;
+}
+
+int
+axis_text(const struct axis *a, struct axis_cursor *c, const struct array_want *want, uint64_t i,
+	struct span *ret)
+{
+	const char *table = atomic_load_explicit(&a->table, memory_order_acquire);
+	int r = 0;
+	if (table) {
+		length n;
+		memcpy(&n, table + i * a->stride, sizeof n);
+		*ret = (struct span){(const uint8_t *)table + i * a->stride + sizeof n, n};
+		return 0;
+	}
+	if (!c->valid || c->index != i) {
+		if (a->coordinate)
+			r = from_window(a, c, want, i);
+		else if ((r = buf_reserve(&c->text, NUMBER_INT)) == 0)
+			c->text.len = number_uint(i, (char *)c->text.data);
+		if (r < 0)
+			return r;
+		c->valid = true;
+		c->index = i;
+	}
+	*ret = buf_span(&c->text);
+	return 0;
+}

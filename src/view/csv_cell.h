@@ -1,0 +1,37 @@
+/* Elements as fields of CSV (RFC 4180): complex and structured ones are several. Immutable once made; any thread. */
+#pragma once
+
+#include "base/buf.h"
+#include "model/dtype.h"
+
+struct cell {
+	enum dtype_kind kind;
+	uint32_t size, offset; /* of its bytes in the element */
+	uint32_t width;        /* bytes of the longest text */
+};
+
+struct cells {
+	struct cell *cell;
+	size_t n;
+	uint32_t element;  /* bytes */
+	struct dtype swap; /* what turns an element into native order */
+	bool swaps;
+	uint64_t width; /* of all, without commas */
+};
+
+/* width: of elements of variable length, else 0. -ENOTSUP: no text for such elements; -EFBIG: too many or too long. */
+int cells_new(const struct dtype *, uint32_t width, struct cells *ret);
+void cells_free(struct cells *);
+/* ",NAME" for each cell: NAME is the variable's, with ".real", ".FIELD", ".FIELD.0" behind it where there is more than one. */
+int cells_header(const struct dtype *, const char *name, struct buf *ret);
+
+/* Turns n elements into native order. */
+void cells_native(const struct cells *, void *elements, uint64_t n);
+/* The text of one cell of an element in native order, at most cell->width bytes. -EIO: it has none. */
+int cell_text(const struct cell *, const uint8_t *element, char *to, size_t *ret_len);
+/* Not a number, or not a time. */
+bool cell_is_nan(const struct cell *, const uint8_t *element);
+/* Of an integer, unsigned ones up to INT64_MAX; larger ones are INT64_MIN. */
+int64_t cell_integer(const struct cell *, const uint8_t *element);
+/* A name or value in quotes where RFC 4180 wants them. */
+int csv_quoted(const char *text, size_t len, struct buf *ret);

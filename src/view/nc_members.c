@@ -1,0 +1,202 @@
+#include "view/nc_members.h"
+
+#include "base/set.h"
+#include "view/flat.h"
+#include "view/state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct gathering {
+	struct mount *mount;
+	struct nc_members *to;
+	struct set paths;        /* of those that are there */
+	const struct node *from; /* whose attributes are followed */
+	bool bounds_only;
+};
+
+void
+nc_members_free(struct nc_members *ms)
+{
+	for (size_t i = 0; i < ms->n; i++) {
+		variable_unref(ms->of[i].variable);
+		node_unref(ms->of[i].node);
+	}
+	free(ms->of);
+	*ms = (struct nc_members){0};
+}
+
+static int
+by_path(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static bool
+taken(struct gathering *g, const struct node *n)
+{
+	return set_find(&g->paths, n->path, by_path) != NULL;
+}
+
+/* Takes the reference over. */
+static int
+add(struct gathering *g, struct node *n)
+{
+	CLEAN(node_unrefp) struct node *node = n;
+	struct nc_members *ms = g->to;
+	if (taken(g, n))
+		return 0;
+	if ((ms->n & (ms->n - 1)) == 0) { /* room doubles */
+		size_t room = ms->n ? 2 * ms->n : 1;
+		struct nc_member *more = realloc(ms->of, room * sizeof *more);
+		if (!more)
+			return err_set(-ENOMEM, "no memory for variables");
+		ms->of = more;
+	}
+	uint32_t width = 0;
+	int r = n->array ? flat_width(g->mount, n, &width) : 0;
+	if (r < 0)
+		return r;
+	r = set_add(&g->paths, n->path, by_path);
+	if (r < 0)
+		return r;
+	ms->of[ms->n++] = (struct nc_member){.node = MOVE(node), .width = width};
+	return 0;
+}
+
+static int
+add_coordinates(struct gathering *g, const struct node *n)
+{
+	int r = 0;
+	for (unsigned i = 0; n->array && i < n->array->rank && r >= 0; i++) {
+		struct node *found = NULL;
+		r = cf_coordinate(g->mount->model, n, i, &found);
+		if (r == 0)
+			r = add(g, found);
+	}
+	return r < 0 ? r : 0;
+}
+
+static int
+add_reference(void *arg, const char *name, enum cf_role role)
+{
+	struct gathering *g = arg;
+	struct node *found = NULL;
+	if (g->bounds_only && role != CF_BOUNDS)
+		return 0;
+	int r = cf_find(g->mount->model, g->from->path, name, &found);
+	if (r)
+		return r < 0 ? r : 0;
+	return add(g, found);
+}
+
+static int
+add_references(struct gathering *g, const struct node *n, bool bounds_only)
+{
+	struct attrs as = {0};
+	int r = node_attrs(n, &as);
+	g->from = n;
+	g->bounds_only = bounds_only;
+	if (r == 0)
+		r = cf_references(&as, add_reference, g);
+	attrs_free(&as);
+	return r;
+}
+
+static int
+finish(struct gathering *g, int r)
+{
+	set_free(&g->paths, NULL);
+	if (r < 0)
+		nc_members_free(g->to);
+	return r;
+}
+
+int
+nc_members_of_array(struct mount *m, const struct node *n, struct nc_members *ret)
+{
+	*ret = (struct nc_members){0};
+	struct gathering g = {.mount = m, .to = ret};
+	int r = add(&g, node_ref((struct node *)n));
+	if (r == 0)
+		r = add_coordinates(&g, n);
+	if (r == 0)
+		r = add_references(&g, n, false);
+	size_t direct = ret->n;
+	for (size_t i = 1; i < direct && r == 0; i++)
+		r = add_references(&g, ret->of[i].node, true);
+	return finish(&g, r);
+}
+
+static int
+add_child(const struct model_child *c, void *arg)
+{
+	struct buf *names = arg;
+	return c->kind == NODE_ARRAY || !c->known ? buf_add(names, c->name, strlen(c->name) + 1)
+						  : 0;
+}
+
+static int
+add_named(struct gathering *g, const struct node *group, const char *name)
+{
+	CLEAN(clean_free) char *path = NULL;
+	struct node *n = NULL;
+	if (asprintf(&path, "%s%s%s", group->path, *group->path ? "/" : "", name) < 0)
+		return err_set(-ENOMEM, "no memory for a path");
+	int r = model_lookup(g->mount->model, path, &n);
+	if (r == 0 && n->kind == NODE_ARRAY)
+		return add(g, n);
+	node_unref(n);
+	if (r == -EACCES) {
+		notes_add(&g->mount->notes, "'%s' is not in the group's netCDF file: %s", path,
+			err_text());
+		return 0;
+	}
+	return r < 0 ? r : 0;
+}
+
+int
+nc_members_of_group(struct mount *m, const struct node *group, struct nc_members *ret)
+{
+	*ret = (struct nc_members){0};
+	if (group->kind == NODE_ARRAY)
+		return nc_members_of_array(m, group, ret);
+	struct gathering g = {.mount = m, .to = ret};
+	CLEAN(buf_free) struct buf names = {0};
+	int r = model_preload(m->model, group->path);
+	if (r == 0)
+		r = model_children(m->model, group->path, add_child, &names);
+	const char *name = (const char *)names.data, *end = name + names.len;
+	for (; r == 0 && name < end; name += strlen(name) + 1)
+		r = add_named(&g, group, name);
+	size_t own = ret->n;
+	for (size_t i = 0; i < own && r == 0; i++)
+		r = add_coordinates(&g, ret->of[i].node);
+	return finish(&g, r);
+}
+
+/* It may go better the next time. */
+static bool
+passes(int code)
+{
+	return code == -ENOMEM || code == -EINTR || code == -ETIMEDOUT;
+}
+
+int
+nc_members_open(struct mount *m, struct nc_members *ms)
+{
+	for (size_t i = 0; i < ms->n; i++) {
+		struct nc_member *a = &ms->of[i];
+		const struct node *n = a->node;
+		int r = n->error || !n->array
+				? err_set(-EIO, "%s", n->error ? n->error : "its type is not known")
+				: variable_get(m, n, a->width, &a->variable);
+		if (passes(r))
+			return r;
+		if (r < 0)
+			notes_add(&m->notes, "variable '%s' is in no netCDF file: %s",
+				mount_path(m, n->path), err_text());
+	}
+	return 0;
+}

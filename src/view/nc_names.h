@@ -1,0 +1,21 @@
+/* Names as netCDF files have them: NFC, because libnetcdf looks them up so; what netCDF (or ncgen and NCO) refuses is written
+ * `_xHH_`, which can be undone: a literal `_xHH_` has its first '_' written so too. */
+#pragma once
+
+#include "base/set.h"
+
+enum { NC_NAME_MAX = 256 }; /* bytes */
+
+/* The name in the file. Never empty, valid UTF-8, at most NC_NAME_MAX bytes (else cut, with a hash). Caller frees; NULL: no memory. */
+char *nc_name(const char *name);
+/* name, shortened where needed, and text; "t", "_2" → "t_2". For names that must differ. Caller frees; NULL: no memory. */
+char *nc_name_with(const char *name, const char *text);
+
+/* Names that must differ from each other: {0} at first. */
+struct nc_taken {
+	struct set names;
+};
+
+/* The name in the file, of which there is only one: "t", then "t_2" … Caller frees; NULL: no memory. */
+char *nc_name_once(struct nc_taken *, const char *name);
+void nc_taken_free(struct nc_taken *);

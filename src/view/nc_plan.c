@@ -1,0 +1,315 @@
+#include "view/nc_build.h"
+
+#include "view/hash.h"
+#include "view/state.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const uint64_t FOUR_GIB = UINT64_C(1) << 32;
+
+void
+nc_plan_free(struct nc_plan *p)
+{
+	for (size_t i = 0; p->source && i < p->file.nvars; i++)
+		recode_free(&p->source[i].recode);
+	free(p->source);
+	nc_file_free(&p->file);
+	nc_members_free(&p->members);
+	*p = (struct nc_plan){0};
+}
+
+static unsigned
+array_rank(const struct nc_candidate *c)
+{
+	return c->member->node->array->rank;
+}
+
+/* The dimension of length 0, if it is the only one and leads; *ret_more: there are such dimensions elsewhere. */
+static struct nc_use *
+empty_lead(const struct nc_candidate *c, bool *ret_more)
+{
+	struct nc_use *lead = array_rank(c) && c->use[0]->size == 0 ? c->use[0] : NULL;
+	*ret_more = false;
+	for (unsigned i = lead != NULL; i < c->rank; i++)
+		*ret_more |= c->use[i]->size == 0;
+	return lead;
+}
+
+/* The dimension that a variable leads with; empty: only if that has length 0. */
+static struct nc_use *
+lead_of(const struct nc_candidate *c, bool empty)
+{
+	bool more;
+	if (empty)
+		return empty_lead(c, &more);
+	return array_rank(c) ? c->use[0] : NULL;
+}
+
+/* The dimension that most variables lead with; the file's own variable decides where there is one. name NULL: any. */
+static struct nc_use *
+most_led(const struct nc_build *b, bool empty, const char *name)
+{
+	struct nc_use *best = NULL;
+	size_t most = 0;
+	for (size_t i = 0; i < b->n; i++) {
+		const struct nc_candidate *c = &b->candidate[i];
+		struct nc_use *u =
+			c->out || (!b->want->of_group && !c->own) ? NULL : lead_of(c, empty);
+		size_t n = 0;
+		if (!u || u == best || (name && strcmp(u->name, name) != 0))
+			continue;
+		for (size_t k = i; k < b->n; k++)
+			n += !b->candidate[k].out && lead_of(&b->candidate[k], empty) == u;
+		if (n > most) {
+			most = n;
+			best = u;
+		}
+	}
+	return best;
+}
+
+static bool
+any_large(const struct nc_build *b)
+{
+	for (size_t i = 0; i < b->n; i++)
+		if (!b->candidate[i].out && b->candidate[i].size > FOUR_GIB)
+			return true;
+	return false;
+}
+
+/* A dimension of length 0 is the record dimension to every reader: one is kept, where that is possible. */
+static void
+choose_empty(struct nc_build *b)
+{
+	struct nc_use *kept = b->record ? b->record : most_led(b, true, NULL);
+	if (!b->record && b->want->of_group && any_large(b))
+		kept = NULL;
+	for (size_t i = 0; i < b->n; i++) {
+		struct nc_candidate *c = &b->candidate[i];
+		bool more;
+		struct nc_use *lead = c->out ? NULL : empty_lead(c, &more);
+		if (!c->out && (more || (lead && lead != kept)))
+			nc_build_leave_out(b, c, "it has a dimension of length 0");
+	}
+	if (kept && kept->size == 0)
+		b->record = kept;
+}
+
+/* What has the record dimension elsewhere than in front cannot be written down. */
+static void
+check_record(struct nc_build *b)
+{
+	for (size_t i = 0; b->record && i < b->n; i++) {
+		struct nc_candidate *c = &b->candidate[i];
+		bool behind = false;
+		for (unsigned k = 1; k < c->rank; k++)
+			behind |= c->use[k] == b->record;
+		if (behind && !c->out)
+			nc_build_leave_out(b, c, "the record dimension is not its first");
+	}
+}
+
+static int
+choose_record(struct nc_build *b)
+{
+	const char *unlimited = b->mount->options.unlimited;
+	if (b->want->records || unlimited)
+		b->record = most_led(b, false, b->want->records ? NULL : unlimited);
+	if (b->want->records && !b->record) {
+		err_set(-ENOENT, "nothing has a dimension that could be that of records");
+		return ZMAP_ABSENT;
+	}
+	choose_empty(b);
+	check_record(b);
+	return 0;
+}
+
+static bool
+has_records(const struct nc_build *b, const struct nc_candidate *c)
+{
+	return b->record && c->rank && c->use[0] == b->record;
+}
+
+/* The file's own variable last, what has records behind what has none, the smallest first. */
+static bool
+goes_before(const struct nc_build *b, const struct nc_candidate *x, const struct nc_candidate *y)
+{
+	bool rx = has_records(b, x), ry = has_records(b, y);
+	if (rx != ry)
+		return ry;
+	if (x->own != y->own)
+		return y->own;
+	return x->size < y->size;
+}
+
+struct ordered {
+	const struct nc_build *build;
+	struct nc_candidate candidate;
+	size_t at;
+};
+
+static int
+in_order(const void *a, const void *b)
+{
+	const struct ordered *x = a, *y = b;
+	bool before = goes_before(x->build, &x->candidate, &y->candidate);
+	bool behind = goes_before(x->build, &y->candidate, &x->candidate);
+	return before != behind ? behind - before : x->at < y->at ? -1 : 1;
+}
+
+static int
+sort(struct nc_build *b)
+{
+	CLEAN(clean_free) struct ordered *all = calloc(b->n + 1, sizeof *all);
+	if (!all)
+		return err_set(-ENOMEM, "no memory for variables");
+	for (size_t i = 0; i < b->n; i++)
+		all[i] = (struct ordered){b, b->candidate[i], i};
+	qsort(all, b->n, sizeof *all, in_order);
+	for (size_t i = 0; i < b->n; i++)
+		b->candidate[i] = all[i].candidate;
+	return 0;
+}
+
+static enum cdf_format
+asked_format(const struct nc_build *b)
+{
+	static const enum cdf_format by_option[] = {
+		[NC_FORM_AUTO] = CDF_NONE,
+		[NC_FORM_CDF1] = CDF_1,
+		[NC_FORM_CDF2] = CDF_2,
+		[NC_FORM_CDF5] = CDF_5,
+	};
+	return b->want->format ? b->want->format : by_option[b->mount->options.nc];
+}
+
+/* Lays out as CDF-1 what fits it, though it was made for CDF-2: types are the same. */
+static int
+lay_out_smallest(struct nc_file *f)
+{
+	f->format = CDF_1;
+	int r = nc_lay_out(f);
+	if (r != -EFBIG)
+		return r;
+	f->format = CDF_2;
+	return nc_lay_out(f);
+}
+
+static int
+make(struct nc_build *b, enum cdf_format format, struct nc_plan *ret)
+{
+	int r = nc_build_file(b, format ? format : CDF_2, ret);
+	if (r < 0)
+		return r;
+	r = format ? nc_lay_out(&ret->file) : lay_out_smallest(&ret->file);
+	if (r < 0)
+		nc_plan_free(ret);
+	return r;
+}
+
+/* Of those that only belong to the file's own variable, the largest. */
+static struct nc_candidate *
+largest_companion(const struct nc_build *b)
+{
+	struct nc_candidate *best = NULL;
+	for (size_t i = 0; i < b->n; i++) {
+		struct nc_candidate *c = &b->candidate[i];
+		if (!c->own && !c->out && (!best || c->size >= best->size))
+			best = c;
+	}
+	return best;
+}
+
+static int
+make_some(struct nc_build *b, struct nc_plan *ret)
+{
+	enum cdf_format format = asked_format(b);
+	struct nc_candidate *c;
+	int r = make(b, format, ret);
+	if (b->want->of_group) {
+		if (r == -EFBIG && !format && !b->record)
+			r = make(b, CDF_5, ret);
+		return r == -EFBIG && !format && b->record ? ZMAP_ABSENT : r;
+	}
+	while (r == -EFBIG && (c = largest_companion(b))) {
+		CLEAN(clean_free) char *why = strdup(err_text());
+		nc_build_leave_out(b, c, why ? why : "too large");
+		r = make(b, format, ret);
+	}
+	return r;
+}
+
+/* Is there anything to show? */
+static bool
+worth_it(const struct nc_build *b)
+{
+	size_t own = 0, in = 0;
+	for (size_t i = 0; i < b->n; i++) {
+		own += b->candidate[i].own && !b->candidate[i].out;
+		in += !b->candidate[i].out;
+	}
+	return b->want->of_group ? in : own;
+}
+
+static void
+seal(struct nc_build *b, struct nc_plan *p)
+{
+	const struct buf *header = &p->file.header;
+	uint64_t h = hash_bytes(HASH_START, header->data, header->len);
+	for (size_t i = 0; i < p->file.nvars; i++) {
+		const struct variable *v = p->source[i].variable;
+		int64_t changed = facts_mtime(&b->mount->facts, v->node->path);
+		int64_t t = changed > v->node->mtime ? changed : v->node->mtime;
+		p->mtime = t > p->mtime ? t : p->mtime;
+		h = hash_number(hash_text(h, v->node->path), v->version);
+	}
+	p->version = hash_end(h);
+	p->members = b->members;
+	b->members = (struct nc_members){0};
+}
+
+int
+nc_plan_make(struct mount *m, const struct node *n, const struct nc_want *want, struct nc_plan *ret)
+{
+	struct nc_build b;
+	struct nc_plan p = {0};
+	int r = nc_build_start(m, n, want, &b);
+	if (r < 0)
+		return r;
+	r = choose_record(&b);
+	if (r == 0 && !worth_it(&b)) {
+		err_set(-ENOENT, "netCDF cannot show it");
+		r = ZMAP_ABSENT;
+	}
+	if (r == 0)
+		r = sort(&b);
+	if (r == 0)
+		r = make_some(&b, &p);
+	if (r == 0) {
+		seal(&b, &p);
+		*ret = p;
+	}
+	nc_build_end(&b);
+	return r;
+}
+
+bool
+nc_plan_fits(struct mount *m, const struct node *n)
+{
+	struct nc_columns cs = {0};
+	struct variable *v = NULL;
+	if (n->error || !n->array)
+		return false;
+	bool vlen =
+		n->array->dtype.kind == DTYPE_VLEN_TEXT || n->array->dtype.kind == DTYPE_VLEN_BYTES;
+	for (unsigned i = 0; i < n->array->rank; i++)
+		if (n->array->shape[i] > INT32_MAX || (i && !n->array->shape[i]))
+			return false;
+	if (variable_get(m, n, 0, &v) < 0)
+		return false;
+	variable_unref(v);
+	bool fits = nc_columns_make(n->array, vlen, &cs) == 0;
+	nc_columns_free(&cs);
+	return fits;
+}

@@ -1,0 +1,518 @@
+#include "view/recode.h"
+
+#include "base/err.h"
+#include "base/swap.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+__extension__ typedef __int128 wide;
+__extension__ typedef unsigned __int128 uwide;
+
+const double recode_nat = 0x1.ep+122;
+
+static const int64_t NAT = INT64_MIN;
+enum { DOUBLE_BITS = 53 };
+
+static int
+copy_bytes(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	memcpy(out, in, n * c->atom_in);
+	return 0;
+}
+
+static int
+swap_bytes(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	swap_run(c->atom_in, out, in, n);
+	return 0;
+}
+
+/* Loops are written so that compilers make vectors of them: one of each byte order. */
+static inline uint16_t
+load16(const uint8_t *p, bool swap)
+{
+	uint16_t v;
+	memcpy(&v, p, sizeof v);
+	return swap ? __builtin_bswap16(v) : v;
+}
+
+static inline uint32_t
+load32(const uint8_t *p, bool swap)
+{
+	uint32_t v;
+	memcpy(&v, p, sizeof v);
+	return swap ? __builtin_bswap32(v) : v;
+}
+
+static inline uint64_t
+load64(const uint8_t *p, bool swap)
+{
+	uint64_t v;
+	memcpy(&v, p, sizeof v);
+	return swap ? __builtin_bswap64(v) : v;
+}
+
+static inline void
+store16(uint8_t *p, uint16_t v)
+{
+	v = htobe16(v);
+	memcpy(p, &v, sizeof v);
+}
+
+static inline void
+store32(uint8_t *p, uint32_t v)
+{
+	v = htobe32(v);
+	memcpy(p, &v, sizeof v);
+}
+
+static inline void
+store_double(uint8_t *p, double d)
+{
+	uint64_t v;
+	memcpy(&v, &d, sizeof v);
+	v = htobe64(v);
+	memcpy(p, &v, sizeof v);
+}
+
+static int
+ubyte_to_short(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	for (uint64_t i = 0; i < n; i++)
+		store16(out + 2 * i, in[i]);
+	return 0;
+}
+
+static inline void
+ushorts(const uint8_t *in, uint64_t n, uint8_t *out, bool swap)
+{
+	for (uint64_t i = 0; i < n; i++)
+		store32(out + 4 * i, load16(in + 2 * i, swap));
+}
+
+static int
+ushort_to_int(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	if (c->swap)
+		ushorts(in, n, out, true);
+	else
+		ushorts(in, n, out, false);
+	return 0;
+}
+
+static inline void
+uints(const uint8_t *in, uint64_t n, uint8_t *out, bool swap)
+{
+	for (uint64_t i = 0; i < n; i++)
+		store_double(out + 8 * i, load32(in + 4 * i, swap));
+}
+
+static int
+uint_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	if (c->swap)
+		uints(in, n, out, true);
+	else
+		uints(in, n, out, false);
+	return 0;
+}
+
+/* IEEE 754 binary16: as a float with its small exponent, scaled by a power of two, which is exact. */
+static inline void
+halves(const uint8_t *in, uint64_t n, uint8_t *out, bool swap)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		uint16_t h = load16(in + 2 * i, swap);
+		uint32_t bits = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
+		uint32_t special = (h & 0x7c00) == 0x7c00 ? 0x7f800000 : 0;
+		float f;
+		memcpy(&f, &bits, sizeof f);
+		f *= 0x1p112f;
+		memcpy(&bits, &f, sizeof bits);
+		store32(out + 4 * i, bits | special | sign);
+	}
+}
+
+static int
+half_to_float(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	if (c->swap)
+		halves(in, n, out, true);
+	else
+		halves(in, n, out, false);
+	return 0;
+}
+
+/* Are there more significant bits than a double has? */
+static bool
+too_fine(uint64_t magnitude)
+{
+	return magnitude >> DOUBLE_BITS && (magnitude >> __builtin_ctzll(magnitude)) >> DOUBLE_BITS;
+}
+
+static bool
+allowed(const struct recode *c, uint64_t v)
+{
+	for (unsigned i = 0; i < c->nfills; i++)
+		if (c->fill[i] == v)
+			return true;
+	return false;
+}
+
+static int
+inexact(const struct recode *c, const char *number)
+{
+	return err_set(-EIO, "an element is %s, which a double cannot hold exactly%s%s%s", number,
+		c->where ? ": read '" : "", c->where ? c->where : "", c->where ? "'" : "");
+}
+
+static int
+check_int64(const struct recode *c, const uint8_t *in, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		int64_t v = (int64_t)load64(in + 8 * i, c->swap);
+		char text[32];
+		if (too_fine(v < 0 ? -(uint64_t)v : (uint64_t)v) && !allowed(c, (uint64_t)v)) {
+			snprintf(text, sizeof text, "%" PRId64, v);
+			return inexact(c, text);
+		}
+	}
+	return 0;
+}
+
+/* Is there any beyond what every double can count to? */
+static inline bool
+int64s(const uint8_t *in, uint64_t n, uint8_t *out, bool swap)
+{
+	const uint64_t all = UINT64_C(1) << DOUBLE_BITS;
+	uint64_t beyond = 0;
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t v = load64(in + 8 * i, swap);
+		beyond |= v + all > 2 * all;
+		store_double(out + 8 * i, (double)(int64_t)v);
+	}
+	return beyond;
+}
+
+static int
+int64_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	bool look = c->swap ? int64s(in, n, out, true) : int64s(in, n, out, false);
+	return look ? check_int64(c, in, n) : 0;
+}
+
+static int
+uint64_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t v = load64(in + 8 * i, c->swap);
+		char text[32];
+		if (too_fine(v) && !allowed(c, v)) {
+			snprintf(text, sizeof text, "%" PRIu64, v);
+			return inexact(c, text);
+		}
+		store_double(out + 8 * i, (double)v);
+	}
+	return 0;
+}
+
+static unsigned
+leading_zeros(uwide v)
+{
+	uint64_t high = (uint64_t)(v >> 64);
+	return high ? (unsigned)__builtin_clzll(high) : 64 + (unsigned)__builtin_clzll((uint64_t)v);
+}
+
+/* The double nearest to n/d, n > 0. */
+static double
+nearest(uwide n, uint64_t d)
+{
+	unsigned up = leading_zeros(n);
+	n <<= up;
+	uwide q = n / d; /* of 64 bits at least */
+	bool rest = q * d != n;
+	unsigned down = 128 - leading_zeros(q) - (DOUBLE_BITS + 2);
+	rest |= (q & (((uwide)1 << down) - 1)) != 0;
+	uint64_t bits = (uint64_t)(q >> down) |
+			rest; /* two bits more than a double, the last for all below */
+	return ldexp((double)bits, (int)down - (int)up);
+}
+
+static double
+scaled(const struct recode *c, int64_t v)
+{
+	static const uint64_t all = UINT64_C(1) << DOUBLE_BITS;
+	uint64_t magnitude = v < 0 ? -(uint64_t)v : (uint64_t)v;
+	double d;
+	if (c->mul == 1 && magnitude <= all && c->div <= all)
+		d = (double)magnitude / (double)c->div;
+	else
+		d = nearest((uwide)magnitude * c->mul, c->div);
+	return v < 0 ? -d : d;
+}
+
+static int
+time_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		int64_t v = (int64_t)load64(in + 8 * i, c->swap);
+		store_double(out + 8 * i, v == NAT ? recode_nat : v == 0 ? 0 : scaled(c, v));
+	}
+	return 0;
+}
+
+static wide
+floor_div(wide a, int b)
+{
+	return a / b - (a % b < 0);
+}
+
+/* Days before a year of the proleptic Gregorian calendar, from one that does not matter. */
+static wide
+days_before(wide year)
+{
+	wide y = year - 1;
+	return 365 * y + floor_div(y, 4) - floor_div(y, 100) + floor_div(y, 400);
+}
+
+static wide
+days_of_months(wide months)
+{
+	static const int before[] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
+	enum { EPOCH = 1970, YEAR = 12, MARCH = 2 };
+	wide year = EPOCH + floor_div(months, YEAR);
+	int month = (int)(months - (year - EPOCH) * YEAR);
+	bool leap = days_before(year + 1) - days_before(year) == 366;
+	return days_before(year) - days_before(EPOCH) + before[month] + (leap && month >= MARCH);
+}
+
+static int
+months_to_days(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		int64_t v = (int64_t)load64(in + 8 * i, c->swap);
+		wide days = v == NAT ? 0 : days_of_months((wide)v * (wide)c->mul);
+		store_double(out + 8 * i, v == NAT ? recode_nat : (double)days);
+	}
+	return 0;
+}
+
+static size_t
+put_utf8(uint32_t c, uint8_t *out)
+{
+	if (c < 0x80) {
+		out[0] = (uint8_t)c;
+		return 1;
+	}
+	size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+	static const uint8_t mark[] = {0, 0, 0xc0, 0xe0, 0xf0};
+	for (size_t i = n - 1; i; i--, c >>= 6)
+		out[i] = (uint8_t)(0x80 | (c & 63));
+	out[0] = (uint8_t)(mark[n] | c);
+	return n;
+}
+
+/* As wide as it was: no character needs more than four bytes. */
+static int
+ucs4_to_utf8(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	for (uint64_t i = 0; i < n; i++, in += c->atom_in, out += c->atom_out) {
+		size_t len = 0;
+		for (uint32_t at = 0; at < c->atom_in; at += 4) {
+			uint32_t ch = load32(in + at, c->swap);
+			if (ch > 0x10ffff || (ch >= 0xd800 && ch < 0xe000))
+				return err_set(-EIO,
+					"an element has 0x%" PRIx32 " in it, which is no character",
+					ch);
+			len += put_utf8(ch, out + len);
+		}
+		memset(out + len, 0, c->atom_out - len);
+	}
+	return 0;
+}
+
+/* How times are counted: a number n of the type is n × mul / div of the unit. */
+struct counting {
+	const char *unit, *exact; /* in double; in int64, NULL: not there */
+	uint64_t mul, div;
+};
+
+static const struct counting counting[] = {
+	[TIME_Y] = {"days", NULL, 12, 1},
+	[TIME_M] = {"days", NULL, 1, 1},
+	[TIME_W] = {"days", NULL, 7, 1},
+	[TIME_D] = {"days", "days", 1, 1},
+	[TIME_H] = {"seconds", "hours", 3600, 1},
+	[TIME_MIN] = {"seconds", "minutes", 60, 1},
+	[TIME_S] = {"seconds", "seconds", 1, 1},
+	[TIME_MS] = {"seconds", "milliseconds", 1, 1000},
+	[TIME_US] = {"seconds", "microseconds", 1, 1000000},
+	[TIME_NS] = {"seconds", "nanoseconds", 1, 1000000000},
+	[TIME_PS] = {"seconds", NULL, 1, 1000000000000},
+	[TIME_FS] = {"seconds", NULL, 1, 1000000000000000},
+	[TIME_AS] = {"seconds", NULL, 1, 1000000000000000000},
+};
+
+static bool
+is_time(const struct dtype *t)
+{
+	return (t->kind == DTYPE_DATETIME || t->kind == DTYPE_TIMEDELTA) && t->unit != TIME_GENERIC;
+}
+
+static bool
+in_months(const struct dtype *t)
+{
+	return t->unit == TIME_Y || t->unit == TIME_M;
+}
+
+const char *
+recode_time_unit(const struct dtype *t, enum nc_type type)
+{
+	if (!is_time(t))
+		return NULL;
+	if (type == NC_TYPE_INT64)
+		return t->unit_count == 1 ? counting[t->unit].exact : NULL;
+	/* Months have no length of their own. */
+	if (t->kind == DTYPE_TIMEDELTA && in_months(t))
+		return t->unit == TIME_Y ? "years" : "months";
+	return counting[t->unit].unit;
+}
+
+static bool
+host_is_big(void)
+{
+	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+}
+
+static void
+make_time(const struct dtype *t, struct recode *c)
+{
+	bool months = in_months(t);
+	c->atoms = months && t->kind == DTYPE_DATETIME ? months_to_days : time_to_double;
+	c->mul = counting[t->unit].mul;
+	c->div = counting[t->unit].div;
+	if (months && t->kind == DTYPE_TIMEDELTA)
+		c->mul = 1;
+	c->mul *= t->unit_count ? t->unit_count : 1;
+	c->atom_out = 8;
+}
+
+static void
+same(struct recode *c, bool big)
+{
+	bool turn = !big && (c->atom_in == 2 || c->atom_in == 4 || c->atom_in == 8);
+	c->atoms = turn ? swap_bytes : copy_bytes;
+}
+
+static const struct {
+	enum dtype_kind kind;
+	uint32_t size;
+	enum nc_type to;
+	int (*atoms)(const struct recode *, const uint8_t *in, uint64_t n, uint8_t *out);
+} widening[] = {
+	{DTYPE_UINT, 1, NC_TYPE_SHORT, ubyte_to_short},
+	{DTYPE_UINT, 2, NC_TYPE_INT, ushort_to_int},
+	{DTYPE_UINT, 4, NC_TYPE_DOUBLE, uint_to_double},
+	{DTYPE_UINT, 8, NC_TYPE_DOUBLE, uint64_to_double},
+	{DTYPE_INT, 8, NC_TYPE_DOUBLE, int64_to_double},
+	{DTYPE_DATETIME, 8, NC_TYPE_DOUBLE, int64_to_double}, /* without a unit */
+	{DTYPE_TIMEDELTA, 8, NC_TYPE_DOUBLE, int64_to_double},
+	{DTYPE_FLOAT, 2, NC_TYPE_FLOAT, half_to_float},
+};
+
+static bool
+widen(const struct dtype *t, enum nc_type type, struct recode *c)
+{
+	for (size_t i = 0; i < sizeof widening / sizeof *widening; i++)
+		if (widening[i].kind == t->kind && widening[i].size == t->size &&
+			widening[i].to == type) {
+			c->atoms = widening[i].atoms;
+			c->atom_out = (uint32_t)nc_type_size(type);
+			return true;
+		}
+	return false;
+}
+
+int
+recode_make(const struct dtype *t, enum nc_type type, struct recode *ret)
+{
+	struct recode c = {
+		.atom_in = t->size, .atom_out = t->size, .swap = t->big != host_is_big()};
+	if (t->kind == DTYPE_COMPLEX)
+		c.atom_in = c.atom_out = t->size / 2;
+	if (t->kind == DTYPE_UNICODE)
+		c.atoms = ucs4_to_utf8;
+	else if (type == NC_TYPE_CHAR || nc_type_size(type) == 1)
+		c.atoms = widen(t, type, &c) ? c.atoms : copy_bytes;
+	else if (is_time(t) && type == NC_TYPE_DOUBLE)
+		make_time(t, &c);
+	else if (!widen(t, type, &c))
+		same(&c, t->big);
+	if (!c.atom_in || c.atom_out % nc_type_size(type))
+		return err_set(-EINVAL, "no way from this type to that of the file");
+	c.count = t->size / c.atom_in;
+	c.in = t->size;
+	c.out = c.count * c.atom_out;
+	*ret = c;
+	return 0;
+}
+
+void
+recode_pick(struct recode *c, uint32_t size, struct recode_part *part, uint32_t nparts)
+{
+	free(c->part);
+	c->part = part;
+	c->nparts = nparts;
+	c->in = size;
+	c->count = 0;
+	for (uint32_t i = 0; i < nparts; i++)
+		c->count += part[i].atoms;
+	c->out = c->count * c->atom_out;
+}
+
+void
+recode_allow(struct recode *c, const uint8_t *element)
+{
+	if (c->atom_in == 8 && c->nfills < sizeof c->fill / sizeof *c->fill)
+		c->fill[c->nfills++] = load64(element, c->swap);
+}
+
+void
+recode_free(struct recode *c)
+{
+	free(c->part);
+	free(c->where);
+	*c = (struct recode){0};
+}
+
+bool
+recode_refuses(const struct recode *c)
+{
+	return c->atoms == int64_to_double || c->atoms == uint64_to_double;
+}
+
+bool
+recode_none(const struct recode *c)
+{
+	return c->atoms == copy_bytes && !c->part;
+}
+
+int
+recode_run(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	if (!c->part)
+		return c->atoms(c, in, n * c->count, out);
+	int r = 0;
+	for (uint64_t i = 0; i < n && r == 0; i++, in += c->in)
+		for (uint32_t k = 0; k < c->nparts && r == 0; k++) {
+			r = c->atoms(c, in + c->part[k].at, c->part[k].atoms, out);
+			out += (uint64_t)c->part[k].atoms * c->atom_out;
+		}
+	return r;
+}

@@ -1,0 +1,278 @@
+#include "view/roles.h"
+
+#include "base/when.h"
+#include "view/hash.h"
+#include "view/state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct roles {
+	char *group;
+	uint64_t
+		moment; /* which metadata hold: consolidated ones, and how many nodes have changed so far */
+	uint64_t key; /* of the names too, and of the versions of all nodes */
+	int64_t born; /* when_now() */
+	size_t n;
+	char **name;
+	enum cf_role *role;
+	uint32_t *views;
+};
+
+struct group_names {
+	const char *group;
+	const char *const *name; /* sorted */
+	size_t n;
+};
+
+static struct roles *
+roles_done(struct roles *r)
+{
+	if (!r)
+		return NULL;
+	for (size_t i = 0; r->name && i < r->n; i++)
+		free(r->name[i]);
+	free(r->name);
+	free(r->role);
+	free(r->views);
+	free(r->group);
+	free(r);
+	return NULL;
+}
+
+CLEAN_DEFINE(struct roles, roles_done)
+
+void
+roles_init(struct roles_table *t)
+{
+	pthread_mutex_init(&t->lock, NULL);
+}
+
+void
+roles_free(struct roles_table *t)
+{
+	for (unsigned i = 0; i < ROLES_SLOTS; i++)
+		roles_done(t->slot[i]);
+	pthread_mutex_destroy(&t->lock);
+}
+
+uint32_t
+roles_listed_views(struct mount *m)
+{
+	unsigned words = m->options.list ? m->options.list : LIST_FLAT | LIST_NC;
+	uint32_t views = 0;
+	for (unsigned v = 0; view_table[v]; v++)
+		if (!view_table[v]->of_group && *view_table[v]->suffix &&
+			words & view_table[v]->list)
+			views |= UINT32_C(1) << v;
+	return views;
+}
+
+/* 0, ZMAP_ABSENT (or of another kind), -errno. */
+static int
+child(struct mount *m, const char *group, const char *name, struct node **ret)
+{
+	CLEAN(clean_free) char *path = NULL;
+	CLEAN(node_unrefp) struct node *n = NULL;
+	bool single = atomic_load(&m->root_is_array);
+	if (asprintf(&path, "%s%s%s", group, *group ? "/" : "", name) < 0)
+		return err_set(-ENOMEM, "no memory for a path");
+	int r = model_lookup(m->model, single ? "" : path, &n);
+	if (r)
+		return r;
+	if (n->kind != NODE_ARRAY)
+		return ZMAP_ABSENT;
+	*ret = MOVE(n);
+	return 0;
+}
+
+static uint64_t
+moment_of(struct mount *m, const char *group, uint64_t *ret_reading)
+{
+	*ret_reading = model_consolidated(m->model, group);
+	return hash_number(hash_number(HASH_START, *ret_reading), atomic_load(&m->changes));
+}
+
+/* What decides the outcome: the names, and which version of their metadata holds. */
+static int
+key_of(struct mount *m, const struct group_names *g, uint64_t *ret_moment, uint64_t *ret_key)
+{
+	uint64_t reading, moment = moment_of(m, g->group, &reading);
+	uint64_t h = hash_text(moment, g->group);
+	for (size_t i = 0; i < g->n; i++) {
+		h = hash_text(h, g->name[i]);
+		CLEAN(node_unrefp) struct node *node = NULL;
+		int r = reading ? 0 : child(m, g->group, g->name[i], &node);
+		if (r == -ENOMEM)
+			return r;
+		if (node)
+			h = hash_text(h, node->version);
+	}
+	*ret_moment = moment;
+	*ret_key = hash_end(h);
+	return 0;
+}
+
+static struct roles **
+slot_of(struct roles_table *t, const char *group)
+{
+	return &t->slot[hash_end(hash_text(HASH_START, group)) % ROLES_SLOTS];
+}
+
+/* Takes out the views that have no file of the variable. */
+static uint32_t
+those_that_apply(struct mount *m, const struct node *n, enum cf_role role, uint32_t views)
+{
+	for (unsigned v = 0; view_table[v]; v++) {
+		const struct view_ops *o = view_table[v];
+		bool shown =
+			(role == CF_DATA || !o->data_only) && (!o->applies || o->applies(m, n));
+		if (views >> v & 1 && !shown)
+			views &= ~(UINT32_C(1) << v);
+	}
+	return views;
+}
+
+static int
+copy_names(const struct group_names *g, struct roles *to)
+{
+	to->group = strdup(g->group);
+	to->name = calloc(g->n + 1, sizeof *to->name);
+	to->role = calloc(g->n + 1, sizeof *to->role);
+	to->views = calloc(g->n + 1, sizeof *to->views);
+	bool good = to->group && to->name && to->role && to->views;
+	for (; good && to->n < g->n; to->n++)
+		good = (to->name[to->n] = strdup(g->name[to->n]));
+	return good ? 0 : err_set(-ENOMEM, "no memory for the roles of %zu variables", g->n);
+}
+
+static int
+work_out(struct mount *m, struct roles *to)
+{
+	uint32_t views = roles_listed_views(m);
+	int r = 0;
+	if (!atomic_load(&m->root_is_array))
+		r = cf_roles(m->model, to->group, (const char *const *)to->name, to->n, to->role);
+	for (size_t i = 0; r == 0 && views && i < to->n; i++) {
+		CLEAN(node_unrefp) struct node *node = NULL;
+		int e = child(m, to->group, to->name[i], &node);
+		if (e == -ENOMEM)
+			r = e;
+		if (e == 0)
+			to->views[i] = those_that_apply(m, node, to->role[i], views);
+	}
+	return r;
+}
+
+/* Works out what is not known; ret_views may be NULL. */
+static int
+learn(struct mount *m, const struct group_names *g, uint32_t *ret_views)
+{
+	struct roles_table *t = &m->roles;
+	CLEAN(roles_donep) struct roles *made = calloc(1, sizeof *made);
+	if (!made)
+		return err_set(-ENOMEM, "no memory for roles");
+	made->born = when_now();
+	int r = key_of(m, g, &made->moment, &made->key);
+	bool known = false;
+	if (r < 0)
+		return r;
+	LOCKED(&t->lock) {
+		struct roles *kept = *slot_of(t, g->group);
+		known = kept && kept->key == made->key && kept->n == g->n;
+		if (known)
+			kept->born = made->born;
+		if (known && ret_views)
+			memcpy(ret_views, kept->views, g->n * sizeof *ret_views);
+	}
+	if (known)
+		return 0;
+	r = copy_names(g, made);
+	if (r == 0)
+		r = work_out(m, made);
+	if (r < 0)
+		return r;
+	if (ret_views)
+		memcpy(ret_views, made->views, g->n * sizeof *ret_views);
+	LOCKED(&t->lock) {
+		struct roles **slot = slot_of(t, g->group), *old = *slot;
+		*slot = made;
+		made = old;
+	}
+	return 0;
+}
+
+int
+roles_of_group(struct mount *m, const char *group, const char *const *name, size_t n, uint32_t *ret)
+{
+	const struct group_names g = {group, name, n};
+	memset(ret, 0, n * sizeof *ret);
+	return n && roles_listed_views(m) ? learn(m, &g, ret) : 0;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int
+keep_array(const struct model_child *c, void *arg)
+{
+	struct buf *names = arg;
+	bool array = c->known && c->kind == NODE_ARRAY;
+	return array ? buf_add(names, c->name, strlen(c->name) + 1) : 0;
+}
+
+static int
+learn_group(struct mount *m, const char *group)
+{
+	CLEAN(buf_free) struct buf text = {0};
+	int r = model_children(m->model, group, keep_array, &text);
+	if (r)
+		return r < 0 ? r : 0;
+	CLEAN(clean_free) const char **name = calloc(text.len + 1, sizeof *name);
+	if (!name)
+		return err_set(-ENOMEM, "no memory for names");
+	size_t n = 0;
+	for (size_t at = 0; at < text.len; at += strlen(name[n++]) + 1)
+		name[n] = (const char *)text.data + at;
+	qsort(name, n, sizeof *name, by_name);
+	const struct group_names g = {group, name, n};
+	return learn(m, &g, NULL);
+}
+
+/* False: nothing is known that still holds. */
+static bool
+recall(struct mount *m, const char *group, const char *name, enum cf_role *ret)
+{
+	struct roles_table *t = &m->roles;
+	uint64_t reading, moment = moment_of(m, group, &reading);
+	bool known = false;
+	LOCKED(&t->lock) {
+		const struct roles *kept = *slot_of(t, group);
+		known = kept && strcmp(kept->group, group) == 0 && kept->moment == moment &&
+			(reading || when_now() - kept->born < m->pages_ttl);
+		char **found =
+			known ? bsearch(&name, kept->name, kept->n, sizeof name, by_name) : NULL;
+		*ret = found ? kept->role[found - kept->name] : CF_DATA;
+	}
+	return known;
+}
+
+int
+roles_of_array(struct mount *m, const struct node *n, enum cf_role *ret)
+{
+	const char *slash = strrchr(n->path, '/');
+	CLEAN(clean_free) char *group = strndup(n->path, slash ? (size_t)(slash - n->path) : 0);
+	if (!group)
+		return err_set(-ENOMEM, "no memory for a path");
+	*ret = cf_is_coordinate(n) ? CF_COORDINATE : CF_DATA;
+	if (*ret != CF_DATA || !*n->path || recall(m, group, n->name, ret))
+		return 0;
+	int r = learn_group(m, group);
+	if (r == 0)
+		recall(m, group, n->name, ret);
+	return r;
+}

@@ -1,0 +1,277 @@
+/* Random files: their headers are read by libnetcdf, which must find everything where it was said to lie. */
+#include "check.h"
+
+#include "base/check.h"
+#include "view/nc_file.h"
+
+#include <errno.h>
+#include <netcdf.h>
+#include <unistd.h>
+
+static uint32_t seed = 1;
+
+static uint32_t
+pick(uint32_t n)
+{
+	return check_random(&seed) % n;
+}
+
+static char *
+text(const char *fmt, uint32_t i)
+{
+	static const char *const more[] = {
+		"", "_", " x", ".y", "\xc3\xa9", "\xe6\xb8\xa9", "_a_long_name_"};
+	char *s;
+	return asprintf(&s, fmt, i, more[pick(7)]) < 0 ? NULL : s;
+}
+
+static void
+random_attrs(struct attrs *as, bool five)
+{
+	as->attr = calloc(6, sizeof *as->attr);
+	uint32_t n = pick(6);
+	for (uint32_t i = 0; i < n; i++) {
+		struct attr *a = &as->attr[as->count++];
+		a->name = text("att%u%s", i);
+		a->type = (enum nc_type)(1 + pick(five ? 11 : 6));
+		a->count = pick(8) ? pick(10) : 0;
+		uint8_t *p = calloc(1, a->count * 8 + 1);
+		for (size_t k = 0; k < a->count * 8; k++)
+			p[k] = (uint8_t)pick(0x70); /* no NaN */
+		a->data = p;
+	}
+}
+
+static void
+random_file(struct nc_file *f, enum cdf_format format)
+{
+	bool five = format == CDF_5, records = pick(2);
+	*f = (struct nc_file){.format = format, .record = NC_NO_DIM};
+	uint32_t ndims = pick(6), nvars = pick(10);
+	f->dim = calloc(8, sizeof *f->dim);
+	f->var = calloc(10, sizeof *f->var);
+	for (uint32_t i = 0; i < ndims; i++)
+		f->dim[f->ndims++] = (struct nc_dim){text("dim%u%s", i), 1 + pick(70)};
+	if (records && ndims) {
+		f->record = pick(ndims);
+		f->dim[f->record].size = pick(20);
+	}
+	random_attrs(&f->attrs, five);
+	for (int record = 0; record < 2; record++)
+		for (uint32_t i = 0; i < nvars; i++) {
+			struct nc_var v = {.type = (enum nc_type)(1 + pick(five ? 11 : 6)),
+				.dim = calloc(8, sizeof *v.dim)};
+			if (f->nvars == nvars || (record ? f->record == NC_NO_DIM : pick(2))) {
+				free(v.dim);
+				continue;
+			}
+			if (record)
+				v.dim[v.rank++] = f->record;
+			for (uint32_t k = pick(4); k && ndims; k--) {
+				uint32_t d = pick(ndims);
+				if (d != f->record)
+					v.dim[v.rank++] = d;
+			}
+			v.name = text("var%u%s", i + 100 * (uint32_t)record);
+			random_attrs(&v.attrs, five);
+			f->var[f->nvars++] = v;
+		}
+}
+
+/* A file with each variable's bytes counted up from its place. */
+static void
+write_file(const struct nc_file *f, const char *path)
+{
+	FILE *o = fopen(path, "w");
+	CHECK(o != NULL);
+	CHECK_INT(fwrite(f->header.data, 1, f->header.len, o), f->header.len);
+	CHECK_INT(ftruncate(fileno(o), 0), 0);
+	rewind(o);
+	fwrite(f->header.data, 1, f->header.len, o);
+	for (uint64_t at = f->header.len; at < f->size; at++)
+		putc((int)(at % 113), o);
+	fclose(o);
+}
+
+static void
+check_attrs(int nc, int var, const struct attrs *as)
+{
+	int n;
+	CHECK_INT(var == NC_GLOBAL ? nc_inq_natts(nc, &n) : nc_inq_varnatts(nc, var, &n), 0);
+	CHECK_INT(n, as->count);
+	for (int i = 0; i < n && i < (int)as->count; i++) {
+		char name[NC_MAX_NAME + 1];
+		nc_type t;
+		size_t len;
+		uint8_t got[80];
+		const struct attr *a = &as->attr[i];
+		CHECK_INT(nc_inq_attname(nc, var, i, name), 0);
+		CHECK_STR(name, a->name);
+		CHECK_INT(nc_inq_att(nc, var, name, &t, &len), 0);
+		CHECK_INT(t, a->type);
+		CHECK_INT(len, a->count);
+		CHECK_INT(nc_get_att(nc, var, name, got), 0);
+		CHECK_MEM(got, a->data, len * nc_type_size(a->type));
+	}
+}
+
+/* The last element, as bytes of the file. */
+static void
+check_last(int nc, int id, const struct nc_file *f, const struct nc_var *v)
+{
+	size_t at[8], size = nc_type_size(v->type);
+	uint8_t got[8] = {0}, want[8];
+	for (unsigned i = 0; i < v->rank; i++) {
+		uint64_t n = f->dim[v->dim[i]].size;
+		if (n == 0)
+			return;
+		at[i] = n - 1;
+	}
+	uint64_t off = v->begin + v->bytes - size;
+	if (nc_is_record(f, v))
+		off += (f->records - 1) * f->record_size;
+	for (size_t i = 0; i < size; i++)
+		want[size - 1 - i] = (uint8_t)((off + i) % 113); /* little-endian here */
+	CHECK(off + size <= f->size);
+	CHECK_INT(nc_get_var1(nc, id, at, got), 0);
+	CHECK_MEM(got, want, size);
+}
+
+static void
+check_file(const struct nc_file *f, const char *path)
+{
+	int nc, ndims, nvars, record;
+	int r = nc_open(path, NC_NOWRITE, &nc);
+	CHECK_INT(r, 0);
+	if (r)
+		return;
+	CHECK_INT(nc_inq(nc, &ndims, &nvars, NULL, &record), 0);
+	CHECK_INT(ndims, f->ndims);
+	CHECK_INT(nvars, f->nvars);
+	CHECK_INT(record, f->record == NC_NO_DIM ? -1 : (int)f->record);
+	for (int i = 0; i < ndims; i++) {
+		char name[NC_MAX_NAME + 1];
+		size_t len;
+		CHECK_INT(nc_inq_dim(nc, i, name, &len), 0);
+		CHECK_STR(name, f->dim[i].name);
+		CHECK_INT(len, f->dim[i].size);
+	}
+	check_attrs(nc, NC_GLOBAL, &f->attrs);
+	for (int i = 0; i < nvars; i++) {
+		const struct nc_var *v = &f->var[i];
+		char name[NC_MAX_NAME + 1];
+		nc_type t;
+		int rank, dim[8];
+		CHECK_INT(nc_inq_var(nc, i, name, &t, &rank, dim, NULL), 0);
+		CHECK_STR(name, v->name);
+		CHECK_INT(t, v->type);
+		CHECK_INT(rank, v->rank);
+		for (int k = 0; k < rank; k++)
+			CHECK_INT(dim[k], v->dim[k]);
+		check_attrs(nc, i, &v->attrs);
+		check_last(nc, i, f, v);
+	}
+	nc_close(nc);
+}
+
+static void
+test_random(void)
+{
+	char path[] = "/tmp/nc_headerXXXXXX";
+	close(mkstemp(path));
+	for (int i = 0; i < 400 && !check_failed; i++) {
+		static const enum cdf_format format[] = {CDF_1, CDF_2, CDF_5};
+		struct nc_file f;
+		random_file(&f, format[i % 3]);
+		CHECK_INT(nc_lay_out(&f), 0);
+		for (size_t k = 0; k < f.nvars; k++) {
+			CHECK(f.var[k].begin >= f.header.len + (16 << 10));
+			CHECK(f.var[k].begin % (f.var[k].bytes > 65536 &&
+								       !nc_is_record(&f, &f.var[k])
+							       ? 4096
+							       : 4) ==
+					0 ||
+				nc_is_record(&f, &f.var[k]));
+		}
+		if (f.nvars)
+			CHECK_INT(f.var[0].begin % 65536, 0);
+		write_file(&f, path);
+		check_file(&f, path);
+		if (check_failed)
+			fprintf(stderr, "file %d\n", i);
+		nc_file_free(&f);
+	}
+	if (!check_failed)
+		unlink(path);
+}
+
+/* One dimension a variable, of so many bytes. */
+static int
+sizes(enum cdf_format format, bool record, const uint64_t *bytes, struct nc_file *f)
+{
+	*f = (struct nc_file){.format = format, .record = NC_NO_DIM};
+	f->dim = calloc(8, sizeof *f->dim);
+	f->var = calloc(8, sizeof *f->var);
+	for (; *bytes; bytes++) {
+		f->var[f->nvars] = (struct nc_var){
+			.name = text("v%u%s", (uint32_t)f->nvars), .type = NC_TYPE_BYTE, .rank = 2};
+		f->var[f->nvars].dim = calloc(2, sizeof(unsigned));
+		for (int i = 0; i < 2; i++) {
+			f->var[f->nvars].dim[i] = f->ndims;
+			f->dim[f->ndims] =
+				(struct nc_dim){text("d%u%s", f->ndims), i ? *bytes >> 10 : 1024};
+			f->ndims++;
+		}
+		f->nvars++;
+	}
+	if (record) {
+		f->record = f->ndims;
+		f->dim[f->ndims++] = (struct nc_dim){text("r%u%s", 0), 3};
+		f->var[f->nvars - 1].dim[0] = f->record;
+	}
+	return nc_lay_out(f);
+}
+
+static void
+fits(enum cdf_format format, bool record, const uint64_t *bytes, int want)
+{
+	struct nc_file f;
+	CHECK_INT(sizes(format, record, bytes, &f), want);
+	nc_file_free(&f);
+}
+
+static void
+test_limits(void)
+{
+	const uint64_t g = 1 << 30, big[] = {g, 5 * g, 0}, two[] = {5 * g, 6 * g, 0},
+		       first[] = {5 * g, g, 0};
+	const uint64_t small[] = {g - 1024, 3 * g, 0}, half[] = {g / 2, g, 0},
+		       three[] = {g, g, g, 0};
+	fits(CDF_1, false, small, -EFBIG);
+	fits(CDF_1, false, half, 0);
+	fits(CDF_2, false, small, 0);
+	fits(CDF_1, false, three, -EFBIG);
+	fits(CDF_2, false, three, 0);
+	fits(CDF_2, false, big, 0);
+	fits(CDF_2, false, first, -EFBIG);
+	fits(CDF_2, false, two, -EFBIG);
+	fits(CDF_5, false, two, 0);
+	fits(CDF_2, true, first, -EFBIG);
+	fits(CDF_2, true, big, 0);
+	struct nc_file f;
+	const uint64_t wide[] = {(uint64_t)1 << 43, 0}, all[] = {(uint64_t)1 << 62, 0};
+	CHECK_INT(sizes(CDF_2, false, wide, &f), -EFBIG);
+	nc_file_free(&f);
+	CHECK_INT(sizes(CDF_5, false, all, &f), 0);
+	nc_file_free(&f);
+	CHECK_INT(sizes(CDF_5, true, all, &f), 0);
+	nc_file_free(&f);
+}
+
+int
+main(void)
+{
+	test_random();
+	test_limits();
+	return check_end();
+}
