@@ -51,6 +51,28 @@ handle_unref(struct handle *h)
 	h->free(h);
 }
 
+/* One whose last reference is just going is not held again. */
+static bool
+try_ref(struct handle *h)
+{
+	unsigned refs = atomic_load(&h->refs);
+	while (refs && !atomic_compare_exchange_weak(&h->refs, &refs, refs + 1))
+		;
+	return refs;
+}
+
+size_t
+handles_of(struct handles *t, const struct inode *i, struct handle **ret, size_t max)
+{
+	size_t n = 0;
+	LOCKED(&t->lock) {
+		for (struct handle *h = t->first; h && n < max; h = h->after)
+			if (h->inode == i && try_ref(h))
+				ret[n++] = h;
+	}
+	return n;
+}
+
 uint64_t
 handle_number(struct handle *h)
 {

@@ -6,11 +6,15 @@
 #include "base/clean.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
+
+struct inode;
 
 struct handle {
 	struct handle **slot, *after; /* in the table */
 	struct handles *table;
+	const struct inode *inode; /* what is open, held by the handle; NULL: a directory */
 	atomic_uint refs;
 	void (*free)(struct handle *);
 };
@@ -28,6 +32,9 @@ void handles_done(struct handles *);
 void handle_open(struct handles *, struct handle *, void (*free)(struct handle *));
 struct handle *handle_ref(struct handle *); /* NULL is allowed */
 void handle_unref(struct handle *);         /* so here */
+
+/* Holds those of an inode, at most max. */
+size_t handles_of(struct handles *, const struct inode *, struct handle **ret, size_t max);
 
 /* The number that the kernel is given for it. */
 uint64_t handle_number(struct handle *);

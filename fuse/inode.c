@@ -92,6 +92,13 @@ insert(struct inodes *t, struct inode *i)
 	t->count++;
 }
 
+static void
+free_inode(struct inode *i)
+{
+	free(i->pages); /* as pages_free: */
+	free(i);
+}
+
 /* Called with the lock held: frees what nobody holds any more. */
 static void
 settle(struct inodes *t, struct inode *i)
@@ -105,7 +112,7 @@ settle(struct inodes *t, struct inode *i)
 		}
 	}
 	t->count--;
-	free(i);
+	free_inode(i);
 }
 
 int
@@ -137,7 +144,7 @@ inodes_free(struct inodes *t)
 	for (size_t b = 0; t->bucket && b < t->buckets; b++) {
 		for (struct inode *i = t->bucket[b], *next; i; i = next) {
 			next = i->next;
-			free(i);
+			free_inode(i);
 		}
 	}
 	if (!listed)
@@ -236,12 +243,6 @@ exchange(struct inodes *t, bool *flag, bool now)
 		*flag = now;
 	}
 	return was;
-}
-
-bool
-inodes_opened(struct inodes *t, struct inode *i)
-{
-	return exchange(t, &i->opened, true);
 }
 
 bool

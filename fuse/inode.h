@@ -12,14 +12,16 @@ struct seen {
 	mode_t mode;
 };
 
+struct pages;
+
 struct inode {
 	struct inode *next; /* in its bucket */
 	uint64_t lookups;   /* what the kernel still holds */
 	unsigned refs;      /* what threads here hold */
-	struct seen seen;   /* all up to here change, with these three: under the table's lock */
-	bool opened;        /* once or more: the kernel may have pages */
+	struct seen seen;   /* all up to here change, with this one: under the table's lock */
 	bool retired;       /* the next lookup of the path finds another inode */
-	atomic_bool owed;   /* the kernel is to drop its pages, as soon as no read is under way */
+	_Atomic(struct pages *) pages; /* NULL: it was never opened */
+	atomic_bool owed; /* the kernel is to drop its pages, as soon as no read is under way */
 	uint64_t version, ino;
 	bool special; /* .zarrfs and .store */
 	char path[];
@@ -41,8 +43,6 @@ uint64_t inodes_id(struct inodes *, const struct inode *);
 /* If the entry is what this inode stands for: now seen so. Else false. */
 bool inodes_see(struct inodes *, struct inode *, const struct entry *);
 struct seen inodes_seen(struct inodes *, struct inode *);
-/* Was it opened before? It is now. */
-bool inodes_opened(struct inodes *, struct inode *);
 /* Lookups find another inode from now on, though the layout is the same. false: that was so before. */
 bool inodes_retire(struct inodes *, struct inode *);
 /* Holds all inodes of a path, at most max of them. */

@@ -17,8 +17,8 @@ struct notifier {
 	bool stopped;
 };
 
-/* Layouts of one path that the kernel may know at once; older ones are about to be forgotten. */
-enum { LAYOUTS = 16 };
+/* Inodes of one path that the kernel may know at once; older ones are about to be forgotten. */
+enum { LAYOUTS = 256 };
 /* A read that takes longer than this (s) is not waited for. */
 enum { HANGING = 1 };
 /* The same of a question about names (ms). */
@@ -37,18 +37,18 @@ static void
 drop_pages_later(struct notifier *n, struct inode *i)
 {
 	atomic_store(&i->owed, true);
-	inodes_retire(n->server->inodes, i);
+	pages_retire(n->server, i);
 	fuse_lowlevel_notify_inval_inode(n->se, inodes_id(n->server->inodes, i), -1, 0);
 }
 
 static void
-tell_inodes(struct notifier *n, const char *path, bool data)
+tell_inodes(struct notifier *n, const char *path, enum stale_what what)
 {
 	struct server *s = n->server;
 	struct inode *inode[LAYOUTS];
 	size_t count = inodes_of_path(s->inodes, path, inode, LAYOUTS);
 	for (size_t i = 0; i < count; i++) {
-		if (!data)
+		if (what == STALE_ATTRIBUTES || (what == STALE_CHUNK && pages_changed(s, inode[i])))
 			fuse_lowlevel_notify_inval_inode(
 				n->se, inodes_id(s->inodes, inode[i]), -1, 0);
 		else if (queue_reads(s->queue, inode[i], HANGING * SECOND))
@@ -99,14 +99,32 @@ end(struct notifier *n)
 }
 
 static void
-stale(void *arg, const char *path, bool data)
+stale(void *arg, const char *path, enum stale_what what)
 {
 	struct notifier *n = arg;
 	if (!begin(n))
 		return;
-	tell_inodes(n, path, data);
-	if (data)
+	tell_inodes(n, path, what);
+	if (what != STALE_ATTRIBUTES)
 		tell_name(n, path);
+	end(n);
+}
+
+void
+notifier_forget(struct notifier *n, const struct inode *i)
+{
+	if (!begin(n))
+		return;
+	fuse_lowlevel_notify_inval_inode(n->se, inodes_id(n->server->inodes, i), -1, 0);
+	end(n);
+}
+
+void
+notifier_drop(struct notifier *n, const struct inode *i)
+{
+	if (!begin(n))
+		return;
+	drop_pages(n, i);
 	end(n);
 }
 

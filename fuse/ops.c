@@ -101,14 +101,17 @@ run_getattr(struct request *r)
 	struct server *s = r->server;
 	CLEAN(entry_free) struct entry e = {0};
 	struct stat st;
+	if (r->handle)
+		pages_wait(r);
 	int result = mount_lookup(s->mount, r->inode->path, &e);
-	if (result == ZMAP_ABSENT)
+	bool gone = result == ZMAP_ABSENT; /* the read of an open file says itself why it fails */
+	if (gone && !r->handle)
 		result = err_set(-ESTALE, "'%s' is gone", r->inode->path);
 	if (result < 0) {
 		request_fail(r, result);
 		return;
 	}
-	if (inodes_see(s->inodes, r->inode, &e))
+	if (!gone && inodes_see(s->inodes, r->inode, &e))
 		server_stat(s, &e, &st);
 	else
 		st = remembered(s, r->inode);
@@ -120,10 +123,13 @@ static void
 op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct server *s = fuse_req_userdata(req);
-	(void)fi;
 	if (!queue_full(s->queue)) {
-		request_start(
-			req, &(struct asked){.op = OP_GETATTR, .run = run_getattr, .ino = ino});
+		request_start(req, &(struct asked){
+					   .op = OP_GETATTR,
+					   .run = run_getattr,
+					   .ino = ino,
+					   .handle = fi ? handle_of(fi->fh) : NULL,
+				   });
 		return;
 	}
 	struct inode *i = inodes_get(s->inodes, ino);
@@ -149,6 +155,17 @@ op_forget_multi(fuse_req_t req, size_t n, struct fuse_forget_data *what)
 	for (size_t i = 0; i < n; i++)
 		inodes_forget(s->inodes, what[i].ino, what[i].nlookup);
 	fuse_reply_none(req);
+}
+
+/* Of a file or a directory. */
+static void
+op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct server *s = fuse_req_userdata(req);
+	(void)ino;
+	atomic_fetch_add_explicit(&s->asked[OP_RELEASE], 1, memory_order_relaxed);
+	handle_unref(handle_of(fi->fh));
+	fuse_reply_err(req, 0);
 }
 
 /* A large size and all of it free, so that no tool hesitates and no monitor warns. The store is not asked. */
@@ -250,7 +267,7 @@ const struct fuse_lowlevel_ops server_ops = {
 	.opendir = op_opendir,
 	.readdir = op_readdir,
 	.readdirplus = op_readdirplus,
-	.releasedir = op_releasedir,
+	.releasedir = op_release,
 	.getxattr = op_getxattr,
 	.listxattr = op_listxattr,
 	.setattr = refuse_setattr,

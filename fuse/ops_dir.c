@@ -10,8 +10,9 @@
 /* One name of a directory. */
 struct item {
 	uint64_t ino;
-	size_t name; /* where in names */
+	uint32_t name; /* where in names */
 	unsigned char type;
+	bool asks; /* a lookup would ask the store */
 };
 
 /* The names of a directory at one moment. Constant once it is made. */
@@ -19,7 +20,7 @@ struct listing {
 	atomic_uint refs;
 	struct buf names, items;
 	size_t count;
-	bool typed; /* the kinds of entries are known without asking for each */
+	bool typed; /* the attributes of entries are known without asking for each */
 };
 
 /* An open directory: its names at the time of the first reading, or of the last return to the start, so that a position
@@ -74,14 +75,18 @@ static int
 add(void *arg, const char *name, uint64_t ino, unsigned char type)
 {
 	struct listing *l = arg;
-	struct item i = {ino, l->names.len, type};
+	bool asks = type == DT_UNKNOWN || type & MOUNT_ASK_TO_SEE;
+	type &= (unsigned char)~MOUNT_ASK_TO_SEE;
+	if (l->names.len > UINT32_MAX)
+		return err_set(-EFBIG, "a directory with more than 4 GiB of names");
+	struct item i = {ino, (uint32_t)l->names.len, type, asks};
 	int r = buf_add(&l->names, name, strlen(name) + 1);
 	if (r == 0)
 		r = buf_add(&l->items, &i, sizeof i);
 	if (r < 0)
 		return r;
 	l->count++;
-	l->typed |= type != DT_UNKNOWN && *name != '.';
+	l->typed |= !asks && *name != '.';
 	return 0;
 }
 
@@ -208,7 +213,7 @@ describe(struct request *r, const struct listing *l, const struct item *i,
 	CLEAN(entry_free) struct entry e = {0};
 	CLEAN(clean_free) char *path = NULL;
 	const char *name = name_of(l, i);
-	if (i->type == DT_UNKNOWN || !strcmp(name, ".") || !strcmp(name, ".."))
+	if (i->asks || !strcmp(name, ".") || !strcmp(name, ".."))
 		return 0;
 	if (asprintf(&path, "%s%s%s", r->inode->path, *r->inode->path ? "/" : "", name) < 0) {
 		path = NULL;
@@ -283,14 +288,4 @@ op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fu
 				   .off = (uint64_t)off,
 				   .size = size,
 			   });
-}
-
-void
-op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	struct server *s = fuse_req_userdata(req);
-	(void)ino;
-	atomic_fetch_add_explicit(&s->asked[OP_RELEASE], 1, memory_order_relaxed);
-	handle_unref(handle_of(fi->fh));
-	fuse_reply_err(req, 0);
 }

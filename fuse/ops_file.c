@@ -8,9 +8,17 @@
 
 struct open_file {
 	struct handle handle;
+	struct server *server;
+	struct inode *inode;
 	struct file *file;
+	bool paged; /* the kernel may have pages of it */
+	int64_t opened;
 	struct missed missed;
 };
+
+/* Most who open a file read it once, in order, and perhaps from pages that the kernel has: for so long (ns) nobody knows how far
+ * they are. */
+static const int64_t YOUNG = 2 * SECOND;
 
 static struct open_file *
 file_of(struct handle *h)
@@ -24,41 +32,44 @@ free_file(struct handle *h)
 	struct open_file *f = file_of(h);
 	file_close(f->file);
 	missed_done(&f->missed);
+	if (f->paged)
+		pages_close(f->server, f->inode);
+	inodes_put(f->server->inodes, f->inode);
 	free(f);
 }
 
-/* Takes over the file. NULL: no memory, and the file is closed. */
-static struct open_file *
-hold_file(struct handles *t, struct file *file)
+/* Takes over the file, also when it fails. */
+static int
+hold_file(struct request *r, struct file *file, struct open_file **ret)
 {
+	struct server *s = r->server;
 	struct open_file *f = calloc(1, sizeof *f);
 	if (!f) {
 		file_close(file);
-		return NULL;
+		return err_set(-ENOMEM, "no memory for an open file");
 	}
 	f->file = file;
+	f->server = s;
+	f->opened = when_now();
+	f->inode = inodes_get(s->inodes, inodes_id(s->inodes, r->inode));
+	f->handle.inode = f->inode;
 	missed_init(&f->missed);
-	handle_open(t, &f->handle, free_file);
-	return f;
+	handle_open(&s->handles, &f->handle, free_file);
+	*ret = f;
+	return 0;
+}
+
+bool
+handle_move(struct handle *h, const struct array_move *m)
+{
+	const struct open_file *f = file_of(h);
+	return m->to - f->opened > YOUNG && file_move(f->file, m);
 }
 
 static struct missed_what
 bytes_of(const struct request *r)
 {
 	return (struct missed_what){.off = r->off, .end = r->off + r->size};
-}
-
-/* May the kernel keep the pages it has? If not, it drops them now, and whoever opens the file would wait for reads of
- * others that are under way, unkillable. Then the path gets an inode without pages instead: -ESTALE has the kernel look
- * it up again. */
-static int
-decide_pages(struct request *r, struct file *file, bool *ret_keep)
-{
-	struct server *s = r->server;
-	*ret_keep = !inodes_opened(s->inodes, r->inode) || file_keep_cache(file);
-	if (!*ret_keep && queue_reads(s->queue, r->inode, 0) && inodes_retire(s->inodes, r->inode))
-		return err_set(-ESTALE, "others are reading old pages");
-	return 0;
 }
 
 static void
@@ -72,18 +83,17 @@ run_open(struct request *r)
 	int result = server_entry(s, r->inode, &e);
 	if (result == 0)
 		result = file_open(s->mount, &e, &file);
-	if (result == 0) {
-		f = hold_file(&s->handles, file);
-		result =
-			f ? decide_pages(r, file, &keep) : err_set(-ENOMEM, "no memory for a file");
-	}
-	if (result < 0) {
+	if (result == 0)
+		result = hold_file(r, file, &f);
+	if (result == 0 && !e.unknown_length)
+		result = pages_open(s, r->inode, file_keep_cache(file), &keep);
+	if (result < 0) { /* ESTALE: the kernel looks the name up again and opens what it finds */
 		if (f)
 			handle_unref(&f->handle);
-		request_fail(r,
-			result); /* ESTALE: the kernel looks the name up again and opens what it finds */
+		request_fail(r, result);
 		return;
 	}
+	f->paged = !e.unknown_length;
 	r->fi.fh = handle_number(&f->handle);
 	r->fi.direct_io = e.unknown_length; /* elsewhere it would forbid shared mappings */
 	r->fi.keep_cache = !e.unknown_length && keep;
@@ -119,6 +129,7 @@ run_read(struct request *r)
 		.len = r->size,
 		.deadline = r->deadline,
 		.cancel = &r->cancel,
+		.since = pages_since(r->inode),
 	};
 	struct reply reply = {0};
 	struct missed_what bytes = bytes_of(r);
@@ -150,14 +161,4 @@ op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file
 				   .off = (uint64_t)off,
 				   .size = size,
 			   });
-}
-
-void
-op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	struct server *s = fuse_req_userdata(req);
-	(void)ino;
-	atomic_fetch_add_explicit(&s->asked[OP_RELEASE], 1, memory_order_relaxed);
-	handle_unref(handle_of(fi->fh));
-	fuse_reply_err(req, 0);
 }

@@ -261,6 +261,16 @@ opts_help(FILE *to)
 	fputs(" x-*\n", to);
 }
 
+static int
+config_value(const struct option_def *d, int64_t v, struct buf *ret)
+{
+	char text[32];
+	if (d->value->kind == VALUE_TEXT)
+		return buf_addf(ret, "%s=%s\n", d->name, v ? value_text(v) : "");
+	value_print(d->value, v, text);
+	return buf_addf(ret, "%s=%s\n", d->name, text);
+}
+
 int
 opts_config(const struct opts *o, struct buf *ret)
 {
@@ -270,16 +280,19 @@ opts_config(const struct opts *o, struct buf *ret)
 		int64_t v = d->kind == KIND_FLAG || d->kind == KIND_VALUE ? *field(&copy, d) : 0;
 		if (d->kind == KIND_FLAG)
 			r = buf_addf(ret, "%s=%s\n", d->name, v ? "yes" : "no");
-		if (d->kind == KIND_VALUE) {
-			char text[32];
-			value_print(d->value, v, text);
-			r = buf_addf(ret, "%s=%s\n", d->name, text);
-		}
+		if (d->kind == KIND_VALUE)
+			r = config_value(d, v, ret);
 	}
 	return r;
 }
 
 enum { META_MAX = 1 << 30 }; /* consolidated metadata of the largest stores known is 200 MB */
+
+static void
+warn(const char *what)
+{
+	log_warn("%s", what);
+}
 
 void
 opts_for_mount(const struct opts *o, struct mount_options *ret)
@@ -300,9 +313,29 @@ opts_for_mount(const struct opts *o, struct mount_options *ret)
 				.timeout = o->timeout,
 				.missing_403 = o->missing,
 			},
-		.zmap = {.follow = o->follow, .timeout = o->timeout},
+		.zmap =
+			{
+				.follow = o->follow,
+				.timeout = o->timeout,
+				.connections = (unsigned)o->connections,
+				.tls_insecure = !o->tls_verify,
+				.ca_bundle = value_text(o->ca_bundle),
+				.profile = value_text(o->profile),
+				.region = value_text(o->region),
+				.endpoint = value_text(o->endpoint),
+				.addressing = (enum zmap_addressing)o->addressing,
+				.requester_pays = o->requester_pays,
+				.transport = o->transport ? "libs3" : NULL,
+				.http_token_file = value_text(o->http_token_file),
+				.cache_dir = value_text(o->cache_dir),
+				.cache_size = (uint64_t)o->cache_size,
+				.warn = warn,
+			},
 		.endian = (enum endian)o->endian,
 		.strlen = (uint32_t)o->strlen,
+		.list = (unsigned)o->list,
+		.nc = (enum nc_form)o->nc,
+		.unlimited = value_text(o->unlimited),
 		.uid = (uid_t)o->uid,
 		.gid = (gid_t)o->gid,
 		.umask = (mode_t)o->umask,
@@ -320,12 +353,25 @@ static const struct value endian_word = {VALUE_WORD, .words = "native|little|big
 static const struct value consolidated_word = {VALUE_WORD, .words = "prefer|trust|ignore"};
 static const struct value missing_word = {VALUE_WORD, .words = "404|403"};
 static const struct value level_word = {VALUE_WORD, .words = "error|warning|info|debug"};
+static const struct value list_words = {VALUE_WORDS, .words = "flat|nc|csv|npy|cdl|dataset"};
+static const struct value nc_word = {VALUE_WORD, .words = "auto|cdf1|cdf2|cdf5"};
+static const struct value dimension_name = {VALUE_TEXT, .words = "NAME"};
 static const struct value ttl_seconds = {VALUE_TTL, .max = 1000000000};
 static const struct value timeout_seconds = {VALUE_SECONDS, .min = 1, .max = 86400};
 static const struct value width_number = {VALUE_NUMBER, .min = 1, .max = 1 << 20};
 static const struct value memory_size = {VALUE_SIZE, .min = 16 << 20, .max = INT64_MAX};
+static const struct value cache_bytes = {VALUE_SIZE, .min = 1 << 20, .max = INT64_MAX};
+static const struct value directory_name = {VALUE_TEXT, .words = "DIR"};
 static const struct value read_ahead_number = {VALUE_NUMBER, .min = 0, .max = 1 << 20};
 static const struct value threads_number = {VALUE_NUMBER, .min = 16, .max = 1024};
+static const struct value connections_number = {VALUE_NUMBER, .min = 1, .max = 1024};
+static const struct value transport_word = {VALUE_WORD, .words = "curl|libs3"};
+static const struct value yes_or_no = {VALUE_WORD, .words = "false|true"};
+static const struct value addressing_word = {VALUE_WORD, .words = "auto|path|virtual"};
+static const struct value profile_name = {VALUE_TEXT, .words = "NAME|anon"};
+static const struct value region_name = {VALUE_TEXT, .words = "REGION"};
+static const struct value endpoint_url = {VALUE_TEXT, .words = "URL"};
+static const struct value file_name = {VALUE_TEXT, .words = "FILE"};
 static const struct value user_name = {VALUE_USER};
 static const struct value group_name = {VALUE_GROUP};
 static const struct value mode_octal = {VALUE_OCTAL, .max = 0777};
@@ -336,6 +382,12 @@ static const struct option_def table[] = {
 	{"endian", KIND_VALUE, &endian_word, "native", AT(endian), "byte order of flat files"},
 	{"strlen", KIND_VALUE, &width_number, "128", AT(strlen),
 		"width of strings that nothing says more about, in bytes"},
+	{"list", KIND_VALUE, &list_words, NULL, AT(list),
+		"what is listed; the rest opens by name (default: flat:nc, and cdl where metadata "
+		"are consolidated)"},
+	{"nc", KIND_VALUE, &nc_word, "auto", AT(nc), "format of netCDF files"},
+	{"unlimited", KIND_VALUE, &dimension_name, NULL, AT(unlimited),
+		"the dimension that netCDF files have records of"},
 	{"metadata_ttl", KIND_VALUE, &ttl_seconds, "60", AT(metadata_ttl),
 		"how old metadata may get before they are looked at again"},
 	{"consolidated", KIND_VALUE, &consolidated_word, "prefer", AT(consolidated),
@@ -363,6 +415,29 @@ static const struct option_def table[] = {
 		"the kernel's readahead, where root mounts; 0: leave it"},
 	{"max_threads", KIND_VALUE, &threads_number, "64", AT(max_threads),
 		"requests of the kernel under way at once"},
+	{"connections", KIND_VALUE, &connections_number, "32", AT(connections),
+		"connections to a remote store at once"},
+	{"tls_verify", KIND_VALUE, &yes_or_no, "true", AT(tls_verify),
+		"whether https certificates are verified"},
+	{"ca_bundle", KIND_VALUE, &file_name, NULL, AT(ca_bundle),
+		"certificates to trust (default: $AWS_CA_BUNDLE, else the system's)"},
+	{"profile", KIND_VALUE, &profile_name, NULL, AT(profile),
+		"S3: profile of ~/.aws to take keys from; anon: requests are not signed"},
+	{"region", KIND_VALUE, &region_name, NULL, AT(region), "S3: region of the bucket"},
+	{"endpoint", KIND_VALUE, &endpoint_url, NULL, AT(endpoint),
+		"S3: server to ask, where it is not Amazon's or Google's"},
+	{"addressing", KIND_VALUE, &addressing_word, "auto", AT(addressing),
+		"S3: where the bucket's name stands, in the path or before the host's"},
+	{"requester_pays", KIND_FLAG, .at = offsetof(struct opts, requester_pays),
+		.help = "S3: agree to pay for requests"},
+	{"transport", KIND_VALUE, &transport_word, "curl", AT(transport),
+		"S3: by what requests are made; libs3: for servers that know signatures V2 only"},
+	{"http_token_file", KIND_VALUE, &file_name, NULL, AT(http_token_file),
+		"bearer token for an https store (default: $ZARRFS_HTTP_TOKEN, else ~/.netrc)"},
+	{"cache_dir", KIND_VALUE, &directory_name, NULL, AT(cache_dir),
+		"keep what is read of a remote store in this directory, across mounts"},
+	{"cache_size", KIND_VALUE, &cache_bytes, "10G", AT(cache_size),
+		"how large that may become"},
 	{"loglevel", KIND_VALUE, &level_word, "info", AT(loglevel), "what is said"},
 	{"rw", KIND_REFUSED, .help = "this version mounts read-only"},
 	{"remount", KIND_REFUSED, .help = "unmount, then mount again"},

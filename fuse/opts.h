@@ -19,14 +19,21 @@ struct opts {
 	bool fake;   /* mount -f: everything but the mount */
 	bool helper; /* called by mount(8), as mount.zarrfs or mount.fuse.zarrfs */
 	/* set through the table */
-	int64_t endian, strlen, consolidated, missing,
+	int64_t endian, strlen, consolidated, missing, nc,
 		loglevel;              /* words: their number in the table's list */
+	int64_t list;                  /* bits of words; 0: as the manual says */
 	int64_t metadata_ttl, timeout; /* ns; INT64_MAX: immutable */
 	int64_t memory;                /* bytes; 0: what the library chooses */
 	int64_t uid, gid, umask;
 	int64_t follow, allow_other, allow_root, noexec; /* flags */
 	int64_t read_ahead_kb;                           /* 0: the kernel's own */
 	int64_t max_threads;
+	int64_t connections;
+	int64_t tls_verify;                /* 0: false, 1: true */
+	int64_t profile, region, endpoint; /* texts */
+	int64_t addressing, requester_pays, transport;
+	int64_t cache_size;                                       /* bytes */
+	int64_t ca_bundle, unlimited, http_token_file, cache_dir; /* texts (value_text) */
 };
 
 /* -EINVAL with the reason; what ret points to lives as long as argv. */

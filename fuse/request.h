@@ -1,14 +1,8 @@
-/* Requests of the kernel that may have to wait for the store.
+/* One request of the kernel that may have to wait for the store. It is answered once: with its result, or before that with EINTR,
+ * when whoever asked is being killed. (Other signals interrupt nothing: programs do not expect EINTR from files.)
+ * After the answer libfuse's handle is gone and nobody touches it.
  *
- * All threads of the session take requests, and each runs its request to the end. If all were stuck on a dead
- * server, nobody would be left to say that a process was killed, or to answer what needs no store. So only so many
- * run at once; the others wait in a queue, first come first served, without a thread. A request that is stuck gives its place
- * away after a while: another thread is begun for the one that waits longest. A request is answered once:
- * with its result, or before that with EINTR, when whoever asked is being killed. (Other signals interrupt
- * nothing: programs do not expect EINTR from files.) After the answer libfuse's handle is gone and nobody touches it.
- *
- * Deadlines: whoever runs a request stops in time; if not, it is answered with EIO a second later. A request that waited for all of its time fails when its turn comes; that is in time, since those that
- * ran before it came earlier and have ended by then. */
+ * Deadlines: whoever runs a request stops in time; if not, it is answered with EIO a second later. */
 #pragma once
 
 #define FUSE_USE_VERSION 312
@@ -83,21 +77,12 @@ void request_fail(struct request *, int code);
 /* Did the kernel take the answer? A claim and the reply in one, for replies that promise something. */
 #define request_answer(r, reply) (request_claim(r) && (reply) == 0)
 
-struct queue;
-/* How many may run at once: reads, and all others. */
-int queue_new(unsigned reads, unsigned names, struct queue **ret);
-struct queue *queue_free(struct queue *);
-/* All running requests are told to stop, all waiting ones fail. */
-void queue_cancel(struct queue *);
-/* Answers requests of processes that are being killed, and those whose time is long over, whatever they wait for. true: there
- * are requests under way. */
-bool queue_tend(struct queue *);
-/* The session's threads have ended: waits for all others that run requests. */
-void queue_end(struct queue *);
-/* Questions about names and attributes have to wait. */
-bool queue_full(struct queue *);
-void queue_count(struct queue *, unsigned *ret_running, unsigned *ret_waiting);
-/* Is a read of this inode under way that has taken ns or longer? */
-bool queue_reads(struct queue *, const struct inode *, int64_t ns);
-/* The same of any other request about this very path, or a name in it. */
-bool queue_asks_in(struct queue *, const char *path, int64_t ns);
+/* --- for the queue --- */
+
+/* Runs it, unless there is no time left for it or nobody waits for it. */
+void request_run(struct request *);
+void request_unref(struct request *);
+/* Should it have stopped by itself long ago? */
+bool request_overdue(const struct request *, int64_t now);
+/* Answers it if whoever asked is being killed, or if it is overdue. */
+void request_tend(struct request *);

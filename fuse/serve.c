@@ -25,7 +25,7 @@ config(struct buf *ret)
 static void
 bound_malloc(void)
 {
-	enum { ARENAS = 4, MAPPED_FROM = 128 << 10, TRIMMED_FROM = 1 << 20 };
+	enum { ARENAS = 4, MAPPED_FROM = 128 << 10, TRIMMED_FROM = 4 << 20 };
 	mallopt(M_ARENA_MAX, ARENAS);
 	mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
 	mallopt(M_TRIM_THRESHOLD, TRIMMED_FROM);

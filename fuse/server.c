@@ -107,6 +107,7 @@ server_free(struct server *s)
 	if (!s)
 		return NULL;
 	handles_done(&s->handles);
+	renewer_free(s->renewer);
 	inodes_free(s->inodes);
 	queue_free(s->queue);
 	missed_done(&s->missed);

@@ -9,6 +9,8 @@
 #include "fuse/inode.h"
 #include "fuse/missed.h"
 #include "fuse/opts.h"
+#include "fuse/pages.h"
+#include "fuse/queue.h"
 #include "fuse/request.h"
 
 struct server {
@@ -18,6 +20,7 @@ struct server {
 	struct missed missed; /* names */
 	struct handles handles;
 	struct notifier *notifier; /* the session's, from its beginning on */
+	struct renewer *renewer;   /* likewise */
 	uid_t uid, gid;            /* of all files */
 	uid_t owner;               /* who mounted: of .zarrfs and .store */
 	int64_t timeout;           /* ns, of one operation */
@@ -35,16 +38,16 @@ extern const struct fuse_lowlevel_ops server_ops;
 /* The parts of server_ops that lie in files of their own. */
 void op_open(fuse_req_t, fuse_ino_t, struct fuse_file_info *);
 void op_read(fuse_req_t, fuse_ino_t, size_t, off_t, struct fuse_file_info *);
-void op_release(fuse_req_t, fuse_ino_t, struct fuse_file_info *);
 void op_opendir(fuse_req_t, fuse_ino_t, struct fuse_file_info *);
 void op_readdir(fuse_req_t, fuse_ino_t, size_t, off_t, struct fuse_file_info *);
 void op_readdirplus(fuse_req_t, fuse_ino_t, size_t, off_t, struct fuse_file_info *);
-void op_releasedir(fuse_req_t, fuse_ino_t, struct fuse_file_info *);
 void op_getxattr(fuse_req_t, fuse_ino_t, const char *name, size_t);
 void op_listxattr(fuse_req_t, fuse_ino_t, size_t);
 
 /* For the operations. */
 void server_stat(const struct server *, const struct entry *, struct stat *ret);
+/* file_move of a handle that has an inode. */
+bool handle_move(struct handle *, const struct array_move *);
 /* The entry that an inode stands for. -ESTALE: it is gone, or has another layout now. */
 int server_entry(struct server *, struct inode *, struct entry *ret);
 /* The kernel's parameters for an entry, counted as looked up. */

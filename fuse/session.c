@@ -10,6 +10,8 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -84,11 +86,32 @@ fuse_open(const struct session_start *s, struct server *server, struct fuse_sess
 	return 0;
 }
 
+/* Programs like ls ask one short question after the other. Waking a sleeping thread for each takes longer than the
+ * answer, so for this long (ns) after one a thread looks for the next, one thread at a time. */
+static const int64_t WATCH = 50 * 1000;
+
+static void
+watch(int fd)
+{
+	static atomic_flag watched = ATOMIC_FLAG_INIT;
+	if (atomic_flag_test_and_set(&watched))
+		return;
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	for (int64_t until = when_now() + WATCH; poll(&p, 1, 0) == 0 && when_now() < until;)
+		;
+	atomic_flag_clear(&watched);
+}
+
 static ssize_t
 device_read(int fd, void *buf, size_t len, void *arg)
 {
+	static _Thread_local bool brief;
 	(void)arg;
-	return read(fd, buf, len);
+	if (brief)
+		watch(fd);
+	ssize_t n = read(fd, buf, len);
+	brief = wire_is_brief(buf, n);
+	return n;
 }
 
 static ssize_t
@@ -139,10 +162,13 @@ session_run(const struct session_start *start)
 	if (r == 0)
 		r = notifier_new(server, se, &notifier);
 	if (r == 0)
+		r = renewer_new(server, &server->renewer);
+	if (r == 0)
 		r = keeper_new(&(struct keeping){start, server, se, notifier}, &keeper);
 	if (r == 0)
 		r = fuse_loop(se, (unsigned)start->opts->max_threads);
 	queue_end(server->queue);
+	renewer_end(server->renewer);
 	if (notifier)
 		notifier_stop(notifier);
 	if (se)

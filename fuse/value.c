@@ -114,21 +114,45 @@ size(const struct value *d, const char *text, int64_t *ret)
 	return 0;
 }
 
+/* Which of the words in "a|b|c" the len bytes are. */
 static int
-word(const struct value *d, const char *text, int64_t *ret)
+place_in(const char *words, const char *text, size_t len, int64_t *ret)
 {
-	size_t len = strlen(text);
 	int64_t i = 0;
-	for (const char *w = d->words; w; i++) {
-		const char *bar = strchr(w, '|');
-		size_t n = bar ? (size_t)(bar - w) : strlen(w);
+	for (const char *w = words; w; i++) {
+		size_t n = strcspn(w, "|");
 		if (n == len && !memcmp(w, text, n)) {
 			*ret = i;
 			return 0;
 		}
-		w = bar ? bar + 1 : NULL;
+		w = w[n] ? w + n + 1 : NULL;
 	}
-	return err_set(-EINVAL, "must be one of %s", d->words);
+	return err_set(-EINVAL, "'%.*s' is not one of %s", (int)len, text, words);
+}
+
+static int
+word(const struct value *d, const char *text, int64_t *ret)
+{
+	if (place_in(d->words, text, strlen(text), ret) < 0)
+		return err_set(-EINVAL, "must be one of %s", d->words);
+	return 0;
+}
+
+static int
+words(const struct value *d, const char *text, int64_t *ret)
+{
+	int64_t bits = 0;
+	for (const char *w = text; w;) {
+		size_t n = strcspn(w, ":");
+		int64_t i = 0;
+		int r = place_in(d->words, w, n, &i);
+		if (r < 0)
+			return r;
+		bits |= INT64_C(1) << i;
+		w = w[n] ? w + n + 1 : NULL;
+	}
+	*ret = bits;
+	return 0;
 }
 
 static int
@@ -152,11 +176,27 @@ identity(const struct value *d, const char *text, int64_t *ret)
 	return 0;
 }
 
+static int
+keep_text(const char *text, int64_t *ret)
+{
+	if (!*text)
+		return err_set(-EINVAL, "must not be empty");
+	*ret = (int64_t)(intptr_t)text;
+	return 0;
+}
+
+const char *
+value_text(int64_t v)
+{
+	return (const char *)(intptr_t)v;
+}
+
 int
 value_parse(const struct value *d, const char *text, int64_t *ret)
 {
 	switch (d->kind) {
 	case VALUE_WORD: return word(d, text, ret);
+	case VALUE_WORDS: return words(d, text, ret);
 	case VALUE_NUMBER:
 	case VALUE_OCTAL: return whole_number(d, text, ret);
 	case VALUE_SIZE: return size(d, text, ret);
@@ -164,6 +204,7 @@ value_parse(const struct value *d, const char *text, int64_t *ret)
 	case VALUE_TTL: return seconds(d, text, ret);
 	case VALUE_USER:
 	case VALUE_GROUP: return identity(d, text, ret);
+	case VALUE_TEXT: return keep_text(text, ret);
 	}
 	return err_set(-EINVAL, "no such kind of value");
 }
@@ -177,11 +218,26 @@ print_word(const struct value *d, int64_t v, char ret[32])
 	snprintf(ret, 32, "%.*s", (int)strcspn(w, "|"), w);
 }
 
+static void
+print_words(const struct value *d, int64_t bits, char ret[32])
+{
+	size_t used = 0;
+	snprintf(ret, 32, "%s", bits ? "" : "default");
+	for (const char *w = d->words; w; bits >>= 1) {
+		size_t n = strcspn(w, "|");
+		if (bits & 1 && used < 31)
+			used += (size_t)snprintf(
+				ret + used, 32 - used, "%s%.*s", used ? ":" : "", (int)n, w);
+		w = w[n] ? w + n + 1 : NULL;
+	}
+}
+
 void
 value_print(const struct value *d, int64_t v, char ret[32])
 {
 	switch (d->kind) {
 	case VALUE_WORD: print_word(d, v, ret); break;
+	case VALUE_WORDS: print_words(d, v, ret); break;
 	case VALUE_OCTAL: snprintf(ret, 32, "%03" PRIo64, v); break;
 	case VALUE_SECONDS:
 	case VALUE_TTL:
@@ -198,6 +254,7 @@ const char *
 value_form(const struct value *d)
 {
 	static const char *const form[] = {
+		[VALUE_WORDS] = "WORD:WORD...",
 		[VALUE_NUMBER] = "NUMBER",
 		[VALUE_OCTAL] = "OCTAL",
 		[VALUE_SIZE] = "SIZE",
@@ -205,6 +262,7 @@ value_form(const struct value *d)
 		[VALUE_TTL] = "SECONDS|immutable",
 		[VALUE_USER] = "USER",
 		[VALUE_GROUP] = "GROUP",
+		[VALUE_TEXT] = "TEXT",
 	};
-	return d->kind == VALUE_WORD ? d->words : form[d->kind];
+	return d->words ? d->words : form[d->kind];
 }

@@ -12,3 +12,10 @@ wire_allow_parallel_lookups(const struct iovec *iov, int count)
 	if (init && iov[0].iov_len == sizeof *head && !head->error && iov[1].iov_len >= needed)
 		init->flags |= FUSE_PARALLEL_DIROPS;
 }
+
+bool
+wire_is_brief(const void *request, ssize_t len)
+{
+	const struct fuse_in_header *head = request;
+	return len >= (ssize_t)sizeof *head && head->opcode != FUSE_READ;
+}

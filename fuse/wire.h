@@ -1,9 +1,11 @@
-/* The answer to the kernel's INIT, completed. libfuse 3.14 knows FUSE_CAP_PARALLEL_DIROPS but does not send it, and then
- * the kernel lets one lookup at a time into a directory: one that hangs keeps everybody out. */
+/* What the kernel and libfuse say to each other, where libfuse itself does not show or complete it. */
 #pragma once
 
 #include <stdbool.h>
 #include <sys/uio.h>
 
-/* iov: an INIT reply as libfuse is about to write it. */
+/* Completes the answer to the kernel's INIT, as libfuse is about to write it: libfuse 3.14 knows FUSE_CAP_PARALLEL_DIROPS but
+ * does not send it, and then the kernel lets one lookup at a time into a directory: one that hangs keeps everybody out. */
 void wire_allow_parallel_lookups(const struct iovec *iov, int count);
+/* A request as read, or what read() returned instead: does it ask for anything but a file's bytes? */
+bool wire_is_brief(const void *request, ssize_t len);

@@ -85,8 +85,6 @@ test_seen(void)
 	CHECK_INT(inodes_seen(t, i).size, 11);
 	CHECK_INT(inodes_ino(t, "a"), 7);
 	CHECK_INT(inodes_ino(t, "b"), 0);
-	CHECK(!inodes_opened(t, i));
-	CHECK(inodes_opened(t, i));
 	inodes_put(t, i);
 	inodes_free(t);
 }

@@ -1,0 +1,309 @@
+#include "fuse/queue.h"
+
+#include "fuse/notify.h"
+#include "fuse/server.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* When a running request counts as stuck (ns), and how many threads more there may be in place of those that are. */
+static const int64_t STUCK_AFTER = SECOND / 2;
+enum { RELIEF_MAX = 192 };
+
+/* Requests of one sort: how many run, and who waits. */
+struct lane {
+	struct request *first, **last;
+	unsigned running, running_max, waiting;
+	unsigned relieved,
+		stuck; /* how many run on threads of relief; how many ran for long when last looked at */
+};
+
+struct queue {
+	pthread_mutex_t lock; /* guards all below, and the links of requests */
+	struct request *all;
+	struct lane reads,
+		names; /* so that hanging reads do not keep others from names, and the other way round */
+	unsigned relief; /* threads */
+	pthread_cond_t relief_gone;
+	bool cancelled;
+};
+
+int
+queue_new(unsigned reads, unsigned names, struct queue **ret)
+{
+	struct queue *q = calloc(1, sizeof *q);
+	if (!q)
+		return err_set(-ENOMEM, "no memory for requests");
+	pthread_mutex_init(&q->lock, NULL);
+	pthread_cond_init(&q->relief_gone, NULL);
+	q->reads = (struct lane){.last = &q->reads.first, .running_max = reads};
+	q->names = (struct lane){.last = &q->names.first, .running_max = names};
+	*ret = q;
+	return 0;
+}
+
+struct queue *
+queue_free(struct queue *q)
+{
+	if (!q)
+		return NULL;
+	pthread_cond_destroy(&q->relief_gone);
+	pthread_mutex_destroy(&q->lock);
+	free(q);
+	return NULL;
+}
+
+static struct lane *
+lane_of(struct queue *q, const struct request *r)
+{
+	return r->op == OP_READ ? &q->reads : &q->names;
+}
+
+/* May a thread of relief, or one of the session's, run one more? */
+static bool
+has_place(const struct lane *l, bool relief)
+{
+	return relief ? l->relieved < l->stuck : l->running < l->running_max;
+}
+
+static struct request *
+take_waiting(struct lane *l, bool relief)
+{
+	struct request *r = has_place(l, relief) ? l->first : NULL;
+	if (!r)
+		return NULL;
+	l->first = r->next;
+	if (!l->first)
+		l->last = &l->first;
+	l->waiting--;
+	*(relief ? &l->relieved : &l->running) += 1;
+	r->begun = when_now();
+	return r;
+}
+
+/* Runs one request to its end and returns the next one that waits, if any. */
+static struct request *
+run_one(struct queue *q, struct request *r, bool relief)
+{
+	struct request *next = NULL;
+	request_run(r);
+	if (r->op == OP_READ)
+		pages_read(r->inode);
+	LOCKED(&q->lock) {
+		struct lane *l = lane_of(q, r);
+		*r->slot = r->after;
+		if (r->after)
+			r->after->slot = r->slot;
+		*(relief ? &l->relieved : &l->running) -= 1;
+		next = take_waiting(l, relief);
+	}
+	if (r->op == OP_READ)
+		notifier_pay(r->server->notifier, r->inode);
+	request_unref(r);
+	return next;
+}
+
+/* true: it is this thread's turn to run it. */
+static bool
+admit(struct queue *q, struct request *r, bool aside)
+{
+	bool now = false;
+	LOCKED(&q->lock) {
+		struct lane *l = lane_of(q, r);
+		r->slot = &q->all;
+		r->after = q->all;
+		q->all = r;
+		if (r->after)
+			r->after->slot = &r->after;
+		if (q->cancelled)
+			atomic_store(&r->cancel.wanted_no_more, true);
+		now = l->running < l->running_max || aside;
+		if (now) {
+			l->running++;
+			r->begun = r->started;
+		} else {
+			*l->last = r;
+			l->last = &r->next;
+			l->waiting++;
+		}
+	}
+	return now;
+}
+
+void
+queue_start(struct queue *q, struct request *r, bool aside)
+{
+	if (!admit(q, r, aside))
+		return;
+	while (r)
+		r = run_one(q, r, false);
+}
+
+void
+queue_cancel(struct queue *q)
+{
+	LOCKED(&q->lock) {
+		q->cancelled = true;
+		for (struct request *r = q->all; r; r = r->after)
+			atomic_store(&r->cancel.wanted_no_more, true);
+	}
+}
+
+struct relief {
+	struct queue *queue;
+	struct request *first;
+};
+
+static void
+relief_ends(struct queue *q)
+{
+	LOCKED(&q->lock) {
+		q->relief--;
+		pthread_cond_broadcast(&q->relief_gone);
+	}
+}
+
+static void *
+relieve(void *arg)
+{
+	struct relief *a = arg;
+	struct queue *q = a->queue;
+	struct request *r = a->first;
+	free(a);
+	while (r)
+		r = run_one(q, r, true);
+	relief_ends(q);
+	return NULL;
+}
+
+/* A request that waits, and for which there is a place now. The lock is held. */
+static struct request *
+next_to_relieve(struct queue *q)
+{
+	struct request *r = NULL;
+	if (q->relief < RELIEF_MAX) {
+		r = take_waiting(&q->reads, true);
+		r = r ? r : take_waiting(&q->names, true);
+	}
+	q->relief += r != NULL;
+	return r;
+}
+
+static void
+count_stuck(struct queue *q)
+{
+	int64_t now = when_now();
+	q->reads.stuck = q->names.stuck = 0;
+	for (struct request *r = q->all; r; r = r->after)
+		lane_of(q, r)->stuck += r->begun && now - r->begun > STUCK_AFTER;
+}
+
+/* Requests that are stuck give their places away: to threads that are begun for those that wait. */
+static void
+begin_relief(struct queue *q)
+{
+	for (;;) {
+		struct relief *a = malloc(sizeof *a);
+		struct request *r = NULL;
+		pthread_t thread;
+		LOCKED(&q->lock) {
+			count_stuck(q);
+			r = a ? next_to_relieve(q) : NULL;
+		}
+		if (!r) {
+			free(a);
+			return;
+		}
+		*a = (struct relief){q, r};
+		if (pthread_create(&thread, NULL, relieve, a) == 0) {
+			pthread_detach(thread);
+			continue;
+		}
+		free(a);
+		for (; r; r = run_one(q, r, true))
+			request_fail(r, err_set(-EIO, "cannot start a thread"));
+		relief_ends(q);
+		return;
+	}
+}
+
+void
+queue_end(struct queue *q)
+{
+	LOCKED(&q->lock) {
+		while (q->relief)
+			pthread_cond_wait(&q->relief_gone, &q->lock);
+	}
+}
+
+enum { LOOKED_AFTER = 64 };
+
+bool
+queue_tend(struct queue *q)
+{
+	struct request *some[LOOKED_AFTER];
+	size_t n = 0;
+	bool busy = false;
+	int64_t now = when_now();
+	LOCKED(&q->lock) {
+		busy = q->all;
+		for (struct request *r = q->all; r && n < LOOKED_AFTER; r = r->after) {
+			if (atomic_load(&r->answered) ||
+				!(atomic_load(&r->interrupted) || request_overdue(r, now)))
+				continue;
+			atomic_fetch_add(&r->refs, 1);
+			some[n++] = r;
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		request_tend(some[i]);
+		request_unref(some[i]);
+	}
+	begin_relief(q);
+	return busy;
+}
+
+bool
+queue_full(struct queue *q)
+{
+	bool full = false;
+	LOCKED(&q->lock)
+		full = q->names.running >= q->names.running_max;
+	return full;
+}
+
+void
+queue_count(struct queue *q, unsigned *ret_running, unsigned *ret_waiting)
+{
+	LOCKED(&q->lock) {
+		*ret_running = q->reads.running + q->names.running + q->relief;
+		*ret_waiting = q->reads.waiting + q->names.waiting;
+	}
+}
+
+bool
+queue_reads(struct queue *q, const struct inode *i, int64_t ns)
+{
+	bool reads = false;
+	int64_t before = when_now() - ns;
+	LOCKED(&q->lock) {
+		for (const struct request *r = q->all; r && !reads; r = r->after)
+			reads = r->op == OP_READ && r->inode == i && r->started <= before;
+	}
+	return reads;
+}
+
+bool
+queue_asks_in(struct queue *q, const char *path, int64_t ns)
+{
+	bool asks = false;
+	int64_t before = when_now() - ns;
+	LOCKED(&q->lock) {
+		for (const struct request *r = q->all; r && !asks; r = r->after)
+			asks = r->op != OP_READ && r->started <= before &&
+			       !strcmp(r->inode->path, path);
+	}
+	return asks;
+}
