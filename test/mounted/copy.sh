@@ -4,7 +4,7 @@
 needs rsync tar
 
 "$python" "$here/tools.py" make "$tmp/store.zarr" "$tmp/want" || exit 1
-must_mount "$tmp/store.zarr"
+must_mount "$tmp/store.zarr" list=flat
 
 diff -r "$mnt" "$tmp/want" || fail "diff -r"
 cp -r "$mnt" "$tmp/copied"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The conformance corpus, where there is one: every V2 directory store in it, mounted from above, gives the bytes it is known to hold.
+# The conformance corpus, where there is one: every V2 directory store in it, mounted from above, and every zip archive gives the bytes it is known to hold.
 # ZARRFS_CORPUS names the folder with expected.tsv, beside either the archives or what was unpacked from them.
 . "$(dirname "$0")/functions.sh"
 
@@ -13,3 +13,8 @@ if [ ! -d "$corpus/synthetic_v2" ]; then
 fi
 must_mount "$stores" endian=little
 "$python" "$here/corpus.py" "$corpus/expected.tsv" "$stores" "$mnt" || fail "rows differ"
+for archive in "$stores"/synthetic_v2/*.zip; do
+	must_mount "$archive" endian=little
+	"$python" "$here/corpus.py" "$corpus/expected.tsv" "$stores" "$mnt" "synthetic_v2/${archive##*/}" || fail "rows of ${archive##*/} differ"
+	umount_store
+done

@@ -4,7 +4,7 @@
 
 "$python" "$here/hierarchy.py" make "$tmp/stores" || exit 1
 for options in consolidated=prefer consolidated=trust consolidated=ignore; do
-	must_mount "$tmp/stores" $options
+	must_mount "$tmp/stores" $options,list=flat
 	"$python" "$here/hierarchy.py" check "$mnt" $options || fail "see above ($options)"
 	umount_store
 done

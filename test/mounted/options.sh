@@ -19,7 +19,8 @@ refuses()
 
 store=$data/sample.zarr
 refuses "unknown option 'nonsense'" -o nonsense "$store" "$tmp/at"
-refuses "unknown option 'list=flat'" -o list=flat "$store" "$tmp/at"
+refuses "'text' is not one of flat.nc" -o list=flat:text "$store" "$tmp/at"
+refuses "'unlimited='.*empty" -o unlimited= "$store" "$tmp/at"
 refuses "endian.*one of native.little.big.stored" -o endian=middle "$store" "$tmp/at"
 refuses "'endian' needs a value" -o endian "$store" "$tmp/at"
 refuses "'follow' takes no value" -o follow=yes "$store" "$tmp/at"

@@ -16,7 +16,7 @@ for i in range(5):
     os.mkdir("%s/g%d" % (store, i))
     open("%s/g%d/.zgroup" % (store, i), "w").write('{"zarr_format": 2}')
 END
-must_mount "$tmp/store.zarr"
+must_mount "$tmp/store.zarr" list=flat
 "$python" - "$mnt" "$tmp/store.zarr" <<'END' || fail "see above"
 import ctypes, os, random, sys
 mnt, store = sys.argv[1:]
@@ -80,6 +80,6 @@ sys.exit(bad != 0)
 END
 before=$(cd "$mnt" && find . -printf '%P %i\n' | sort)
 umount_store
-must_mount "$tmp/store.zarr"
+must_mount "$tmp/store.zarr" list=flat
 same "inode numbers in the next mount" "$(cd "$mnt" && find . -printf '%P %i\n' | sort | sha256sum)" "$(sha256sum <<<"$before")"
 exit $((failures != 0))

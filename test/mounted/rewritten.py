@@ -18,7 +18,7 @@ SAME_SIZE = stores.field((64, 64, 16), "<i4", 5)
 
 
 def make(store):
-    for name in ("shape", "type", "grown", "whole"):
+    for name in ("shape", "type", "grown", "whole", "gone"):
         stores.put(store, name, OLD, chunks=(8, 64, 16), compressor=stores.ZSTD)
 
 
@@ -42,6 +42,15 @@ def check(store, mount):
         at.bytes("%s opened again" % name, stores.read(path), new_bytes)
         with open(path, "rb") as again, mmap.mmap(again.fileno(), 0, prot=mmap.PROT_READ) as memory:
             at.bytes("%s through mmap" % name, memory[:], new_bytes)
+
+    path = os.path.join(mount, "gone")
+    file = os.open(path, os.O_RDONLY)
+    at.bytes("gone before", os.pread(file, 5000, 0), stores.flat(OLD)[:5000])
+    shutil.rmtree(os.path.join(store, "gone"))
+    time.sleep(2.2)
+    at.error("reading the open file of an array that was deleted", errno.EIO, os.pread, file, 4096, 200000)
+    os.close(file)
+    at.error("opening it again", errno.ENOENT, os.open, path, os.O_RDONLY)
 
     path = os.path.join(mount, "grown")
     file = os.open(path, os.O_RDONLY)

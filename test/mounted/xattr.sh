@@ -44,6 +44,17 @@ for change in [lambda: os.setxattr(sst, "user.units", b"K"), lambda: os.removexa
         check("a change", "done", "refused")
     except OSError as error:
         check("a change", error.errno, errno.EROFS)
+check("user.missing_value, in the variable's type", os.getxattr(sst, "user.missing_value"), b"-1.e+34f")
+
+def all_of(path):
+    return {name: os.getxattr(os.path.join(mnt, path), name) for name in os.listxattr(os.path.join(mnt, path))}
+
+for suffix in [".nc", ".csv", ".npy", ".cdf5.nc"]:
+    check("attributes of sst" + suffix, all_of("sst" + suffix), all_of("sst"))
+for name in ["dataset.nc", "dataset.cdl"]:
+    got = all_of("wind/" + name)
+    check("key of " + name, got.pop("user.zarrfs.key"), b"wind")
+    check("attributes of " + name, got, all_of("wind"))
 os.listxattr(mnt)
 os.listxattr(os.path.join(mnt, ".zarrfs/stats"))
 sys.exit(bad != 0)

@@ -1,0 +1,105 @@
+#!/bin/bash
+# dataset.cdl: ncgen makes a file of it, and ncdump -h prints of that file what was in it; of odd names, nested groups, all types, and of
+# every V2 store of the conformance corpus, where there is one.
+. "$(dirname "$0")/functions.sh"
+needs ncgen ncdump getfattr
+
+"$python" "$here/cdl_files.py" make "$tmp/store.zarr" || exit 1
+must_mount "$tmp/store.zarr"
+same "listed without consolidated metadata" "$(ls "$mnt" | grep -c dataset)" 0
+"$python" "$here/cdl_files.py" check "$mnt" || fail "the round trip of odd names and types"
+diff "$mnt/dataset.cdl" - <<'END' || fail "the text is another"
+netcdf dataset {
+types:
+  compound both_field_t {
+    int64 t ;
+    float z(2) ;
+  }; // both_field_t
+  compound both_t {
+    short x ;
+    char s(3) ;
+    both_field_t in(2) ;
+  }; // both_t
+dimensions:
+	x = 2 ;
+	x_3 = 3 ;
+	none = UNLIMITED ; // (0 currently)
+	_Anonymous_Dim_4 = 4 ;
+	complex = 2 ;
+	str16 = 16 ;
+variables:
+	short \2m_temp\(K\)(x) ;
+		\2m_temp\(K\):_FillValue = -9s ;
+		\2m_temp\(K\):empty = "[]" ;
+		\2m_temp\(K\):_x66_loat = "a\nb \"c\" \'d\'" ;
+		string \2m_temp\(K\):list = "one", "two" ;
+		\2m_temp\(K\):valid_range = -1s, 1s ;
+	both_t both(x) ;
+	byte flag(x_3) ;
+	ubyte _x66_loat(x) ;
+	// json is left out: netCDF has no type for it
+	double no\ ne(none) ;
+	float pair(_Anonymous_Dim_4, complex) ;
+	char text(x, str16) ;
+	int64 when(x) ;
+		when:units = "hours since 1970-01-01" ;
+		when:calendar = "proleptic_gregorian" ;
+		when:_FillValue = -9223372036854775808LL ;
+	int x(x) ;
+
+// global attributes:
+		:_x5F_FillValue = 1 ;
+		:history = "" ;
+
+group: g\,h {
+  dimensions:
+  	x = 7 ;
+  variables:
+  	float v(x, /x, x_3) ;
+
+  group: deep {
+    } // group deep
+  } // group g\,h
+}
+END
+diff "$mnt/g,h/dataset.cdl" - <<'END' || fail "the text of a group is another"
+netcdf dataset {
+dimensions:
+	x = 7 ;
+	x_2 = 2 ;
+	x_3 = 3 ;
+variables:
+	float v(x, x_2, x_3) ;
+
+group: deep {
+  } // group deep
+}
+END
+
+# a single array is a group of one variable
+umount_store
+must_mount "$tmp/store.zarr/x"
+same "a single array" "$(grep -c 'int x' "$mnt/dataset.cdl")" 1
+umount_store
+
+# with consolidated metadata it is listed, and a change in the store is seen
+"$python" -c "import sys, zarr; zarr.consolidate_metadata(sys.argv[1])" "$tmp/store.zarr"
+must_mount "$tmp/store.zarr" metadata_ttl=1
+same "listed with consolidated metadata" "$(ls "$mnt" | grep dataset)" dataset.cdl
+size=$(stat -c %s "$mnt/dataset.cdl")
+same "its size" "$(wc -c <"$mnt/dataset.cdl")" "$size"
+"$python" - "$tmp/store.zarr" <<'END'
+import sys, zarr
+zarr.open_group(sys.argv[1])["x"].attrs["added"] = "later"
+zarr.consolidate_metadata(sys.argv[1])
+END
+eventually 10 grep -q 'x:added = "later"' "$mnt/dataset.cdl" || fail "a new attribute is not seen"
+same "an attribute of the file" "$(getfattr --only-values -n user._FillValue "$mnt/dataset.cdl" 2>/dev/null)" 1
+umount_store
+
+corpus=${ZARRFS_CORPUS:-}
+if [ -d "$corpus/synthetic_v2" ]; then
+	must_mount "$corpus"
+	"$python" "$here/cdl_files.py" check "$mnt" || fail "the round trip of the corpus"
+fi
+exit $((failures != 0))

@@ -1,0 +1,137 @@
+#!/bin/bash
+# What is read of a web server is kept on disk: a later mount asks only whether it changed, or nothing if nothing can change; killed
+# daemons, damaged copies and a full disk cost time, never right bytes. Zip archives there are read by ranges, kept as well.
+. "$(dirname "$0")/functions.sh"
+nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || skip "no nginx"
+needs zip curl
+
+"$python" - "$tmp" <<'END' || exit 1
+import sys, numpy as np, zarr, numcodecs
+for codec, name in (numcodecs.Blosc("lz4"), "lz4"), (None, "raw"):
+    group = zarr.open_group(sys.argv[1] + "/store", mode="a")
+    rng = np.random.default_rng(1)
+    group.create_dataset(name, data=rng.integers(0, 1000, (24, 50000), "i4"), chunks=(1, 50000), compressor=codec)
+zarr.consolidate_metadata(sys.argv[1] + "/store")
+END
+(cd "$tmp/store" && zip -q -r -0 "$tmp/store.zip" .)
+want=$("$ZARRFS" --cat "$tmp/store" lz4 | sha256sum)
+port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+base=http://127.0.0.1:$port
+user=
+[ "$(id -u)" != 0 ] || user="user root;"
+cat >"$tmp/nginx.conf" <<END
+$user
+daemon off; pid $tmp/nginx.pid; error_log $tmp/nginx.log;
+events { worker_connections 1024; }
+http {
+  log_format short '\$request_method \$uri \$status \$body_bytes_sent';
+  access_log $tmp/access.log short;
+  client_body_temp_path $tmp/t1; proxy_temp_path $tmp/t2; fastcgi_temp_path $tmp/t3; uwsgi_temp_path $tmp/t4; scgi_temp_path $tmp/t5;
+  server { listen 127.0.0.1:$port; root $tmp; }
+}
+END
+"$nginx" -p "$tmp" -c "$tmp/nginx.conf" 2>"$tmp/nginx.said" &
+server=$!
+trap 'kill $server 2>/dev/null; finish' EXIT
+eventually 10 curl -fsS -o /dev/null "$base/store/.zgroup" 2>/dev/null || fail "nginx does not answer: $(cat "$tmp/nginx.said")"
+
+forget()
+{
+	: >"$tmp/access.log"
+}
+
+# requests [REGEX]: since forget
+requests()
+{
+	sleep 0.1
+	grep -cE "${1:-.}" "$tmp/access.log"
+}
+
+# read_all WHAT STORE OPTIONS: a mount in which the variable is read
+read_all()
+{
+	forget
+	must_mount "$2" "$3"
+	same "$1" "$(sha256sum <"$mnt/lz4")" "$want"
+}
+
+cached="cache_dir=$tmp/cache,cache_size=100M"
+read_all "the first read" "$base/store" "$cached"
+same "mode of the cache" "$(stat -c %a "$tmp/cache")" 700
+same "chunks fetched" "$(requests 'GET /store/lz4/[0-9.]* 200')" 24
+kill -9 "$daemon"
+wait "$daemon" 2>/dev/null
+mounts[$mnt]=
+umount -l "$mnt" 2>/dev/null || fusermount3 -uz "$mnt"
+
+# a ttl of 2 s: after its third all copies are asked about, none is sent
+sleep 1
+read_all "after a remount" "$base/store" "$cached,metadata_ttl=2"
+same "chunks fetched again" "$(requests 'GET /store/lz4/[0-9.]* 200')" 0
+same "chunks asked about" "$(requests 'GET /store/lz4/[0-9.]* 304')" 24
+umount_store
+
+read_all "within the ttl" "$base/store" "$cached,metadata_ttl=1000"
+same "chunks asked about within the ttl" "$(requests 'GET /store/lz4/[0-9.]* ')" 0
+umount_store
+
+read_all "what cannot change" "$base/store" "$cached,metadata_ttl=immutable"
+same "requests for what cannot change" "$(requests)" 0
+grep -q '^zarrfs_disk_cache_objects_total{what="read"} [1-9]' "$mnt/.zarrfs/stats" || fail "the stats say nothing of the cache"
+umount_store
+
+# two mounts at once, one of them writing the other's copies again, some of them damaged
+find "$tmp/cache" -type f -size +8k | head -5 | while read -r copy; do
+	printf 'damaged' | dd of="$copy" bs=1 seek=5000 conv=notrunc status=none
+done
+must_mount "$base/store" "$cached"
+first=$mnt
+must_mount "$base/store" "$cached"
+same "two mounts at once" "$(sha256sum <"$mnt/lz4")" "$want"
+same "the other of two mounts" "$(sha256sum <"$first/lz4")" "$want"
+umount_store "$first"
+umount_store
+
+# a chunk that is replaced shows
+"$python" -c 'import sys, zarr; zarr.open(sys.argv[1] + "/store/lz4")[3] = 7' "$tmp"
+want=$("$ZARRFS" --cat "$tmp/store" lz4 | sha256sum)
+sleep 1
+read_all "after a change" "$base/store" "$cached,metadata_ttl=2"
+same "chunks fetched after a change" "$(requests 'GET /store/lz4/[0-9.]* 200')" 1
+umount_store
+
+# a cache that is too small for a chunk, or not to be written to
+read_all "hardly any room" "$base/store" "cache_dir=$tmp/tiny,cache_size=1M"
+umount_store
+[ "$(du -sk "$tmp/tiny" | cut -f1)" -le 1200 ] || fail "the tiny cache has $(du -sk "$tmp/tiny")"
+mkdir "$tmp/shared"
+chmod 777 "$tmp/shared"
+"$ZARRFS" -o "cache_dir=$tmp/shared" --ls "$base/store" >/dev/null 2>"$tmp/said" && fail "a cache that all can write to is taken"
+grep -q 'must be yours' "$tmp/said" || fail "the message is '$(cat "$tmp/said")'"
+mkdir "$tmp/small"
+if mount -t tmpfs -o size=4m zarrfs-test "$tmp/small" 2>/dev/null; then # else not root
+	read_all "on a small disk" "$base/store" "cache_dir=$tmp/small/cache,cache_size=1G"
+	cat "$mnt/raw" "$mnt/lz4" "$mnt/raw" >/dev/null || fail "reading on a small disk"
+	used=$(df --output=pcent "$tmp/small" | tr -dc 0-9)
+	umount_store
+	umount "$tmp/small"
+	[ "$used" -ge 50 ] || fail "only $used % of a small disk are used"
+	[ "$used" -le 95 ] || fail "$used % of a small disk are used"
+fi
+mkdir "$tmp/lost"
+must_mount "$base/store" "cache_dir=$tmp/lost/cache"
+rm -rf "$tmp/lost"
+same "with a cache that went away" "$(sha256sum <"$mnt/lz4")" "$want"
+same "lines in the log" "$(grep -c 'disk cache' "$mnt/.zarrfs/log")" 1
+umount_store
+
+# an archive: its directory, then one request a chunk; nothing the second time
+rm "$tmp/store.zip"
+(cd "$tmp/store" && zip -q -r -0 "$tmp/store.zip" .)
+read_all "an archive" "$base/store.zip" "$cached,metadata_ttl=immutable"
+[ "$(requests)" -le $((1 + 1 + 2 + 24 + 2)) ] || fail "an archive took $(requests) requests: $(cat "$tmp/access.log")"
+umount_store
+read_all "an archive, again" "$base/store.zip" "$cached,metadata_ttl=immutable"
+same "requests for it" "$(requests)" 0
+umount_store
+exit $((failures != 0))

@@ -1,0 +1,10 @@
+#!/bin/bash
+# The netCDF files of variables of every type: values, types, dimensions, attributes.
+. "$(dirname "$0")/functions.sh"
+
+"$python" -c 'import netCDF4' 2>/dev/null || skip "no netCDF4-python"
+"$python" "$here/netcdf.py" make "$tmp/store.zarr" || exit 1
+must_mount "$tmp/store.zarr"
+"$python" "$here/netcdf.py" check "$tmp/store.zarr" "$mnt" || fail "files differ"
+grep -q "i8_fine.*9007199254740993.*i8_fine.cdf5.nc" "$log" || fail "the log does not name i8_fine.cdf5.nc: $(cat "$log")"
+umount_store
