@@ -126,6 +126,17 @@ region_of(const char *text, size_t len, struct address *p)
 	return 0;
 }
 
+/* What stands before the server's own name, as a bucket: "bucket." of "bucket.s3.amazonaws.com"; else the first part of the path. */
+static int
+find_bucket(const struct url *u, size_t before, struct address *p)
+{
+	if (before && (before == 1 || u->host[before - 1] != '.'))
+		return err_set(-EINVAL, "'%s' is no bucket's host", u->host);
+	p->virtual_host = before > 0;
+	int r = before ? set(&p->bucket, u->host, before - 1) : take_bucket(u->path, p);
+	return r < 0 ? r : set_prefix(p, before ? u->path : behind_bucket(u->path));
+}
+
 /* "bucket.s3.region.amazonaws.com/prefix" or "s3.region.amazonaws.com/bucket/prefix". The host is asked as it stands. */
 static int
 amazon_url(const struct url *u, size_t len, size_t domain, struct address *p)
@@ -137,22 +148,16 @@ amazon_url(const struct url *u, size_t len, size_t domain, struct address *p)
 	int r = region_of(s3 + 2, len - domain - before - 2, p);
 	if (r == 0)
 		r = set(&p->host, s3, strlen(s3));
-	p->virtual_host = before > 0;
 	p->amazon = true;
-	if (r == 0)
-		r = before ? set(&p->bucket, u->host, before - 1) : take_bucket(u->path, p);
-	return r < 0 ? r : set_prefix(p, before ? u->path : behind_bucket(u->path));
+	return r < 0 ? r : find_bucket(u, before, p);
 }
 
 static int
 google_url(const struct url *u, size_t len, struct address *p)
 {
 	size_t before = len - (sizeof google_host - 1);
-	p->virtual_host = before > 0;
 	int r = set(&p->host, u->host + before, strlen(u->host + before));
-	if (r == 0)
-		r = before ? set(&p->bucket, u->host, before - 1) : take_bucket(u->path, p);
-	return r < 0 ? r : set_prefix(p, before ? u->path : behind_bucket(u->path));
+	return r < 0 ? r : find_bucket(u, before, p);
 }
 
 /* Any other host: "host/bucket/prefix", or, where that is asked for, "bucket.host/prefix". */

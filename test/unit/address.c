@@ -66,6 +66,7 @@ static const struct row rows[] = {
 	{"https://bucket.s3.cn-north-1." AWS ".cn/x", NULL, NULL, 0,
 		"https://bucket.s3.cn-north-1." AWS ".cn/x/k%20y cn-north-1"},
 	{"https://s3." AWS, NULL, NULL, 0, NULL},
+	{"https://.s3." AWS "/x", NULL, NULL, 0, NULL},
 	{"https://ec2." AWS "/x", NULL, NULL, 0, NULL},
 	{"http://localhost:9000/bucket/a/b#mode=zarr,s3", NULL, "mars-1", 0,
 		"http://localhost:9000/bucket/a/b/k%20y mars-1"},
@@ -84,6 +85,8 @@ static const struct row rows[] = {
 		"https://storage.googleapis.com/bucket/x/k%20y auto"},
 	{"https://bucket.storage.googleapis.com/x", NULL, NULL, 0,
 		"https://bucket.storage.googleapis.com/x/k%20y auto"},
+	{"https://.storage.googleapis.com/x", NULL, NULL, 0, NULL},
+	{"https://xstorage.googleapis.com/x#mode=s3", NULL, NULL, 0, NULL},
 };
 
 static void
