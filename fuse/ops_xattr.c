@@ -43,8 +43,8 @@ void
 op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
 	if (strncmp(name, prefix, strlen(prefix)) != 0) {
-		fuse_reply_err(
-			req, ENODATA); /* security.* and the like, asked for at every ls -l */
+		/* security.* and system.*: ls -l asks every file for both, but not again where a device has none */
+		fuse_reply_err(req, EOPNOTSUPP);
 		return;
 	}
 	request_start(req, &(struct asked){.op = OP_GETXATTR,

@@ -29,6 +29,8 @@ echo "ls -l of $arrays arrays: $(since) s"
 same "lines of ls -l" "$(grep -c '^-r' "$tmp/list")" $arrays
 same "sizes in ls -l" "$(awk '$1 ~ /^-/ { print $5 }' "$tmp/list" | sort -u)" 48000
 same "chunks fetched by ls -l" "$(stat_value chunk_fetches_total)" 0
+asked=$(stat_value 'fuse_requests_total{op="getxattr"}')
+[ "$asked" -le 10 ] || fail "ls -l asked for $asked attributes, one file after the other"
 peak_below $((64 * 1024 + 4 * arrays)) "ls -l of $arrays arrays"
 umount_store
 
