@@ -27,7 +27,9 @@ body_restart(struct body *b)
 void
 body_attempt(struct body *b)
 {
-	if (!strong(b->etag) || b->tail)
+	bool all =
+		b->ask->len && b->got >= b->ask->len; /* only the end of the answer was missing */
+	if (!strong(b->etag) || b->tail || all)
 		body_restart(b);
 	b->begun = b->tail = b->unsized = false;
 	b->skip = 0;

@@ -112,6 +112,7 @@ struct client_ask {
 	int64_t deadline;      /* when_now() clock; 0: only the attempts are bounded */
 	struct cancel *cancel; /* looked at every 100 ms; or NULL */
 	bool once;             /* never tried again: credentials from a place that may not exist */
+	bool nearby; /* on this machine or its link, where no proxy leads, nor should it see what is said */
 	int64_t patience; /* ns for an attempt as a whole; 0: connect, first byte and progress have their usual times */
 };
 

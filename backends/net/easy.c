@@ -271,6 +271,9 @@ easy_begin(struct client_attempt *a, struct easy_options *o)
 	curl_easy_setopt(e, CURLOPT_XFERINFODATA, a);
 	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, a->text);
 	curl_easy_setopt(e, CURLOPT_HTTPHEADER, a->headers);
+	curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, (long)a->fresh);
+	if (a->ask->nearby)
+		curl_easy_setopt(e, CURLOPT_PROXY, "");
 	return curl_easy_setopt(e, CURLOPT_URL, a->url) ? err_set(-ENOMEM, "no memory for a URL")
 							: 0;
 }

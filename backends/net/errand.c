@@ -91,6 +91,7 @@ errand_send(struct errand *e, struct wire *w)
 		return given_up(e, r);
 	a->patience = e->patience << (e->tried < TRIES ? e->tried : TRIES);
 	a->deadline = e->ask.patience ? when_now() + e->ask.patience : 0;
+	a->fresh = a->err.code;
 	e->tried++;
 	wire_start(w, a);
 	return ERRAND_SENT;
@@ -184,11 +185,6 @@ by_rules(struct errand *e, struct gauge *g)
 		int r = err_restore(&a->err);
 		return a->later ? later(e, g, r) : over(e, r);
 	}
-	/* it changed since the part that we have was read */
-	if (e->reply.status == 412 && e->body.got) {
-		body_restart(&e->body);
-		return later(e, g, err_set(-EIO, "it changed while it was read"));
-	}
 	if (passing(e->reply.status))
 		return later(e, g, say_status(&e->reply, -EIO));
 	return over(e, outcome(e));
@@ -220,6 +216,21 @@ by_verdict(struct errand *e, struct wire *w, struct gauge *g)
 	return by_rules(e, g);
 }
 
+/* The condition or the range that the answer refuses is ours, not the asker's: that of the part which was missing. */
+static bool
+resumed_in_vain(const struct errand *e)
+{
+	return e->body.got && !e->attempt.err.code &&
+	       (e->reply.status == 412 || e->reply.status == 416);
+}
+
+static enum errand_step
+start_anew(struct errand *e, struct gauge *g)
+{
+	body_restart(&e->body);
+	return later(e, g, err_set(-EIO, "it changed while it was read"));
+}
+
 enum errand_step
 errand_weigh(struct errand *e, struct wire *w, struct gauge *g)
 {
@@ -232,7 +243,7 @@ errand_weigh(struct errand *e, struct wire *w, struct gauge *g)
 		wire_pace(w, a->started, status == 429 || status == 503);
 	if (buf_terminate(&e->reply.body) < 0)
 		return over(e, -ENOMEM);
-	return by_verdict(e, w, g);
+	return resumed_in_vain(e) ? start_anew(e, g) : by_verdict(e, w, g);
 }
 
 enum errand_step

@@ -21,6 +21,7 @@ struct client_attempt {
 	int64_t heard;    /* when the last byte came or went */
 	int64_t patience; /* until the first byte; half of it between two */
 	int64_t deadline; /* 0: none */
+	bool fresh; /* by a new connection: those that lie idle may have died with the last one */
 	/* On the wire's thread, once, with no lock held: wakes somebody. The attempt may be gone as soon as it is called. */
 	void (*ended)(struct client_attempt *);
 	struct err err; /* code 0: a whole answer */

@@ -19,6 +19,7 @@ static atomic_uint judged;
 struct plan {
 	const char *path;
 	enum client_verdict verdict;
+	int refuse; /* the status that judge() ends the ask for, with result */
 	int result;
 	int seen[16]; /* the status, or error, of each attempt */
 	unsigned prepared;
@@ -44,7 +45,7 @@ judge(void *arg, const struct client_reply *reply, int *ret)
 	if (reply->attempt < 16)
 		p->seen[reply->attempt] = reply->error ? reply->error : reply->status;
 	*ret = p->result;
-	return p->verdict;
+	return p->refuse && reply->status == p->refuse ? CLIENT_DONE : p->verdict;
 }
 
 static const struct client_hooks hooks = {prepare, judge};
@@ -329,11 +330,89 @@ static void
 replaced_between(void)
 {
 	for (int how = 0; how < 3; how++) {
+		struct plan p = {
+			.refuse = 412, .result = -EIO}; /* a judge who did not ask for it */
 		begin(changed_between, &how, 0);
-		expect((struct client_ask){.off = 0}, 0, 0, BIG);
+		expect((struct client_ask){.arg = &p}, 0, 0, BIG);
 		CHECK_INT(server.requests, how == 2 ? 2 : 3);
 		end();
 	}
+}
+
+/* All bytes come, but not the end of the answer, which alone would say so; the second time it does. */
+static bool
+endless(struct answerer *s, int fd, const char *head, unsigned n)
+{
+	const char *range = strstr(head, "\r\nRange: ");
+	if (n && s->arg)
+		CHECK(range && !strncmp(range + 2, "Range: bytes=5-11\r\n", 20));
+	if (n && range && strstr(head, "bytes=1048576-"))
+		return answer(fd,
+			"HTTP/1.1 416 no\r\nContent-Range: bytes */%d\r\nContent-Length: "
+			"0\r\n\r\n",
+			BIG);
+	if (n)
+		return usual(s, fd, head, n);
+	answer(fd, "HTTP/1.1 %s\r\nETag: \"one\"\r\nTransfer-Encoding: chunked\r\n",
+		s->arg ? "206 part\r\nContent-Range: bytes 5-11/1048576" : "200 ok");
+	answer(fd, "\r\n%x\r\n", s->arg ? 7 : BIG);
+	answer_send(fd, big + (s->arg ? 5 : 0), s->arg ? 7 : BIG);
+	return false;
+}
+
+static void
+unended(void)
+{
+	begin(endless, NULL, 0);
+	expect((struct client_ask){.off = 0}, 0, 0, BIG);
+	end();
+	begin(endless, &server, 0);
+	expect((struct client_ask){.off = 5, .len = 7}, 0, 5, 7);
+	CHECK_INT(server.requests, 2);
+	end();
+}
+
+/* The connections that lie idle have died without a word: one attempt finds out, the next one does not try another of them. */
+enum { IDLE = 4 };
+
+static bool
+dead_connections(struct answerer *s, int fd, const char *head, unsigned n)
+{
+	static atomic_int dead[IDLE];
+	if (n < IDLE) {
+		dead[n] = fd;
+		answer_pause(s, 300); /* so that each has a connection of its own */
+		return usual(s, fd, head, n);
+	}
+	for (unsigned i = 0; i < IDLE; i++)
+		if (dead[i] == fd) {
+			answer_pause(s, 20000);
+			return false;
+		}
+	return usual(s, fd, head, n);
+}
+
+static void *
+get_all(void *arg)
+{
+	expect((struct client_ask){.off = 0}, 0, 0, BIG);
+	return NULL;
+}
+
+static void
+connections_dead(void)
+{
+	pthread_t t[IDLE];
+	struct plan p = {0};
+	begin(dead_connections, NULL, IDLE);
+	for (unsigned i = 0; i < IDLE; i++)
+		CHECK_INT(pthread_create(&t[i], NULL, get_all, NULL), 0);
+	for (unsigned i = 0; i < IDLE; i++)
+		pthread_join(t[i], NULL);
+	CHECK_INT(server.connections, IDLE);
+	expect((struct client_ask){.arg = &p, .deadline = when_now() + 6 * SECOND}, 0, 0, BIG);
+	CHECK_INT(p.prepared, 2);
+	end();
 }
 
 /* Answers the head and no more, or nothing at all. */
@@ -549,6 +628,8 @@ main(void)
 	tried_again();
 	resumed();
 	replaced_between();
+	unended();
+	connections_dead();
 	given_up();
 	verdicts();
 	sending();
