@@ -124,7 +124,8 @@ state(const struct credentials *c)
 	int64_t now = when_wall();
 	if (c->keys->expires == INT64_MAX || now < c->keys->expires - EARLY)
 		return GOOD;
-	return now < c->keys->expires ? LATE : GONE;
+	/* Of those that were fetched just now the server is to say whether they are good: our clock may be wrong. */
+	return now < c->keys->expires || when_now() < c->next_fetch ? LATE : GONE;
 }
 
 /* The lock is held. */

@@ -22,6 +22,7 @@ struct question {
 	const char *url;
 	struct sign_pair header; /* name NULL: none */
 	struct span send;
+	bool nearby;
 	int64_t patience;
 };
 
@@ -56,6 +57,7 @@ put_question(const struct question *q, struct buf *ret, struct client_reply *rep
 			.deadline = q->ask->deadline,
 			.cancel = q->ask->cancel,
 			.once = q->patience == MACHINE_PATIENCE,
+			.nearby = q->nearby,
 			.patience = q->patience,
 		},
 		reply);
@@ -125,6 +127,7 @@ source_container(const struct source_ask *a, struct keys **ret)
 	if (r == 0) {
 		struct question q = {
 			.ask = a, .url = (char *)url.data, .patience = SERVICE_PATIENCE};
+		q.nearby = !strncmp(q.url, "http://", 7);
 		if (token.len)
 			q.header = (struct sign_pair){"Authorization", (char *)token.data};
 		r = put_question(&q, &answer, NULL);
@@ -250,6 +253,7 @@ source_machine(const struct source_ask *a, struct keys **ret)
 	struct question q = {.ask = a,
 		.method = "PUT",
 		.header = {"X-aws-ec2-metadata-token-ttl-seconds", "21600"},
+		.nearby = true,
 		.patience = MACHINE_PATIENCE};
 	int r = machine_url("api/token", "", &url);
 	q.url = (char *)url.data;

@@ -374,6 +374,9 @@ test_services(void)
 	setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://example.org/", 1);
 	find_keys("s3://bucket", &nothing, -EINVAL);
 
+	setenv("http_proxy", "http://127.0.0.1:9", 1); /* what they say is not for others */
+	set_url("AWS_CONTAINER_CREDENTIALS_FULL_URI", &s, "/v2/x");
+	CHECK_STR(find_keys("s3://bucket", &nothing, 0).id, "SID");
 	unsetenv("AWS_CONTAINER_CREDENTIALS_FULL_URI");
 	unsetenv("AWS_EC2_METADATA_DISABLED");
 	set_url("AWS_EC2_METADATA_SERVICE_ENDPOINT", &s, "/");
@@ -381,6 +384,7 @@ test_services(void)
 	CHECK_STR(t.id, "SID");
 	CHECK(strstr(s.first, "GET /latest/meta-data/iam/security-credentials/my HTTP"));
 	CHECK(strstr(s.first, "X-aws-ec2-metadata-token: metatoken\r\n"));
+	unsetenv("http_proxy");
 
 	s.answer =
 		"<R><AccessKeyId>WID</AccessKeyId><SecretAccessKey>Ws</SecretAccessKey>"
@@ -459,6 +463,23 @@ test_renewal(void)
 	url_free(&u);
 }
 
+/* Keys that have expired as our clock has it, which may be wrong: what is asked is signed with them all the same. */
+static void
+test_expired(void)
+{
+	clean();
+	setenv("NCRCENV_IGNORE", "1", 1);
+	char text[600];
+	snprintf(text, sizeof text, "[default]\ncredential_process = cat \"%s/answer\"\n",
+		home.path);
+	write_file(".aws/credentials", text);
+	write_file("answer", "{\"AccessKeyId\": \"OLD\", \"SecretAccessKey\": \"s\", "
+			     "\"Expiration\": \"2020-01-01T00:00:00Z\"}");
+	struct tried t = find_keys("s3://bucket", &nothing, 0);
+	CHECK(!t.anonymous);
+	CHECK_STR(t.id, "OLD");
+}
+
 int
 main(void)
 {
@@ -469,6 +490,7 @@ main(void)
 	test_order();
 	test_google();
 	test_process();
+	test_expired();
 	test_services();
 	test_renewal();
 	place_remove(&home);
