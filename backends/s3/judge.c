@@ -116,16 +116,18 @@ follow_region(struct exchange *q, const char *region)
 	return true;
 }
 
-/* An answer to HEAD has no body to say it; another question does. */
+/* An answer to HEAD has no body to say what is wrong; that to another question has, and region and keys are put right by it. */
 static bool
-ask_region(struct exchange *q)
+ask_aloud(struct exchange *q)
 {
+	CLEAN(keys_unrefp) struct keys *keys = NULL;
 	bool other = false;
-	if (exchange_probe(q->bucket, q->deadline, q->cancel) < 0)
+	if (exchange_probe(q->bucket, q->deadline, q->cancel) < 0 ||
+		credentials_get(q->bucket->credentials, q->deadline, q->cancel, &keys) < 0)
 		return false;
 	LOCKED(&q->bucket->lock)
 		other = strcmp(q->bucket->region, q->region) != 0;
-	return other;
+	return other || keys != q->keys;
 }
 
 static bool
@@ -139,7 +141,7 @@ put_region_right(struct exchange *q, const struct client_reply *reply, const str
 	if (q->moved || !(other || bare))
 		return false;
 	q->moved = true;
-	return *region ? follow_region(q, region) : q->kind == CLIENT_HEAD && ask_region(q);
+	return *region ? follow_region(q, region) : q->kind == CLIENT_HEAD && ask_aloud(q);
 }
 
 static bool
@@ -226,6 +228,13 @@ outcome(struct exchange *q, const struct client_reply *reply, const struct said 
 	return CLIENT_DONE;
 }
 
+/* Some servers do not know If-Match of a GET. */
+static bool
+other_version(const struct exchange *q, const struct client_reply *reply)
+{
+	return q->get && q->if_match && strcmp(q->if_match, reply->etag) != 0;
+}
+
 enum client_verdict
 judge(void *request, const struct client_reply *reply, int *ret)
 {
@@ -234,6 +243,10 @@ judge(void *request, const struct client_reply *reply, int *ret)
 		return CLIENT_RULES;
 	if (reply->status == 304 || reply->status == 412 || reply->status < 300)
 		q->bucket->seen_at = when_now();
+	if (reply->status < 300 && other_version(q, reply)) {
+		*ret = ZMAP_CHANGED;
+		return CLIENT_DONE;
+	}
 	if (reply->status < 300)
 		return CLIENT_RULES;
 	struct said *s = understand(reply);

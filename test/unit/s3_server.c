@@ -1,0 +1,242 @@
+/* The S3 client against a server that answers as no good one does, or only once in a while: whose keys expire in the middle, whose
+ * clock is another, which knows no If-Match. */
+#include "answerer.h"
+
+#include "base/err.h"
+#include "base/when.h"
+#include "store.h"
+
+#include <errno.h>
+#include <time.h>
+
+static struct answerer server;
+static struct zmap *store;
+static struct place home;
+
+static void
+begin(answer_fn *fn, void *arg, struct zmap_options o)
+{
+	char endpoint[64];
+	struct url u;
+	answerer_start(&server, fn, arg);
+	snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%u", server.port);
+	o.endpoint = endpoint;
+	o.timeout = 10 * SECOND;
+	CHECK_INT(url_parse("s3://bucket/x.zarr", &u), 0);
+	CHECK_INT(zmap_open(&u, &o, &store), 0);
+	url_free(&u);
+}
+
+static void
+end(void)
+{
+	store = zmap_close(store);
+	answerer_stop(&server);
+}
+
+/* A GET of "key" gives this, or nothing if want is not 0. */
+static void
+expect(struct zmap_get g, int want, const char *text)
+{
+	CLEAN(buf_free) struct buf b = {0};
+	struct zmap_stat s = {0};
+	g.key = "key";
+	g.into = &b;
+	g.max = 100;
+	CHECK_INT(zmap_get(store, &g, &s), want);
+	CHECK_INT(b.len, strlen(text));
+	CHECK(b.len == strlen(text) && !memcmp(b.data, text, b.len));
+}
+
+static void
+keys_of(const char *id)
+{
+	char path[300];
+	snprintf(path, sizeof path, "%s/keys", home.path);
+	FILE *f = fopen(path, "w");
+	CHECK(f);
+	if (!f)
+		return;
+	fprintf(f,
+		"{\"Version\": 1, \"AccessKeyId\": \"%s\", \"SecretAccessKey\": \"s\", "
+		"\"SessionToken\": \"token-%s\", \"Expiration\": \"2099-01-01T00:00:00Z\"}",
+		id, id);
+	fclose(f);
+}
+
+static bool
+whole(int fd)
+{
+	return answer(fd, "HTTP/1.1 200 ok\r\nContent-Length: 4\r\nETag: \"one\"\r\n\r\nbody");
+}
+
+static bool
+refuse(int fd, const char *head, const char *status, const char *code)
+{
+	char body[200];
+	int n = snprintf(body, sizeof body, "<Error><Code>%s</Code></Error>", code);
+	bool mute = !strncmp(head, "HEAD ", 5);
+	return answer(
+		fd, "HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s", status, n, mute ? "" : body);
+}
+
+/* --- keys that expire --- */
+
+struct keeper {
+	const char *good, *status, *code;
+	int want;
+};
+
+/* Knows one key only. */
+static bool
+one_key(struct answerer *s, int fd, const char *head, unsigned n)
+{
+	const struct keeper *k = s->arg;
+	char id[64], token[64];
+	snprintf(id, sizeof id, "Credential=%s/", k->good);
+	snprintf(token, sizeof token, "x-amz-security-token: token-%s\r\n", k->good);
+	CHECK(strstr(head, "Authorization: AWS4-HMAC-SHA256 "));
+	if (!strstr(head, id))
+		return refuse(fd, head, k->status, k->code);
+	CHECK(strcasestr(head, token));
+	return strstr(head, "list-type=2")
+		       ? answer(fd, "HTTP/1.1 200 ok\r\nContent-Length: 0\r\n\r\n")
+		       : whole(fd);
+}
+
+static void
+expire_in_the_middle(void)
+{
+	static const struct keeper rows[] = {
+		{"old", "400 bad", "ExpiredToken", -EIO},
+		{"old", "403 no", "ExpiredToken", -EPERM},
+		{"old", "403 no", "InvalidAccessKeyId", -EPERM},
+		{"old", "400 bad", "InvalidToken", -EIO},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct keeper k = rows[i];
+		struct zmap_stat st;
+		keys_of("old");
+		begin(one_key, &k, (struct zmap_options){.profile = "work"});
+		expect((struct zmap_get){0}, 0, "body");
+		CHECK_INT(server.requests, 1);
+		k.good = "new";
+		keys_of("new");
+		expect((struct zmap_get){0}, 0, "body"); /* refused, renewed, asked again */
+		CHECK_INT(server.requests, 3);
+		expect((struct zmap_get){0}, 0, "body");
+		CHECK_INT(server.requests, 4);
+		k.good =
+			"newer"; /* an answer to HEAD does not say why, nor whether 403 means something else */
+		keys_of("newer");
+		CHECK_INT(zmap_stat(store, "key", &st), k.want == -EIO ? 0 : -EACCES);
+		k.good = "nobody's";
+		expect((struct zmap_get){0}, k.want, "");
+		CHECK(strstr(err_text(), k.code));
+		CHECK(!strstr(err_text(), "token-"));
+		end();
+	}
+}
+
+/* --- another clock --- */
+
+static bool
+two_hours_ahead(struct answerer *s, int fd, const char *head, unsigned n)
+{
+	char now[17], date[64];
+	struct tm tm;
+	time_t t = time(NULL) + 7200;
+	gmtime_r(&t, &tm);
+	strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", &tm);
+	const char *said = strcasestr(head, "x-amz-date: ");
+	CHECK(said);
+	if (!said)
+		return false;
+	struct tm signed_at = {0};
+	snprintf(now, sizeof now, "%.16s", said + 12);
+	CHECK(strptime(now, "%Y%m%dT%H%M%SZ", &signed_at));
+	if (llabs((long long)(timegm(&signed_at) - t)) < 60)
+		return whole(fd);
+	char status[100];
+	snprintf(status, sizeof status, "403 no\r\nDate: %s", date);
+	return refuse(fd, head, status, "RequestTimeTooSkewed");
+}
+
+static void
+clock_skew(void)
+{
+	keys_of("any");
+	begin(two_hours_ahead, NULL, (struct zmap_options){.profile = "work"});
+	expect((struct zmap_get){0}, 0, "body");
+	CHECK_INT(server.requests, 2);
+	expect((struct zmap_get){0}, 0, "body");
+	CHECK_INT(server.requests, 3); /* it is remembered */
+	end();
+}
+
+/* --- who pays --- */
+
+static bool
+payer(struct answerer *s, int fd, const char *head, unsigned n)
+{
+	const char *names = strstr(head, "SignedHeaders=");
+	bool pays = strcasestr(head, "x-amz-request-payer: requester\r\n");
+	CHECK(names);
+	bool is_signed = names && memmem(names, strcspn(names, ","), "x-amz-request-payer", 19);
+	CHECK(pays == is_signed);
+	return pays ? whole(fd) : refuse(fd, head, "403 no", "AccessDenied");
+}
+
+static void
+requester_pays(void)
+{
+	keys_of("any");
+	begin(payer, NULL, (struct zmap_options){.profile = "work"});
+	expect((struct zmap_get){0}, -EACCES, "");
+	end();
+	begin(payer, NULL, (struct zmap_options){.profile = "work", .requester_pays = true});
+	expect((struct zmap_get){0}, 0, "body");
+	end();
+}
+
+/* --- conditions --- */
+
+static bool
+unconditional(struct answerer *s, int fd, const char *head, unsigned n)
+{
+	return whole(fd);
+}
+
+static void
+no_conditions(void)
+{
+	keys_of("any");
+	begin(unconditional, NULL, (struct zmap_options){.profile = "work"});
+	expect((struct zmap_get){.if_match = "\"one\""}, 0, "body");
+	expect((struct zmap_get){.if_match = "\"two\""}, ZMAP_CHANGED, "");
+	end();
+}
+
+int
+main(void)
+{
+	char path[300], text[700];
+	home = place_new();
+	snprintf(path, sizeof path, "%s/config", home.path);
+	snprintf(text, sizeof text, "[profile work]\ncredential_process = cat \"%s/keys\"\n",
+		home.path);
+	FILE *f = fopen(path, "w");
+	CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0);
+	setenv("HOME", home.path, 1);
+	setenv("AWS_CONFIG_FILE", path, 1);
+	setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
+	setenv("NCRCENV_IGNORE", "1", 1);
+	unsetenv("http_proxy");
+	unsetenv("AWS_ENDPOINT_URL_S3");
+	expire_in_the_middle();
+	clock_skew();
+	requester_pays();
+	no_conditions();
+	place_remove(&home);
+	return check_end();
+}
