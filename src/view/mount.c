@@ -130,7 +130,7 @@ look_at_root(struct mount *m)
 			"there is nothing at '%s': no Zarr metadata and no key below it",
 			m->url.shown);
 	if (r < 0)
-		return r;
+		return err_add(r, "cannot open store '%s'", m->url.shown);
 	if (root->kind == NODE_OBJECT)
 		return err_set(
 			-EINVAL, "'%s' is one object that belongs to no Zarr store", m->url.shown);

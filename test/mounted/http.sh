@@ -154,7 +154,7 @@ umount_store
 refused 'there is nothing at' "$base/none"
 refused 'HTTP 302' "$base/round"
 refused 'http://localhost' "$base/abroad"
-refused 'Failed to connect' "http://127.0.0.1:1/x"
+refused "cannot open store 'http://127.0.0.1:1/x': .*Failed to connect" http://127.0.0.1:1/x
 refused 'user information' "http://me:word@127.0.0.1:$port/plain"
 
 refused 'certificate' "$https/plain"
