@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <utf8proc.h>
 
 struct lexer
 lex_open(const char *text, size_t len)
@@ -162,27 +163,9 @@ lex_skip(struct lexer *l)
 static int
 add_utf8(struct buf *b, uint32_t c)
 {
-	uint8_t u[4];
-	if (c < 0x80) {
-		u[0] = (uint8_t)c;
-		return buf_add(b, u, 1);
-	}
-	if (c < 0x800) {
-		u[0] = (uint8_t)(0xc0 | c >> 6);
-		u[1] = (uint8_t)(0x80 | (c & 0x3f));
-		return buf_add(b, u, 2);
-	}
-	if (c < 0x10000) {
-		u[0] = (uint8_t)(0xe0 | c >> 12);
-		u[1] = (uint8_t)(0x80 | (c >> 6 & 0x3f));
-		u[2] = (uint8_t)(0x80 | (c & 0x3f));
-		return buf_add(b, u, 3);
-	}
-	u[0] = (uint8_t)(0xf0 | c >> 18);
-	u[1] = (uint8_t)(0x80 | (c >> 12 & 0x3f));
-	u[2] = (uint8_t)(0x80 | (c >> 6 & 0x3f));
-	u[3] = (uint8_t)(0x80 | (c & 0x3f));
-	return buf_add(b, u, 4);
+	utf8proc_uint8_t u[4];
+
+	return buf_add(b, u, (size_t)utf8proc_encode_char((utf8proc_int32_t)c, u));
 }
 
 static bool

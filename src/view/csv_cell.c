@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utf8proc.h>
 
 enum { CELLS_MAX = 4096, WIDTH_MAX = 1 << 26 };
 
@@ -249,20 +250,6 @@ bytes_len(const uint8_t *s, size_t n)
 	return n;
 }
 
-static int
-put_utf8(uint32_t c, char **to)
-{
-	char *p = *to;
-	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-		return err_set(-EIO, "U+%" PRIX32 " in a text is no character", c);
-	unsigned more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-	*p++ = (char)(more ? (0xf00 >> more & 0xff) | c >> 6 * more : c);
-	while (more--)
-		*p++ = (char)(0x80 | (c >> 6 * more & 0x3f));
-	*to = p;
-	return 0;
-}
-
 /* Quotes only double one-byte characters, of which each has the room of four. */
 static int
 write_unicode(const uint8_t *data, size_t bytes, char *to, size_t *ret_len)
@@ -279,9 +266,9 @@ write_unicode(const uint8_t *data, size_t bytes, char *to, size_t *ret_len)
 		quotes |= c == '"' || c == ',' || c == '\n' || c == '\r' || (edge && c == ' ');
 		if (c == '"')
 			*p++ = '"';
-		int r = put_utf8(c, &p);
-		if (r < 0)
-			return r;
+		if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+			return err_set(-EIO, "U+%" PRIX32 " in a text is no character", c);
+		p += utf8proc_encode_char((utf8proc_int32_t)c, (utf8proc_uint8_t *)p);
 	}
 	size_t len = (size_t)(p - to) - 1;
 	if (quotes || !n) {

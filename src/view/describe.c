@@ -1,9 +1,11 @@
 #include "view/describe.h"
 
+#include "base/number.h"
+
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
+#include <utf8proc.h>
 
 enum { ELEMENT_MAX = 4096 }; /* bytes of a fill value that are shown */
 
@@ -76,31 +78,6 @@ key(const struct node *n, struct buf *ret)
 	return buf_add(ret, n->path, strlen(n->path));
 }
 
-static enum nc_type
-integer_type(const struct dtype *t)
-{
-	static const enum nc_type by_size[2][9] = {
-		{[1] = NC_TYPE_BYTE, [2] = NC_TYPE_SHORT, [4] = NC_TYPE_INT, [8] = NC_TYPE_INT64},
-		{[1] = NC_TYPE_UBYTE,
-			[2] = NC_TYPE_USHORT,
-			[4] = NC_TYPE_UINT,
-			[8] = NC_TYPE_UINT64},
-	};
-	return t->size > 8 ? NC_TYPE_NONE : by_size[t->kind == DTYPE_UINT][t->size];
-}
-
-/* IEEE 754 binary16. */
-static float
-half(uint16_t h)
-{
-	int exponent = h >> 10 & 31;
-	float fraction = (float)(h & 1023);
-	float v = exponent == 31 ? (fraction != 0 ? NAN : INFINITY)
-		  : exponent     ? ldexpf(1024 + fraction, exponent - 25)
-				 : ldexpf(fraction, -24);
-	return h & 0x8000 ? -v : v;
-}
-
 /* In CDL notation, as attributes are shown. data in native order. */
 static int
 as_attr(enum nc_type type, void *data, size_t count, struct buf *ret)
@@ -121,7 +98,7 @@ floats(const struct dtype *t, uint8_t *data, size_t count, struct buf *ret)
 		for (size_t i = 0; i < count; i++) {
 			uint16_t h;
 			memcpy(&h, data + 2 * i, 2);
-			wide[i] = half(h);
+			wide[i] = number_of_half(h);
 		}
 		return as_attr(NC_TYPE_FLOAT, wide, count, ret);
 	default: return ZMAP_ABSENT;
@@ -146,19 +123,8 @@ utf8(const uint8_t *data, size_t bytes, struct buf *ret)
 		memcpy(&c, data + i, 4);
 		if (!c)
 			break;
-		const uint8_t out[4] = {
-			(uint8_t)(c < 0x80      ? c
-				  : c < 0x800   ? 0xc0 | c >> 6
-				  : c < 0x10000 ? 0xe0 | c >> 12
-						: 0xf0 | (c >> 18 & 7)),
-			(uint8_t)(0x80 | ((c < 0x800            ? c
-						  : c < 0x10000 ? c >> 6
-								: c >> 12) &
-						 63)),
-			(uint8_t)(0x80 | ((c < 0x10000 ? c : c >> 6) & 63)),
-			(uint8_t)(0x80 | (c & 63)),
-		};
-		r = buf_add(ret, out, c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4);
+		utf8proc_uint8_t out[4];
+		r = buf_add(ret, out, (size_t)utf8proc_encode_char((utf8proc_int32_t)c, out));
 	}
 	return r;
 }
@@ -170,7 +136,7 @@ element(const struct dtype *t, uint8_t *data, struct buf *ret)
 	switch (t->kind) {
 	case DTYPE_BOOL: return buf_addf(ret, "%s", data[0] ? "true" : "false");
 	case DTYPE_INT:
-	case DTYPE_UINT: return as_attr(integer_type(t), data, 1, ret);
+	case DTYPE_UINT: return as_attr(nc_type_of(t), data, 1, ret);
 	case DTYPE_DATETIME:
 	case DTYPE_TIMEDELTA: return as_attr(NC_TYPE_INT64, data, 1, ret);
 	case DTYPE_FLOAT: return floats(t, data, 1, ret);

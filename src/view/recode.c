@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utf8proc.h>
 
 __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 uwide;
@@ -303,21 +304,6 @@ months_to_days(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *o
 	return 0;
 }
 
-static size_t
-put_utf8(uint32_t c, uint8_t *out)
-{
-	if (c < 0x80) {
-		out[0] = (uint8_t)c;
-		return 1;
-	}
-	size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-	static const uint8_t mark[] = {0, 0, 0xc0, 0xe0, 0xf0};
-	for (size_t i = n - 1; i; i--, c >>= 6)
-		out[i] = (uint8_t)(0x80 | (c & 63));
-	out[0] = (uint8_t)(mark[n] | c);
-	return n;
-}
-
 /* As wide as it was: no character needs more than four bytes. */
 static int
 ucs4_to_utf8(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
@@ -330,7 +316,7 @@ ucs4_to_utf8(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out
 				return err_set(-EIO,
 					"an element has 0x%" PRIx32 " in it, which is no character",
 					ch);
-			len += put_utf8(ch, out + len);
+			len += (size_t)utf8proc_encode_char((utf8proc_int32_t)ch, out + len);
 		}
 		memset(out + len, 0, c->atom_out - len);
 	}

@@ -13,7 +13,7 @@ import zarr
 
 from stores import Check
 
-X = np.array(["a", "b", 'c,"c"', "d\ne", " f", ""], "<U5")
+X = np.array(["a", "ü€😀", 'c,"c"', "d\ne", " f", ""], "<U5")
 TIMES = np.array([0.25, 36524.5, np.nan, -0.5])
 AIR = (np.arange(4 * 3 * 6, dtype="f4") / 3).reshape(4, 3, 6)
 STRUCT = np.dtype([("a", "<f8"), ("b", ">i2", (2,)), ("s", "S3")])
@@ -47,6 +47,7 @@ def make(store):
     put(g, "n", np.arange(6, dtype="u4"), ["x"])
     put(g, "odd,name", np.arange(6, dtype="i1"), ["x"])
     put(g, "text", np.array([b"", b"a,b", b'"', b"no\nyes"]), ["time"])
+    put(g, "wide", np.array(["é", "ö,\"", "a😀\n", "€€€"], ">U3"), ["time"])
     put(g, "none", np.zeros((0,)), None)
     put(g, "bits", np.frombuffer(b"abcdef", "V3"), None)
     put(g, "double", np.array([0.1, 1e300, 5e-324, -2.2250738585072014e-308, 1 / 3, np.nan, -np.inf]), None)
