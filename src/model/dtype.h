@@ -86,3 +86,5 @@ int dtype_fill_v2(const struct dtype *, const struct json *value, uint8_t *out, 
  * is_char in the other function, too. */
 int dtype_fill_nczarr(
 	const struct dtype *, const struct json *value, uint8_t *out, bool *null_fill);
+/* The nearest real number of 2, 4 or 8 bytes, in that byte order. */
+void dtype_put_real(double, unsigned size, bool big, uint8_t *out);

@@ -47,8 +47,8 @@ half_bits(double x)
 	return (uint16_t)(sign | (((exponent + 13) << 10) + steps));
 }
 
-static void
-put_float(double x, unsigned size, bool big, uint8_t *out)
+void
+dtype_put_real(double x, unsigned size, bool big, uint8_t *out)
 {
 	if (size == 2) {
 		put(half_bits(x), 2, big, out);
@@ -88,7 +88,7 @@ fill_float(const struct dtype *d, const struct json *v, uint8_t *out)
 	double x;
 	if (read_float(v, &x) < 0)
 		return not_a_fill(d, v);
-	put_float(x, d->size, d->big, out);
+	dtype_put_real(x, d->size, d->big, out);
 	return 0;
 }
 
@@ -101,8 +101,8 @@ fill_complex(const struct dtype *d, const struct json *v, uint8_t *out)
 	if ((list && json_count(v) > 2) || read_float(list ? json_at(v, 0) : v, &re) < 0 ||
 		(list && json_count(v) == 2 && read_float(json_at(v, 1), &im) < 0))
 		return not_a_fill(d, v);
-	put_float(re, d->size / 2, d->big, out);
-	put_float(im, d->size / 2, d->big, out + d->size / 2);
+	dtype_put_real(re, d->size / 2, d->big, out);
+	dtype_put_real(im, d->size / 2, d->big, out + d->size / 2);
 	return 0;
 }
 

@@ -86,29 +86,16 @@ make_axes(struct mount *m, const struct node *n, struct csv *c)
 }
 
 static int
-make_missing(struct mount *m, const struct node *n, struct csv *c)
+make_missing(struct mount *m, const struct node *n, uint32_t width, struct csv *c)
 {
 	struct attrs as = {0};
 	int r = node_attrs(n, &as);
 	if (r == 0)
-		r = missing_value(m, n, &as, &c->missing);
+		r = missing_value(m, n, &as, width, &c->missing);
 	attrs_free(&as);
-	if (r < 0)
-		return r;
-	if (n->array->fill_text && r == 0 && c->missing.len < c->cells.element) {
-		/* as its elements are: padded with NUL */
-		size_t len = c->missing.len;
-		r = buf_reserve(&c->missing, c->cells.element);
-		if (r < 0)
-			return r;
-		memset(c->missing.data + len, 0, c->cells.element - len);
-		c->missing.len = c->cells.element;
-	}
-	if (c->missing.len != c->cells.element)
-		c->missing.len = 0;
-	if (c->missing.len)
+	if (r == 0)
 		cells_native(&c->cells, c->missing.data, 1);
-	return 0;
+	return r < 0 ? r : 0;
 }
 
 /* Number, a comma before each field, newline. */
@@ -139,7 +126,7 @@ plan(struct mount *m, const struct node *n, uint32_t width, struct csv *ret)
 	if (r == 0)
 		r = make_header(&c, &n->array->dtype, name);
 	if (r == 0)
-		r = make_missing(m, n, &c);
+		r = make_missing(m, n, width, &c);
 	if (r == 0)
 		r = sum_up(n, &c);
 	if (r < 0)
@@ -206,10 +193,7 @@ write_fields(struct making *k, char **to)
 			memcpy(p, text.data, text.len);
 		p += text.len;
 	}
-	bool missing = c->missing.len &&
-		       (memcmp(k->element, c->missing.data, c->missing.len) == 0 ||
-			       (c->cells.n == 1 && cell_is_nan(c->cells.cell, k->element) &&
-				       cell_is_nan(c->cells.cell, c->missing.data)));
+	bool missing = c->missing.len && cells_same(&c->cells, k->element, c->missing.data);
 	for (size_t i = 0; i < c->cells.n && r == 0; i++) {
 		size_t len = 0;
 		*p++ = ',';

@@ -54,9 +54,9 @@ learn(struct mount *m, struct axis *a)
 	a->is_time = t->kind == DTYPE_DATETIME
 			     ? cf_time_of_dtype(t, &a->time) == 0
 			     : counts_time(t) && cf_time_of_attrs(&as, &a->time) == 0;
-	r = missing_value(m, n, &as, &a->missing);
+	r = missing_value(m, n, &as, a->element_width, &a->missing);
 	attrs_free(&as);
-	if (r == 0 && a->missing.len == a->cells.element)
+	if (r == 0)
 		cells_native(&a->cells, a->missing.data, 1);
 	a->width = a->cells.cell[0].width;
 	if (a->is_time && cf_time_width(&a->time) > a->width)
@@ -169,16 +169,12 @@ write_time(const struct axis *a, const uint8_t *element, char *to, size_t *ret_l
 {
 	const struct cell *c = &a->cells.cell[0];
 	char text[CF_TIME_TEXT];
-	float f;
-	double d;
+	int64_t whole;
 	bool good;
-	if (c->kind == DTYPE_FLOAT && c->size == 8)
-		good = cf_time_text(&a->time, (memcpy(&d, element, 8), d), text);
-	else if (c->kind == DTYPE_FLOAT && c->size == 4)
-		good = cf_time_text(&a->time, (double)(memcpy(&f, element, 4), f), text);
+	if (c->kind == DTYPE_FLOAT)
+		good = cf_time_text(&a->time, cell_real(c, element), text);
 	else
-		good = c->kind != DTYPE_FLOAT &&
-		       cf_time_text_int(&a->time, cell_integer(c, element), text);
+		good = cell_integer(c, element, &whole) && cf_time_text_int(&a->time, whole, text);
 	if (!good)
 		return false;
 	*ret_len = cf_time_width(&a->time);
@@ -190,8 +186,7 @@ static int
 write_text(const struct axis *a, const uint8_t *element, char *to, size_t *ret_len)
 {
 	const struct cell *c = &a->cells.cell[0];
-	bool missing = a->missing.len == a->cells.element && a->missing.len &&
-		       memcmp(element, a->missing.data, a->missing.len) == 0;
+	bool missing = a->missing.len && cells_same(&a->cells, element, a->missing.data);
 	if (missing || (a->is_time && cell_is_nan(c, element))) {
 		*ret_len = 0;
 		return 0;

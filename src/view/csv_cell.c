@@ -324,14 +324,26 @@ write_float(const uint8_t *p, uint32_t size, char *to)
 	}
 }
 
-int64_t
-cell_integer(const struct cell *c, const uint8_t *element)
+bool
+cell_integer(const struct cell *c, const uint8_t *element, int64_t *ret)
 {
-	uint64_t u;
-	if (c->kind != DTYPE_UINT)
-		return integer(element + c->offset, c->size);
-	u = natural(element + c->offset, c->size);
-	return u > INT64_MAX ? INT64_MIN : (int64_t)u;
+	const uint8_t *p = element + c->offset;
+	*ret = c->kind == DTYPE_UINT ? (int64_t)natural(p, c->size) : integer(p, c->size);
+	return c->kind != DTYPE_UINT || *ret >= 0;
+}
+
+double
+cell_real(const struct cell *c, const uint8_t *element)
+{
+	const uint8_t *p = element + c->offset;
+	uint16_t h;
+	float f;
+	double d;
+	switch (c->size) {
+	case 2: memcpy(&h, p, 2); return (double)number_of_half(h);
+	case 4: memcpy(&f, p, 4); return (double)f;
+	default: memcpy(&d, p, 8); return d;
+	}
 }
 
 int
@@ -357,17 +369,19 @@ cell_text(const struct cell *c, const uint8_t *element, char *to, size_t *ret_le
 bool
 cell_is_nan(const struct cell *c, const uint8_t *element)
 {
-	const uint8_t *p = element + c->offset;
-	float f;
-	double d;
-	uint16_t h;
 	if (c->kind == DTYPE_DATETIME || c->kind == DTYPE_TIMEDELTA)
-		return integer(p, 8) == INT64_MIN;
-	if (c->kind != DTYPE_FLOAT)
+		return integer(element + c->offset, 8) == INT64_MIN;
+	return c->kind == DTYPE_FLOAT && isnan(cell_real(c, element));
+}
+
+bool
+cells_same(const struct cells *cs, const uint8_t *a, const uint8_t *b)
+{
+	const struct cell *c = cs->cell;
+	if (memcmp(a, b, cs->element) == 0)
+		return true;
+	if (cs->n != 1 || c->kind != DTYPE_FLOAT)
 		return false;
-	switch (c->size) {
-	case 2: memcpy(&h, p, 2); return (h & 0x7fff) > 0x7c00;
-	case 4: memcpy(&f, p, 4); return isnan(f);
-	default: memcpy(&d, p, 8); return isnan(d);
-	}
+	double x = cell_real(c, a), y = cell_real(c, b);
+	return x == y || (isnan(x) && isnan(y));
 }

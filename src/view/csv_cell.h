@@ -31,7 +31,11 @@ void cells_native(const struct cells *, void *elements, uint64_t n);
 int cell_text(const struct cell *, const uint8_t *element, char *to, size_t *ret_len);
 /* Not a number, or not a time. */
 bool cell_is_nan(const struct cell *, const uint8_t *element);
-/* Of an integer, unsigned ones up to INT64_MAX; larger ones are INT64_MIN. */
-int64_t cell_integer(const struct cell *, const uint8_t *element);
+/* The same value: all NaN are one, and so are the zeros. */
+bool cells_same(const struct cells *, const uint8_t *a, const uint8_t *b);
+/* Of an integer or a time. False: beyond an int64. */
+bool cell_integer(const struct cell *, const uint8_t *element, int64_t *ret);
+/* Of a real number. */
+double cell_real(const struct cell *, const uint8_t *element);
 /* A name or value in quotes where RFC 4180 wants them. */
 int csv_quoted(const char *text, size_t len, struct buf *ret);

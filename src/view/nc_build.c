@@ -270,7 +270,7 @@ make_attrs(struct nc_build *b, const struct nc_candidate *c, enum cdf_format for
 		recode_allow(recode, n->array->fill);
 	r = by_fill;
 	if (r >= 0 && whole)
-		r = missing_value(b->mount, n, &stored, &fill);
+		r = missing_value(b->mount, n, &stored, 0, &fill);
 	if (r == 0 && whole && fill.len == recode->atom_in)
 		recode_allow(recode, fill.data);
 	if (r >= 0)
