@@ -89,16 +89,14 @@ footprint(uint64_t bytes)
 static void
 tally_add(struct depot *d, uint64_t bytes)
 {
-	if (d->tally)
-		atomic_fetch_add(&d->tally->bytes, bytes);
+	atomic_fetch_add(&d->tally->bytes, bytes);
 }
 
 static void
 tally_sub(struct depot *d, uint64_t bytes)
 {
-	unsigned long long is = d->tally ? atomic_load(&d->tally->bytes) : 0;
-	while (d->tally &&
-		!atomic_compare_exchange_weak(&d->tally->bytes, &is, is > bytes ? is - bytes : 0))
+	unsigned long long is = atomic_load(&d->tally->bytes);
+	while (!atomic_compare_exchange_weak(&d->tally->bytes, &is, is > bytes ? is - bytes : 0))
 		;
 }
 
@@ -131,8 +129,9 @@ depot_find(struct depot *d, const char *id, struct depot_copy *ret)
 	struct stat s;
 	*ret = (struct depot_copy){.fd = -1};
 	name_of(id, name);
-	CLEAN(clean_fd) int fd = openat(d->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0 || fstat(fd, &s) != 0)
+	CLEAN(clean_fd)
+	int fd = openat(d->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &s) != 0 || !S_ISREG(s.st_mode))
 		return false;
 	ssize_t got = pread(fd, bytes, sizeof bytes, 0);
 	if (got < (ssize_t)sizeof *h || !sound(h, (size_t)got, id, (uint64_t)s.st_size))
@@ -292,7 +291,7 @@ take_room(struct depot *d, uint64_t bytes)
 		return false;
 	}
 	tally_add(d, need);
-	uint64_t all = d->tally ? atomic_load(&d->tally->bytes) : 0;
+	uint64_t all = atomic_load(&d->tally->bytes);
 	if (all > d->size / 100 * DEPOT_WAKE_AT)
 		depot_wake_cleaner(d);
 	if (all <= d->size)
@@ -367,14 +366,21 @@ open_own(int at, const char *path, bool private, int *ret)
 	return 0;
 }
 
-static void
+/* Its place on the disk is taken now: a page that is mapped and finds none later is a deadly signal. */
+static int
 map_tally(struct depot *d)
 {
 	CLEAN(clean_fd) int fd = openat(d->dir, TALLY, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0 || ftruncate(fd, sizeof *d->tally) != 0)
-		return;
+	if (fd < 0)
+		return -errno;
+	int e = posix_fallocate(fd, 0, sizeof *d->tally);
+	if (e)
+		return -e;
 	void *p = mmap(NULL, sizeof *d->tally, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	d->tally = p == MAP_FAILED ? NULL : p;
+	if (p == MAP_FAILED)
+		return -errno;
+	d->tally = p;
+	return 0;
 }
 
 int
@@ -395,9 +401,9 @@ depot_open(const char *dir, uint64_t size, void (*warn)(const char *what), struc
 		r = open_own(above, FOLDER, true, &d->dir);
 	if (r == 0) {
 		d->lock_file = openat(d->dir, LOCK, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-		map_tally(d);
-		if (d->lock_file < 0 || !d->tally)
-			r = err_sys(errno, "cannot write to '%s'", dir);
+		r = d->lock_file < 0 ? -errno : map_tally(d);
+		if (r < 0)
+			err_sys(-r, "cannot write to '%s'", dir);
 	}
 	if (r == 0)
 		r = depot_start_cleaner(d);

@@ -147,10 +147,13 @@ clean(struct depot *d)
 	CLEAN(files_done) struct files f = {0};
 	if (flock(d->lock_file, LOCK_EX | LOCK_NB) != 0)
 		return; /* another process is about it */
+	uint64_t before = atomic_load(&d->tally->bytes);
 	int r = scan(d, &f);
 	if (r == 0) {
+		uint64_t since =
+			atomic_load(&d->tally->bytes); /* what came meanwhile, seen or not */
 		take_away(d, &f);
-		atomic_store(&d->tally->bytes, f.bytes);
+		atomic_store(&d->tally->bytes, f.bytes + (since > before ? since - before : 0));
 	} else if (r != -EINTR) {
 		depot_complain(d, "look for old copies");
 	}

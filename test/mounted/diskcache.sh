@@ -108,6 +108,23 @@ mkdir "$tmp/shared"
 chmod 777 "$tmp/shared"
 "$ZARRFS" -o "cache_dir=$tmp/shared" --ls "$base/store" >/dev/null 2>"$tmp/said" && fail "a cache that all can write to is taken"
 grep -q 'must be yours' "$tmp/said" || fail "the message is '$(cat "$tmp/said")'"
+if [ "$(id -u)" = 0 ]; then
+	chmod 700 "$tmp/shared"
+	chown 12345 "$tmp/shared"
+	"$ZARRFS" -o "cache_dir=$tmp/shared" --ls "$base/store" >/dev/null 2>"$tmp/said" && fail "another's cache is taken"
+	grep -q 'must be yours' "$tmp/said" || fail "about another's cache it says '$(cat "$tmp/said")'"
+fi
+mkdir "$tmp/full"
+if mount -t tmpfs -o size=256k zarrfs-test "$tmp/full" 2>/dev/null; then
+	cat /dev/zero >"$tmp/full/filling" 2>/dev/null
+	"$ZARRFS" -o "cache_dir=$tmp/full/cache" --ls "$base/store" >/dev/null 2>"$tmp/said"
+	same "status on a full disk" $? 1
+	grep -q 'No space left' "$tmp/said" || fail "about a full disk it says '$(cat "$tmp/said")'"
+	mount -o remount,ro "$tmp/full"
+	"$ZARRFS" -o "cache_dir=$tmp/full/cache" --ls "$base/store" >/dev/null 2>"$tmp/said" && fail "a cache that cannot be written to is taken"
+	grep -q 'Read-only' "$tmp/said" || fail "about a read-only disk it says '$(cat "$tmp/said")'"
+	umount "$tmp/full"
+fi
 mkdir "$tmp/small"
 if mount -t tmpfs -o size=4m zarrfs-test "$tmp/small" 2>/dev/null; then # else not root
 	read_all "on a small disk" "$base/store" "cache_dir=$tmp/small/cache,cache_size=1G"
