@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* The last part of its name changes with what is written into it. */
-static const char FOLDER[] = "zarrfs-objects-1", LOCK[] = "lock", TALLY[] = "tally";
+static const char FOLDER[] = "zarrfs-objects-2", LOCK[] = "lock", TALLY[] = "tally";
 
 enum {
 	HEAD_MAX = 8192,   /* head and id */
@@ -31,7 +31,7 @@ struct head {
 	uint32_t head_crc; /* of what follows it up to the end of the id */
 	uint32_t bytes_crc;
 	uint64_t len, size;
-	int64_t mtime;
+	int64_t mtime, since;
 	char version[ZMAP_VERSION];
 	uint32_t id_len, zero;
 };
@@ -141,6 +141,7 @@ depot_find(struct depot *d, const char *id, struct depot_copy *ret)
 		.stat = {.size = h->size, .mtime = h->mtime},
 		.len = h->len,
 		.checked = ns(s.st_mtim),
+		.since = h->since,
 		.used = ns(s.st_atim),
 		.crc = h->bytes_crc,
 		.at = sizeof *h + h->id_len,
@@ -199,11 +200,19 @@ depot_read(struct depot *d, const char *id, struct depot_copy *c, struct buf *in
 	return true;
 }
 
-void
-depot_still_right(struct depot *d, struct depot_copy *c)
+/* When the store was asked, in the file's time of modification. */
+static void
+note_check(int fd, int64_t checked)
 {
-	const struct timespec now[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
-	futimens(c->fd, now); /* failing, it is asked about again */
+	const struct timespec times[2] = {
+		{.tv_nsec = UTIME_NOW}, {checked / SECOND, checked % SECOND}};
+	futimens(fd, times); /* failing, it is asked about again, or was a little later */
+}
+
+void
+depot_still_right(struct depot_copy *c, int64_t checked)
+{
+	note_check(c->fd, checked);
 }
 
 /* --- keeping --- */
@@ -260,7 +269,7 @@ make_file(struct depot *d, const char *name, char temp[40], int *ret)
 }
 
 static int
-write_copy(struct depot *d, const char *name, struct iovec *part, int parts)
+write_copy(struct depot *d, const char *name, struct iovec *part, int parts, int64_t checked)
 {
 	char temp[40];
 	CLEAN(clean_fd) int fd = -1;
@@ -269,6 +278,7 @@ write_copy(struct depot *d, const char *name, struct iovec *part, int parts)
 	if (r < 0)
 		return r;
 	r = write_all(fd, part, parts);
+	note_check(fd, checked);
 	bool replaces = fstatat(d->dir, name, &old, AT_SYMLINK_NOFOLLOW) == 0;
 	if (r == 0 && renameat(d->dir, temp, d->dir, name) != 0)
 		r = err_sys(errno, "rename");
@@ -301,7 +311,8 @@ take_room(struct depot *d, uint64_t bytes)
 }
 
 void
-depot_keep(struct depot *d, const char *id, const struct zmap_stat *s, struct span bytes)
+depot_keep(struct depot *d, const char *id, const struct zmap_stat *s, struct span bytes,
+	int64_t checked)
 {
 	char name[3 + DEPOT_NAME + 1];
 	size_t id_len = strlen(id);
@@ -314,6 +325,7 @@ depot_keep(struct depot *d, const char *id, const struct zmap_stat *s, struct sp
 		.len = bytes.len,
 		.size = s->size,
 		.mtime = s->mtime,
+		.since = when_wall(),
 		.id_len = (uint32_t)id_len,
 	};
 	memcpy(h->version, s->version, sizeof h->version);
@@ -327,7 +339,7 @@ depot_keep(struct depot *d, const char *id, const struct zmap_stat *s, struct sp
 	struct iovec part[2] = {
 		{h, sizeof *h + id_len}, {(void *)(uintptr_t)bytes.data, bytes.len}};
 	name_of(id, name);
-	if (write_copy(d, name, part, bytes.len ? 2 : 1) < 0) {
+	if (write_copy(d, name, part, bytes.len ? 2 : 1, checked) < 0) {
 		tally_sub(d, footprint(all));
 		depot_complain(d, "keep a copy");
 		return;

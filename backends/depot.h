@@ -17,7 +17,8 @@ struct depot_copy {
 	int fd; /* -1: none */
 	struct zmap_stat stat;
 	size_t len;
-	int64_t checked; /* when_wall(): the store said that this is what it has */
+	int64_t checked; /* when_wall(): the store had this version then, or later */
+	int64_t since;   /* likewise: this version was kept for the first time */
 	int64_t used;
 	uint32_t crc;
 	uint64_t at; /* of the bytes in the file */
@@ -34,10 +35,11 @@ bool depot_find(struct depot *, const char *id, struct depot_copy *ret);
 void depot_done(struct depot_copy *);
 /* Appends its bytes. False: it is damaged, or there is no memory for it; `into` is as before. */
 bool depot_read(struct depot *, const char *id, struct depot_copy *, struct buf *into);
-/* The store said just now that it is still right. */
-void depot_still_right(struct depot *, struct depot_copy *);
-/* Keeps a copy, in place of one there may be; or does not. */
-void depot_keep(struct depot *, const char *id, const struct zmap_stat *, struct span bytes);
+/* The store, asked at that time, said that it is still right. */
+void depot_still_right(struct depot_copy *, int64_t checked);
+/* Keeps a copy of what the store, asked at that time, had, in place of one there may be; or does not. */
+void depot_keep(struct depot *, const char *id, const struct zmap_stat *, struct span bytes,
+	int64_t checked);
 void depot_drop(struct depot *, const char *id);
 
 /* Lines for .zarrfs/stats. */

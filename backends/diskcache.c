@@ -2,12 +2,15 @@
  * of the URL, for tests, it stands before any:
  *
  *   diskcache.dir= the directory
- *   cache.size=   bytes
+ *   diskcache.size= bytes
  *   diskcache.ttl= seconds that the store is not asked whether a copy is still right
  *
  * A copy is of one request: a whole object, or a range. It is used without asking for a ttl after the store was last asked, and
  * where it is the version that the caller insists on; else the store is asked whether it has another (ETag). Who asks whether
- * there is something new (if_none_match) is always answered by the store. Objects without a version are not kept. */
+ * there is something new (if_none_match) is always answered by the store. Objects without a version are not kept.
+ *
+ * What other objects are understood by (fresh: metadata) is asked about each time, but where nothing can change; and copies that were
+ * checked before its present version was known count as unchecked: they may be of the time of the version before. */
 #include "store/zmap.h"
 
 #include "backends/depot.h"
@@ -40,6 +43,7 @@ struct ask {
 	struct zmap_get asked;
 	char *id; /* NULL: nothing can be kept */
 	struct depot_copy copy;
+	int64_t began; /* when_wall() */
 	size_t before; /* bytes in into */
 	zmap_done_fn *done;
 	void *arg;
@@ -56,8 +60,8 @@ static char *
 name_of(const struct diskcache *c, const char *key, const struct zmap_get *g)
 {
 	char *id = NULL;
-	int n = asprintf(&id, "%s\n%s\n%s%" PRIu64 "+%zu", c->store, key, g->from_end ? "-" : "",
-		g->from_end ? 0 : g->off, g->len);
+	int n = asprintf(&id, "%zu %s\n%s\n%s%" PRIu64 "+%zu", strlen(c->store), c->store, key,
+		g->from_end ? "-" : "", g->from_end ? 0 : g->off, g->len);
 	return n < 0 ? NULL : id;
 }
 
@@ -68,6 +72,15 @@ fresh(const struct diskcache *c, const struct depot_copy *copy)
 	if (copy->checked < atomic_load(&c->not_before) || !c->ttl)
 		return false;
 	return c->ttl == INT64_MAX || (age >= 0 && age < c->ttl);
+}
+
+/* What was checked before then is no longer taken to be right. */
+static void
+doubt(struct diskcache *c, int64_t before)
+{
+	long long is = atomic_load(&c->not_before);
+	while (is < before && !atomic_compare_exchange_weak(&c->not_before, &is, before))
+		;
 }
 
 enum { NEED_STORE = 1000 }; /* not an outcome that leaves here */
@@ -85,6 +98,8 @@ answer(struct ask *a, struct zmap_stat *ret)
 		return NEED_STORE;
 	}
 	*ret = a->copy.stat;
+	if (g->fresh)
+		doubt(a->cache, a->copy.since);
 	return 0;
 }
 
@@ -94,7 +109,13 @@ ask_begin(struct ask *a, struct zmap *z, const struct zmap_get *g, struct zmap_s
 {
 	struct diskcache *c = of(z);
 	*a = (struct ask){
-		.cache = c, .get = *g, .asked = *g, .copy.fd = -1, .before = g->into->len};
+		.cache = c,
+		.get = *g,
+		.asked = *g,
+		.copy.fd = -1,
+		.began = when_wall(),
+		.before = g->into->len,
+	};
 	a->id = name_of(c, g->key, g);
 	if (!a->id || !depot_find(c->depot, a->id, &a->copy))
 		return NEED_STORE;
@@ -104,7 +125,9 @@ ask_begin(struct ask *a, struct zmap *z, const struct zmap_get *g, struct zmap_s
 	}
 	if (g->if_none_match && *g->if_none_match)
 		return NEED_STORE;
-	if (g->if_match || fresh(c, &a->copy))
+	bool known =
+		fresh(c, &a->copy) && a->copy.len <= g->max && (!g->fresh || c->ttl == INT64_MAX);
+	if (g->if_match || known)
 		return answer(a, ret);
 	a->get.if_none_match = a->copy.stat.version;
 	return NEED_STORE;
@@ -116,7 +139,9 @@ keep(const struct ask *a, const struct zmap_stat *s)
 	const struct buf *b = a->asked.into;
 	if (a->id && *s->version)
 		depot_keep(a->cache->depot, a->id, s,
-			(struct span){b->data + a->before, b->len - a->before});
+			(struct span){b->data + a->before, b->len - a->before}, a->began);
+	if (a->asked.fresh)
+		doubt(a->cache, when_wall());
 }
 
 /* What the store said to a->get. */
@@ -131,7 +156,7 @@ ask_end(struct ask *a, int r, struct zmap_stat *s)
 	if (r != ZMAP_SAME || a->copy.fd < 0)
 		return r;
 	if (own_question || !strcmp(a->copy.stat.version, a->asked.if_none_match))
-		depot_still_right(a->cache->depot, &a->copy);
+		depot_still_right(&a->copy, a->began);
 	if (!own_question)
 		return r;
 	r = answer(a, s);
@@ -209,17 +234,11 @@ disk_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 }
 
 /* Copies of what was written here, whole and in parts, are no longer right. */
-static void
-doubt(struct diskcache *c)
-{
-	atomic_store(&c->not_before, when_wall());
-}
-
 static int
 disk_put(struct zmap *z, const char *key, struct span bytes, const char *if_version)
 {
 	int r = zmap_put(of(z)->next, key, bytes, if_version);
-	doubt(of(z));
+	doubt(of(z), when_wall());
 	return r;
 }
 
@@ -227,7 +246,7 @@ static int
 disk_del(struct zmap *z, const char *key)
 {
 	int r = zmap_del(of(z)->next, key);
-	doubt(of(z));
+	doubt(of(z), when_wall());
 	return r;
 }
 
@@ -242,7 +261,7 @@ static int
 disk_alive(struct zmap *z)
 {
 	if (of(z)->ttl != INT64_MAX)
-		doubt(of(z));
+		doubt(of(z), when_wall());
 	return zmap_alive(of(z)->next);
 }
 
@@ -287,9 +306,10 @@ static int
 identify(struct diskcache *c, const struct url *url)
 {
 	CLEAN(buf_free) struct buf b = {0};
-	int r = c->next->ops->identity ? c->next->ops->identity(c->next, &b)
-				       : buf_addf(&b, "%s://%s%s?%s", url->scheme, url->host,
-						 url->path, url->query ? url->query : "");
+	int r = c->next->ops->identity
+			? c->next->ops->identity(c->next, &b)
+			: buf_addf(&b, "%s://%s %zu%s?%s", url->scheme, url->host,
+				  strlen(url->path), url->path, url->query ? url->query : "");
 	if (r == 0)
 		r = buf_terminate(&b);
 	if (r == 0 && !(c->store = strdup((char *)b.data)))

@@ -39,6 +39,7 @@ ask(const struct look *l, const struct fetch *f, struct request *q)
 	return (struct zmap_get){
 		.key = q->key,
 		.if_none_match = seen && seen->present ? seen->version : NULL,
+		.fresh = true,
 		.into = &q->bytes,
 		.max = l->model->opt.meta_max,
 		.deadline = l->walk->deadline,

@@ -100,6 +100,26 @@ read_all "after a change" "$base/store" "$cached,metadata_ttl=2"
 same "chunks fetched after a change" "$(requests 'GET /store/lz4/[0-9.]* 200')" 1
 umount_store
 
+# an array that is rewritten as another type: copies of the former one are not taken for the new one's, nor the other way round
+write_kind()
+{
+	"$python" - "$tmp/store" "$1" <<'END' || exit 1
+import sys, numpy as np, zarr
+zarr.open_group(sys.argv[1], mode="a").create_dataset("kind", data=np.arange(1, 600001, dtype=sys.argv[2]).reshape(24, 25000),
+                                                      chunks=(1, 25000), compressor=None, overwrite=True)
+zarr.consolidate_metadata(sys.argv[1])
+END
+}
+write_kind i4
+must_mount "$base/store" "$cached,metadata_ttl=1000"
+head -c 100 "$mnt/kind" >/dev/null
+umount_store
+sleep 1.1 # else nginx gives the same ETags
+write_kind f4
+must_mount "$base/store" "$cached,metadata_ttl=1000"
+same "what was rewritten between two mounts" "$(sha256sum <"$mnt/kind")" "$("$ZARRFS" --cat "$tmp/store" kind | sha256sum)"
+umount_store
+
 # a cache that is too small for a chunk, or not to be written to
 read_all "hardly any room" "$base/store" "cache_dir=$tmp/tiny,cache_size=1M"
 umount_store

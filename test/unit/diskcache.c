@@ -28,15 +28,22 @@ warned(const char *what)
 	warnings++;
 }
 
-/* The cache before what counts: "fault" without a fault. */
+/* The cache before what counts: "fault", mostly without a fault. */
 static struct zmap *
-open_cache(const char *ttl, const char *size)
+open_cache_of(const char *path, const char *ttl, const char *size, const char *delay)
 {
 	struct url_pair pairs[] = {{(char *)"diskcache.dir", shelf.path},
 		{(char *)"diskcache.ttl", (char *)ttl}, {(char *)"diskcache.size", (char *)size},
-		{0}};
+		{(char *)"fault.kind", (char *)(delay ? "delay" : "none")},
+		{(char *)"fault.ms", (char *)(delay ? delay : "0")}, {0}};
 	const struct zmap_options o = {.timeout = 10 * SECOND, .warn = warned};
-	return store_open_with("diskcache+fault", "dir", store.path, &o, pairs);
+	return store_open_with("diskcache+fault", "dir", path, &o, pairs);
+}
+
+static struct zmap *
+open_cache(const char *ttl, const char *size)
+{
+	return open_cache_of(store.path, ttl, size, NULL);
 }
 
 struct diskcache_head { /* as diskcache.c begins */
@@ -137,6 +144,93 @@ for_a_while(void)
 	set("a", "four");
 	usleep(2100000);
 	store_expect(z, (struct zmap_get){.key = "a"}, 0, "four");
+	end(z);
+}
+
+/* What other objects are understood by is never older than they are. */
+static void
+understood(void)
+{
+	const struct zmap_get meta = {.key = "meta", .fresh = true};
+	begin();
+	set("meta", "one");
+	set("chunk", "of one");
+	struct zmap *z = open_cache("1000", "1048576");
+	store_expect(z, meta, 0, "one");
+	store_expect(z, (struct zmap_get){.key = "chunk"}, 0, "of one");
+	set("chunk", "of two");
+	set("meta", "two");
+	struct zmap *y = open_cache("1000", "1048576"); /* as another mount */
+	store_expect(y, meta, 0, "two");
+	store_expect(y, (struct zmap_get){.key = "other"}, ZMAP_ABSENT, "");
+	zmap_close(y);
+	y = open_cache("1000", "1048576"); /* a third one, which sees no change */
+	store_expect(y, meta, 0, "two");
+	CHECK_INT(asked(y)->bytes_in, 0);
+	store_expect(y, (struct zmap_get){.key = "chunk"}, 0, "of two");
+	unsigned long long before = asked(y)->calls[ZMAP_GET];
+	store_expect(y, (struct zmap_get){.key = "chunk"}, 0, "of two");
+	CHECK_INT(asked(y)->calls[ZMAP_GET], before);
+	zmap_close(y);
+	end(z);
+}
+
+/* What can be right is decided by what the store has, not by what it had. */
+static void
+grown(void)
+{
+	begin();
+	set("a", "a long text");
+	struct zmap *z = open_cache("1000", "1048576");
+	store_expect(z, (struct zmap_get){.key = "a"}, 0, "a long text");
+	set("a", "short");
+	store_expect(z, (struct zmap_get){.key = "a", .max = 5}, 0, "short");
+	end(z);
+}
+
+/* Two stores and keys that would be one, if they were only written one behind the other. */
+static void
+names_with_newlines(void)
+{
+	char path[sizeof store.path + 8];
+	begin();
+	snprintf(path, sizeof path, "%s?\nx", store.path);
+	CHECK_INT(mkdir(path, 0700), 0);
+	struct zmap *w = store_open("", "dir", path, true);
+	set("x?\na", "one");
+	CHECK_INT(zmap_put(w, "a", (struct span){(const uint8_t *)"two", 3}, NULL), 0);
+	struct zmap *z = open_cache("1000", "1048576");
+	struct zmap *y = open_cache_of(path, "1000", "1048576", NULL);
+	store_expect(z, (struct zmap_get){.key = "x?\na"}, 0, "one");
+	store_expect(y, (struct zmap_get){.key = "a"}, 0, "two");
+	CHECK_INT(zmap_del(w, "a"), 0);
+	rmdir(path);
+	zmap_close(w);
+	zmap_close(y);
+	end(z);
+}
+
+static void *
+read_old(void *arg)
+{
+	store_expect(arg, (struct zmap_get){.key = "a"}, 0, "old");
+	return NULL;
+}
+
+/* What was asked for before doubts came is in doubt when it comes after them. */
+static void
+doubted_under_way(void)
+{
+	pthread_t t;
+	begin();
+	set("a", "old");
+	struct zmap *z = open_cache_of(store.path, "1000", "1048576", "300");
+	CHECK_INT(pthread_create(&t, NULL, read_old, z), 0);
+	usleep(100000);
+	CHECK_INT(zmap_alive(z), 0);
+	pthread_join(t, NULL);
+	set("a", "new");
+	store_expect(z, (struct zmap_get){.key = "a"}, 0, "new");
 	end(z);
 }
 
@@ -360,6 +454,10 @@ main(void)
 {
 	revalidated();
 	for_a_while();
+	understood();
+	grown();
+	names_with_newlines();
+	doubted_under_way();
 	immutable();
 	damaged();
 	bounded();
