@@ -19,8 +19,13 @@ _zarrfs()
 		last=${list##*,}
 		if [[ $last == *=* ]]; then
 			local words
-			words=$(sed -n "s/^${last%%=*}= //p" <<<"$options" | grep -v '^[A-Z]*$' | tr '|' ' ')
-			mapfile -t COMPREPLY < <(compgen -W "$words" -- "${last#*=}")
+			words=$(sed -n "s/^${last%%=*}= //p" <<<"$options" | tr '|' '\n')
+			if [[ $words =~ ^(FILE|DIR)$ ]]; then
+				compopt -o filenames
+				mapfile -t COMPREPLY < <(compgen -f -- "${last#*=}")
+			else
+				mapfile -t COMPREPLY < <(compgen -W "$(grep -v '^[A-Z]*$' <<<"$words")" -- "${last##*[=:]}")
+			fi
 		else
 			lead=${word%"$last"}
 			mapfile -t COMPREPLY < <(compgen -P "$lead" -W "$(cut -d' ' -f1 <<<"$options")" -- "$last")
@@ -32,7 +37,7 @@ _zarrfs()
 		mapfile -t COMPREPLY < <(compgen -c -- "$word")
 	else
 		compopt -o filenames
-		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		mapfile -t COMPREPLY < <(compgen -d -- "$word"; compgen -f -X '!*.zip' -- "$word")
 	fi
 }
 complete -F _zarrfs zarrfs

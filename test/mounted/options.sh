@@ -67,6 +67,32 @@ while read -r name default; do
 done < <(sed -n 's/^  \([a-z_]*\)=[^ ]* .*(default: \([a-z0-9]*\))$/\1 \2/p' <<<"$help")
 [[ $("$ZARRFS" --version) =~ ^zarrfs\ [0-9] ]] || fail "--version"
 
+# completion. completes LINE WORD...: those are what bash offers at its end
+# shellcheck disable=SC2034 # bash's own
+completes()
+{
+	local COMP_LINE=$1 COMP_POINT=${#1} COMP_WORDS COMP_CWORD COMPREPLY
+	read -r -a COMP_WORDS <<<"${1//[=:]/ & }"
+	COMP_WORDS[0]=$ZARRFS
+	[[ $1 != *' ' ]] || COMP_WORDS+=("")
+	COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+	_zarrfs
+	same "what '$1' can become" "${COMPREPLY[*]}" "${*:2}"
+}
+compopt() { :; } # is for a completion under way
+# shellcheck source=/dev/null
+. "$here/../../fuse/zarrfs.bash"
+mkdir "$tmp/stores" "$tmp/stores/one.zarr"
+touch "$tmp/stores/two.zip" "$tmp/stores/three.txt"
+completes "zarrfs --l" --ls
+completes "zarrfs $tmp/stores/" "$tmp/stores/one.zarr" "$tmp/stores/two.zip"
+completes "zarrfs -o end" endian= endpoint=
+completes "zarrfs -o memory=1G,allow_o" 1G,allow_other
+completes "zarrfs -o endian=l" little
+completes "zarrfs -o memory=1G,list=flat:n" nc npy
+completes "zarrfs -o profile=" anon
+completes "zarrfs -o ca_bundle=$tmp/stores/th" "$tmp/stores/three.txt"
+
 must_mount "$store" 'endian=big,memory=64M,metadata_ttl=immutable,timeout=20,umask=027,uid=12,gid=34,strlen=9,missing=403,consolidated=ignore,loglevel=warning,_netdev,nofail,user=me,x-systemd.automount,comment=a\,b,noatime,noexec,defaults'
 config=$(cat "$mnt/.zarrfs/config")
 same "options of config" "$(cut -d= -f1 <<<"$config" | grep -vx store | sort)" "$in_help"
