@@ -420,17 +420,12 @@ write_attr(struct writer *w, const char *owner, const struct attr *a)
 	return r < 0 ? r : put(w, " ;\n");
 }
 
-/* Lists of texts stay what they are: netCDF-4 has them. */
 static int
-write_attrs(
-	struct writer *w, const char *owner, const struct attrs *made, const struct attrs *stored)
+write_attrs(struct writer *w, const char *owner, const struct attrs *as)
 {
 	int r = 0;
-	for (size_t i = 0; i < made->count && r == 0; i++) {
-		const struct attr *a = attrs_find(stored, made->attr[i].name);
-		bool texts = a && a->type == NC_TYPE_STRING && a->count;
-		r = write_attr(w, owner, texts ? a : &made->attr[i]);
-	}
+	for (size_t i = 0; i < as->count && r == 0; i++)
+		r = write_attr(w, owner, &as->attr[i]);
 	return r;
 }
 
@@ -458,7 +453,7 @@ make_attrs(struct writer *w, const struct variable_text *v, struct attrs *stored
 {
 	const struct array_meta *a = v->node->array;
 	struct recode recode = {0};
-	struct nc_attrs_of of = {.dtype = &a->dtype};
+	struct nc_attrs_of of = {.dtype = &a->dtype, .lists = true};
 	if (is_compound(v)) {
 		drop_fill(stored);
 		return nc_attrs_make(stored, &of, CDF_5, ret);
@@ -485,7 +480,7 @@ write_variable_attrs(struct writer *w, const char *owner, const struct variable_
 	if (r == 0)
 		r = make_attrs(w, v, &stored, &made);
 	if (r == 0)
-		r = write_attrs(w, owner, &made, &stored);
+		r = write_attrs(w, owner, &made);
 	tell_problems(w, v->node, &stored);
 	tell_problems(w, v->node, &made);
 	attrs_free(&stored);
@@ -564,7 +559,7 @@ write_variables(struct group_text *g)
 static int
 write_group_attrs(struct writer *w, const struct node *n)
 {
-	static const struct nc_attrs_of of = {0};
+	static const struct nc_attrs_of of = {.lists = true};
 	struct attrs stored = {0}, made = {0};
 	int r = n->kind == NODE_GROUP ? node_attrs(n, &stored) : 0;
 	if (r == 0)
@@ -574,7 +569,7 @@ write_group_attrs(struct writer *w, const struct node *n)
 	if (r == 0 && made.count)
 		r = heading(w, w->depth ? "// group attributes:" : "// global attributes:");
 	if (r == 0)
-		r = write_attrs(w, "", &made, &stored);
+		r = write_attrs(w, "", &made);
 	tell_problems(w, n, &stored);
 	tell_problems(w, n, &made);
 	attrs_free(&stored);

@@ -15,26 +15,21 @@ in_list(const char *const *list, const char *word)
 	return *list != NULL;
 }
 
+/* What ncgen reads as something else than a name. */
 static bool
 is_word(const char *name)
 {
-	static const char *const words[] = {"byte", "char", "short", "int", "long", "float", "real",
-		"double", "ubyte", "ushort", "uint", "int64", "uint64", "string", "opaque", "enum",
-		"compound", "netcdf", "types", "dimensions", "variables", "data", "group",
-		"unlimited", "UNLIMITED", "NaN", "nan", "NaNf", "nanf", "inf", "inff", "infinity",
-		"infinityf", "Inf", "Inff", "Infinity", "Infinityf", "NIL", "_", NULL};
+	static const char *const words[] = {"byte", "char", "short", "int", "integer", "long",
+		"ulong", "float", "real", "double", "ubyte", "ushort", "uint", "int64", "uint64",
+		"string", "opaque", "enum", "compound", "struct", "structure", "netcdf", "netCDF",
+		"NETCDF", "types", "dimensions", "variables", "data", "group", "unlimited",
+		"UNLIMITED", "NaN", "nan", "NaNf", "nanf", "inf", "inff", "infinity", "infinityf",
+		"Inf", "Inff", "Infinity", "Infinityf", "NIL", "nil", "Nil", "_",
+		/* about storage */
+		"_Format", "_Storage", "_ChunkSizes", "_Fletcher32", "_DeflateLevel", "_Shuffle",
+		"_Endianness", "_NoFill", "_Codecs", "_Filter", "_NCProperties", "_IsNetcdf4",
+		"_SuperblockVersion", "_Netcdf4Dimid", "_Netcdf4Coordinates", NULL};
 	return in_list(words, name);
-}
-
-/* What ncgen takes for instructions about storage. */
-static bool
-is_special(const char *name)
-{
-	static const char *const names[] = {"_Format", "_Storage", "_ChunkSizes", "_Fletcher32",
-		"_DeflateLevel", "_Shuffle", "_Endianness", "_NoFill", "_Codecs", "_Filter",
-		"_NCProperties", "_IsNetcdf4", "_SuperblockVersion", "_Netcdf4Dimid",
-		"_Netcdf4Coordinates", NULL};
-	return in_list(names, name);
 }
 
 static int
@@ -57,14 +52,14 @@ add_name(const char *name, bool escaped, struct buf *ret)
 int
 cdl_name(const char *name, struct buf *ret)
 {
-	return add_name(name, is_word(name), ret);
+	return cdl_attr_name(name, false, ret);
 }
 
 int
 cdl_attr_name(const char *name, bool in_variable, struct buf *ret)
 {
 	bool misplaced = !in_variable && strcmp(name, "_FillValue") == 0;
-	return add_name(name, is_word(name) || is_special(name) || misplaced, ret);
+	return add_name(name, is_word(name) || misplaced, ret);
 }
 
 int
@@ -73,7 +68,7 @@ cdl_quoted(const char *text, size_t len, struct buf *ret)
 	const uint8_t *p = (const uint8_t *)text;
 	int r = buf_add(ret, "\"", 1);
 	for (size_t i = 0; i < len && r == 0; i++) {
-		static const char from[] = "\n\t\r\"'\\", to[] = "ntr\"'\\";
+		static const char from[] = "\b\f\n\r\t\v\"'\\", to[] = "bfnrtv\"'\\";
 		const char *found = p[i] ? strchr(from, p[i]) : NULL;
 		if (found)
 			r = buf_addf(ret, "\\%c", to[found - from]);

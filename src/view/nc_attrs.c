@@ -122,6 +122,20 @@ make_text(const char *text, size_t len, struct attr *ret)
 }
 
 static int
+make_list(const struct attr *a, struct attr *ret)
+{
+	char **copy = calloc(a->count, sizeof *copy);
+	if (!copy)
+		return err_set(-ENOMEM, "no memory for %zu texts", a->count);
+	ret->type = NC_TYPE_STRING;
+	ret->data = copy;
+	for (; ret->count < a->count; ret->count++)
+		if (!(copy[ret->count] = strdup(((char **)a->data)[ret->count])))
+			return err_set(-ENOMEM, "no memory for a text");
+	return 1;
+}
+
+static int
 make_spelled(const struct attr *a, struct attr *ret)
 {
 	CLEAN(clean_free) char *text = attr_text(a);
@@ -143,7 +157,7 @@ make_any(const struct making *m, const struct attr *a, struct attr *ret)
 	if (a->type == NC_TYPE_CHAR)
 		return make_text(a->data, a->count, ret);
 	if (a->type == NC_TYPE_STRING)
-		return make_spelled(a, ret); /* a line each */
+		return m->of->lists && a->count ? make_list(a, ret) : make_spelled(a, ret);
 	if (m->five || a->type < NC_TYPE_UBYTE)
 		return convert(a, a->type, true, ret);
 	for (const enum nc_type *t = wider[a->type]; *t; t++) {
@@ -248,6 +262,8 @@ make(struct making *m, const struct attr *a)
 		r = make_typed(m, a, &made);
 	else
 		r = make_any(m, a, &made);
+	if (r < 0)
+		attr_clear(&made);
 	return r > 0 ? keep(m, a->name, &made) : r;
 }
 

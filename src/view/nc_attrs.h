@@ -1,4 +1,4 @@
-/* Attributes as a netCDF classic file has them: SEMANTICS "The netCDF files". */
+/* Attributes as a netCDF file has them: SEMANTICS "The netCDF files". */
 #pragma once
 
 #include "view/nc_file.h"
@@ -15,6 +15,7 @@ struct nc_attrs_of {
 	const uint8_t *
 		fill; /* the array's fill value is the variable's `_FillValue`: its bytes as stored; else NULL */
 	const struct recode *recode; /* which makes it the file's */
+	bool lists; /* of texts stay lists, as netCDF-4 has them; else a line each */
 };
 
 /* The store's attributes made into the file's. ret->problem: one line for each that is left out. */

@@ -97,6 +97,13 @@ eventually 10 grep -q 'x:added = "later"' "$mnt/dataset.cdl" || fail "a new attr
 same "an attribute of the file" "$(getfattr --only-values -n user._FillValue "$mnt/dataset.cdl" 2>/dev/null)" 1
 umount_store
 
+"$python" "$here/cdl_files.py" words "$tmp/words.zarr" || exit 1
+must_mount "$tmp/words.zarr"
+"$python" "$here/cdl_files.py" check "$mnt" "$mnt/dataset.cdl" || fail "the round trip of words"
+same "lists of texts stay lists" "$(grep -c '^		string :.*list = "", "a\\nb", ' "$mnt/dataset.cdl")" 1
+same "whatever their name" "$(grep -c '^		string :slashes_x2F_in_x2F_it = "one", "two"' "$mnt/dataset.cdl")" 1
+umount_store
+
 corpus=${ZARRFS_CORPUS:-}
 if [ -d "$corpus/synthetic_v2" ]; then
 	must_mount "$corpus"

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""cdl_files.py make STORE: odd names and types. check MNT: each dataset.cdl below goes through ncgen and ncdump -h unchanged."""
+"""cdl_files.py make STORE: odd names and types. words STORE: odder ones. check MNT [FILE]: FILE, or each dataset.cdl below MNT, goes through
+ncgen and ncdump -h unchanged."""
 
 import concurrent.futures
 import difflib
@@ -15,6 +16,13 @@ import zarr
 
 from stores import Check
 
+WORDS = """byte char short int integer long ulong float real double ubyte ushort uint int64 uint64 string opaque enum compound struct structure
+    netcdf netCDF NETCDF types dimensions variables data group unlimited UNLIMITED NaN nan NaNf nanf inf inff infinity infinityf Inf Inff Infinity
+    Infinityf NIL nil Nil _ _FillValue _Format _Storage _ChunkSizes _Fletcher32 _DeflateLevel _Shuffle _Endianness _NoFill _Codecs _Filter
+    _IsNetcdf4 _SuperblockVersion _NCProperties _Netcdf4Dimid _Netcdf4Coordinates 850 1e5 0x1f -1 .5 a:b a;b a"b a'b a\\b a|b a?b a%b ä 日本""".split()
+TEXT = {"control": "".join(map(chr, range(128))), "list": ["", "a\nb", '"\\'], "long": "x" * 100000, "slashes/in/it": ["one", "two"]}
+NUMBERS = {"int": [-2**31, 2**31 - 1], "uint": 2**32 - 1, "int64": [-2**63, 2**63 - 1], "uint64": 2**64 - 1, "tiny": [5e-324, -2.2250738585072014e-308],
+           "specials": [-0.0, float("nan"), float("inf"), -float("inf")], "many": list(range(3000))}
 BOTH = np.dtype([("x", "<i2"), ("s", "S3"), ("in", [("t", "<M8[s]"), ("z", "<c8")], (2,))])
 NUMBER = re.compile(r"-?\d+\.\d*(e[+-]\d+)?")
 
@@ -24,6 +32,18 @@ def put(group, name, shape, dtype, dims=None, attrs=None, **how):
     if dims is not None:
         array.attrs["_ARRAY_DIMENSIONS"] = list(dims)
     array.attrs.update(attrs or {})
+
+
+def words(store):
+    """What CDL might take for something else, as names of everything, and values at the ends of their types."""
+    g = zarr.open_group(zarr.DirectoryStore(store), "w")
+    g.attrs.update({**TEXT, **NUMBERS})
+    for i, word in enumerate(WORDS):
+        put(g, word, i + 1, "i2", [word], {word: 1} if word != "_FillValue" else {})
+        put(g.require_group("in").create_group(word), "v", i + 1, "i2", [word])
+    for kind in "i1 u1 i2 u2 i4 u4 i8 u8".split():
+        limits = np.iinfo(kind)
+        put(g, kind, 1, kind, None, {"_FillValue": int(limits.min), "valid_range": [int(limits.min), int(limits.max)]})
 
 
 def make(store):
@@ -69,9 +89,9 @@ def round_trip(path):
     return "\n".join(difflib.unified_diff(plain(text).splitlines(), plain(back).splitlines(), "cdl", "ncdump", lineterm="", n=0))
 
 
-def check(mnt):
+def check(mnt, *paths):
     c = Check()
-    paths = [os.path.join(folder, "dataset.cdl") for folder, _, _ in os.walk(mnt)]
+    paths = paths or [os.path.join(folder, "dataset.cdl") for folder, _, _ in os.walk(mnt)]
     paths = [path for path in paths if os.path.exists(path)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for path, difference in zip(paths, pool.map(round_trip, paths)):
@@ -80,7 +100,6 @@ def check(mnt):
     return c.failed != 0 or not paths
 
 
-if sys.argv[1] == "make":
-    make(sys.argv[2])
-else:
-    sys.exit(check(sys.argv[2]))
+if sys.argv[1] == "check":
+    sys.exit(check(*sys.argv[2:]))
+{"make": make, "words": words}[sys.argv[1]](sys.argv[2])
