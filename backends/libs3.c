@@ -232,6 +232,7 @@ struct listing {
 	char *marker; /* the last name of the page before, or NULL */
 	char *last;   /* of this one */
 	struct buf entries;
+	unsigned most, count; /* of names: asked for; on this page */
 	bool more;
 };
 
@@ -276,6 +277,7 @@ on_names(int more, const char *next, int nkeys, const S3ListBucketContent *key, 
 	int r = next && *next ? remember(l, next) : 0;
 	c->heard = when_now();
 	l->more = more;
+	l->count += (unsigned)(nkeys + nprefixes);
 	for (int i = 0; i < nkeys && r == 0; i++) {
 		struct entry e = {.stat = {.size = key[i].size}};
 		if (key[i].lastModified > 0 && key[i].lastModified < INT64_MAX / SECOND)
@@ -296,8 +298,9 @@ begin_list(const S3BucketContext *b, S3RequestContext *to, struct call *c)
 		{call_on_properties, call_on_complete}, on_names};
 	struct listing *l = c->arg;
 	l->entries.len = 0;
+	l->count = 0;
 	l->more = false;
-	S3_list_bucket(b, l->prefix, l->marker, "/", PAGE, to, &handler, c);
+	S3_list_bucket(b, l->prefix, l->marker, "/", (int)l->most, to, &handler, c);
 }
 
 static int
@@ -314,11 +317,25 @@ tell(const struct listing *l, zmap_list_fn *fn, void *arg)
 	return r;
 }
 
+/* Here too libs3 takes an answer that breaks off for a whole one, and does not say how much came. One with as many names as were asked
+ * for is whole; else so many as came are asked for. That there are none must be said twice. */
+static int
+list_whole_page(struct zmap *z, struct listing *l, int64_t deadline)
+{
+	l->most = PAGE;
+	for (;;) {
+		struct call c = {.begin = begin_list, .deadline = deadline, .arg = l};
+		int r = call_run((struct libs3 *)z, &c);
+		if (r || l->count >= l->most || (!l->count && l->most == 1))
+			return r;
+		l->most = l->count ? l->count : 1;
+	}
+}
+
 static int
 list_page(struct zmap *z, struct listing *l, int64_t deadline)
 {
-	struct call c = {.begin = begin_list, .deadline = deadline, .arg = l};
-	int r = call_run((struct libs3 *)z, &c);
+	int r = list_whole_page(z, l, deadline);
 	if (r == ZMAP_ABSENT)
 		return err_set(-EIO, "the bucket is not there");
 	if (r == 0 && l->more && (!l->last || (l->marker && !strcmp(l->last, l->marker))))
@@ -349,6 +366,14 @@ libs3_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 }
 
 /* --- the store --- */
+
+static int
+libs3_identity(struct zmap *z, struct buf *ret)
+{
+	struct libs3 *s = (struct libs3 *)z;
+	const struct address *a = &s->bucket.settings.address;
+	return buf_addf(ret, "%s/%s/%s", s->host, a->bucket, a->prefix);
+}
 
 static int
 libs3_stats(struct zmap *z, struct buf *ret)
@@ -440,5 +465,6 @@ const struct zmap_ops backend_libs3 = {
 	.list = libs3_list,
 	.put = libs3_put,
 	.del = libs3_del,
+	.identity = libs3_identity,
 	.stats = libs3_stats,
 };

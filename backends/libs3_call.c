@@ -269,6 +269,11 @@ meaning(const struct call *c)
 	case S3StatusOutOfMemory: return failure(c, -ENOMEM);
 	default: return failure(c, passing(c->status) ? -EAGAIN : -EIO);
 	}
+	if (c->into && !c->answered)
+		return err_set(-EAGAIN, "an answer without a head");
+	const char *want = c->conditions.ifMatchETag; /* of which not all servers take notice */
+	if (want && strcmp(want, c->stat.version) != 0)
+		return ZMAP_CHANGED;
 	if (c->into && c->got != c->stat.size)
 		return err_set(
 			-EAGAIN, "truncated: %zu of %" PRIu64 " bytes", c->got, c->stat.size);

@@ -43,6 +43,21 @@ recovers()
 	calm
 	umount_store
 }
+# nor are names lost where a listing breaks off
+must_mount s3://bucket/store.zarr/plain transport=libs3,list=flat
+ls "$mnt/.store" | LC_ALL=C sort >"$tmp/names"
+umount_store
+for after in 200 700 1200 1500; do
+	must_mount s3://bucket/store.zarr/plain transport=libs3,list=flat
+	forget
+	fault "kind=truncate&after=$after&match=delimiter&count=1"
+	ls "$mnt/.store" | LC_ALL=C sort >"$tmp/some"
+	[ "$(requests ' truncate$')" -gt 0 ] || fail "no listing broke off"
+	cmp "$tmp/some" "$tmp/names" || fail "a listing that broke off after $after bytes: $(asked)"
+	calm
+	umount_store
+done
+
 recovers "kind=truncate&after=1000&every=3"
 recovers "kind=reset&after=1000&every=5"
 recovers "kind=status&status=503&code=SlowDown&every=4"
@@ -68,6 +83,17 @@ before=$SECONDS
 umount_store
 [ $((SECONDS - before)) -le 6 ] || fail "umount took $((SECONDS - before)) s"
 calm
+
+# two servers may have buckets of one name: what is kept of one is not shown for the other's
+kept=transport=libs3,cache_dir=$tmp/kept,metadata_ttl=immutable
+AWS_ENDPOINT_URL_S3=$S3_ENDPOINT must_mount $store "$kept"
+cmp "$mnt/plain" "$tmp/want/plain" || fail "with a disk cache"
+umount_store
+forget
+must_mount $store "$kept"
+cmp "$mnt/plain" "$tmp/want/plain" || fail "with a disk cache, from another server"
+[ "$(requests)" -gt 3 ] || fail "copies of one server's objects are shown for another's"
+umount_store
 
 # what it cannot do
 refused "$store" transport=libs3,profile=anon 'without keys'
