@@ -50,6 +50,7 @@ http {
     location /round/ { return 302 \$uri; }
     location /abroad/ { return 302 http://localhost:$port/plain/; }
     location /private/ { alias $tmp/store/; auth_basic "zarrfs"; auth_basic_user_file $tmp/passwords; }
+    location /sent/ { rewrite ^/sent/(.*)\$ /private/\$1 redirect; }
     location /token/ { alias $tmp/store/; if (\$http_authorization != "Bearer w0rd") { return 401; } }
     location /shut/ { alias $tmp/store/; location ~ ^/shut/big/1 { return 403; } }
     location /failing/ { alias $tmp/store/; location ~ ^/failing/big/1 { return 500; } }
@@ -113,6 +114,10 @@ refused()
 printf 'machine 127.0.0.1 login me password "se cret"\n' >"$tmp/netrc"
 printf 'w0rd\n' >"$tmp/token"
 refused 'HTTP 401' "$base/private"
+NETRC=$tmp/netrc all_same "$base/private"
+NETRC=$tmp/netrc all_same "$base/sent"
+printf '%s\n' 'machine web.example login you password word' 'macdef init' 'machine 127.0.0.1 login no password no' '' \
+	'# machine 127.0.0.1 login no password no' 'machine 127.0.0.1' '  password "se cret"' '  login me' 'default login no password no' >"$tmp/netrc"
 NETRC=$tmp/netrc all_same "$base/private"
 all_same "$base/token" "http_token_file=$tmp/token"
 ZARRFS_HTTP_TOKEN=w0rd all_same "$base/token"

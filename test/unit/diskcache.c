@@ -342,6 +342,33 @@ bounded(void)
 	end(z);
 }
 
+/* What a daemon that was killed had not yet written whole is taken away when nobody can be writing it any more. */
+static void
+left_behind(void)
+{
+	char old[sizeof shelf.path + 64], young[sizeof old];
+	const struct timespec yesterday[2] = {{time(NULL) - 86400, 0}, {time(NULL) - 86400, 0}};
+	begin();
+	set("a", "text");
+	struct zmap *z = open_cache("1000", "1048576");
+	store_expect(z, (struct zmap_get){.key = "a"}, 0, "text");
+	nftw(shelf.path, note_file, 16, FTW_PHYS);
+	snprintf(old, sizeof old, "%.*s/new-0123456789abcdef", (int)(strrchr(found, '/') - found),
+		found);
+	snprintf(young, sizeof young, "%.*s/new-0123456789abcdee",
+		(int)(strrchr(found, '/') - found), found);
+	close(open(old, O_WRONLY | O_CREAT, 0600));
+	close(open(young, O_WRONLY | O_CREAT, 0600));
+	CHECK_INT(utimensat(AT_FDCWD, old, yesterday, 0), 0);
+	struct zmap *y = open_cache("1000", "1048576");
+	depot_settle(depot_of(y));
+	CHECK_INT(access(old, F_OK), -1);
+	CHECK_INT(access(young, F_OK), 0);
+	CHECK_INT(access(found, F_OK), 0);
+	zmap_close(y);
+	end(z);
+}
+
 static void
 closed_to_others(void)
 {
@@ -461,6 +488,7 @@ main(void)
 	immutable();
 	damaged();
 	bounded();
+	left_behind();
 	closed_to_others();
 	replaced_while_read();
 	errors_are_survived();

@@ -15,9 +15,10 @@ struct subject {
 
 static struct zmap *z,
 	*w; /* what is tried, and what writes: the same unless the store is read-only */
-static struct place here;
+static struct place here, shelf;
 static struct nginx nginx;
 static bool on_disk, no_spaces; /* keys are files; keys with spaces are refused */
+static bool keeps;              /* what was read of a former version can be read by its version */
 
 static void
 put(const char *key, const char *text)
@@ -156,7 +157,8 @@ versions(void)
 	}
 	put("a", "seven");
 	CHECK_INT(zmap_stat(z, "a", &c), 0);
-	expect((struct zmap_get){.key = "a", .if_match = a.version}, ZMAP_CHANGED, "");
+	expect((struct zmap_get){.key = "a", .if_match = a.version}, keeps ? 0 : ZMAP_CHANGED,
+		keeps ? "one" : "");
 	expect((struct zmap_get){.key = "a", .if_match = c.version}, 0, "seven");
 	expect((struct zmap_get){.key = "a", .if_match = c.version, .off = 4, .len = 1}, 0, "n");
 	expect((struct zmap_get){.key = "a", .if_none_match = c.version}, ZMAP_SAME, "");
@@ -407,6 +409,7 @@ static const struct subject subject[] = {
 	{"trace", "dir"},
 	{"fault", "dir"},
 	{"fault+trace", "mem"},
+	{"diskcache", "dir"},
 	{"", "http"},
 	{"", "s3"},
 	{"", "libs3"},
@@ -438,16 +441,30 @@ can_run(const struct subject *s, bool web)
 	return !strcmp(s->backend, "http") ? web : there;
 }
 
+/* The disk cache, asking about each copy, each time. */
+static struct zmap *
+cached_open(const struct subject *s)
+{
+	struct url_pair pairs[] = {
+		{(char *)"diskcache.dir", shelf.path}, {(char *)"diskcache.ttl", (char *)"0"}, {0}};
+	const struct zmap_options o = {
+		.writable = true, .timeout = 10 * SECOND, .cache_size = 100 << 20};
+	return store_open_with(s->wrappers, s->backend, here.path, &o, pairs);
+}
+
 /* A new store, and who writes to it. */
 static void
 open_both(const struct subject *s)
 {
 	bool http = !strcmp(s->backend, "http"), s3 = strstr(s->backend, "s3");
 	here = place_new();
+	shelf = place_new();
 	on_disk = !strcmp(s->backend, "dir");
 	no_spaces = !strcmp(s->backend, "libs3");
-	w = s3 ? s3_open(s->backend, here.path)
-	       : store_open(s->wrappers, http ? "dir" : s->backend, here.path, true);
+	keeps = !strcmp(s->wrappers, "diskcache");
+	w = s3      ? s3_open(s->backend, here.path)
+	    : keeps ? cached_open(s)
+		    : store_open(s->wrappers, http ? "dir" : s->backend, here.path, true);
 	z = http ? nginx_open(&nginx, here.path) : w;
 }
 
@@ -458,6 +475,7 @@ close_both(void)
 		zmap_close(z);
 	zmap_close(w);
 	place_remove(&here);
+	place_remove(&shelf);
 }
 
 int
