@@ -452,8 +452,7 @@ dir_open(const struct url *url, const struct zmap_options *options, struct zmap 
 		return err_set(-ENOMEM, "no memory for a store");
 	d->z.ops = &backend_dir;
 	pthread_mutex_init(&d->held_lock, NULL);
-	d->z.caps =
-		ZMAP_RANGE | ZMAP_LIST | (options->writable ? ZMAP_WRITE | ZMAP_CONDITIONAL : 0);
+	d->z.caps = ZMAP_LIST | (options->writable ? ZMAP_WRITE | ZMAP_CONDITIONAL : 0);
 	d->follow = options->follow;
 	d->root = -1;
 	d->path = strdup(url->path);

@@ -306,8 +306,7 @@ mem_open(const struct url *url, const struct zmap_options *options, struct zmap 
 		return err_set(-ENOMEM, "no memory for a store");
 	}
 	m->z.ops = &backend_mem;
-	m->z.caps =
-		ZMAP_RANGE | ZMAP_LIST | (options->writable ? ZMAP_WRITE | ZMAP_CONDITIONAL : 0);
+	m->z.caps = ZMAP_LIST | (options->writable ? ZMAP_WRITE | ZMAP_CONDITIONAL : 0);
 	*ret = &m->z;
 	return 0;
 }

@@ -385,8 +385,8 @@ s3_open(const struct url *url, const struct zmap_options *options, struct zmap *
 	if (!s)
 		return err_set(-ENOMEM, "no memory for a store");
 	s->z.ops = &backend_s3;
-	s->z.caps = ZMAP_RANGE | ZMAP_LIST | ZMAP_REMOTE |
-		    (options->writable ? ZMAP_WRITE | ZMAP_CONDITIONAL : 0);
+	s->z.caps =
+		ZMAP_LIST | ZMAP_REMOTE | (options->writable ? ZMAP_WRITE | ZMAP_CONDITIONAL : 0);
 	int r = bucket_open(url, options, &s->bucket);
 	if (r < 0) {
 		s3_close(&s->z);

@@ -339,7 +339,7 @@ zip_open_over(struct zmap *lower, const char *key, struct zmap **ret)
 		return err_set(-ENOMEM, "no memory for a store");
 	}
 	p->z.ops = &backend_zip;
-	p->z.caps = ZMAP_RANGE | ZMAP_LIST | (lower->caps & ZMAP_REMOTE);
+	p->z.caps = ZMAP_LIST | (lower->caps & ZMAP_REMOTE);
 	p->z.timeout = lower->timeout;
 	p->lower = lower;
 	pthread_mutex_init(&p->lock, NULL);

@@ -26,10 +26,9 @@ enum zmap_outcome {
 
 enum zmap_cap {
 	ZMAP_WRITE = 1,
-	ZMAP_RANGE = 2, /* a part costs less than the whole */
-	ZMAP_LIST = 4,
-	ZMAP_REMOTE = 8, /* each request costs a round trip: ask for many at once, ask once a TTL */
-	ZMAP_CONDITIONAL = 16,
+	ZMAP_LIST = 2,
+	ZMAP_REMOTE = 4, /* each request costs a round trip: ask for many at once, ask once a TTL */
+	ZMAP_CONDITIONAL = 8,
 };
 
 enum { ZMAP_VERSION = 64 };
