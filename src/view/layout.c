@@ -86,6 +86,8 @@ layout_add_recoded(struct layout *l, struct variable *v, struct recode *c, uint6
 		.recode = *c,
 	};
 	*c = (struct recode){0};
+	if (l->fixed != SIZE_MAX)
+		l->record_refuses |= recode_refuses(&s.recode);
 	if (s.convert == CONVERT_RECODE)
 		l->element_max = max_u64(l->element_max, s.recode.out);
 	return add_span(l, &s);

@@ -12,6 +12,8 @@ enum { TAG_DIMENSION = 10, TAG_VARIABLE = 11, TAG_ATTRIBUTE = 12 };
 
 /* Tools make attributes longer in place: without room after the header, netcdf-c moves all data. */
 static const uint64_t DATA_UNIT = 64 << 10, SPARE = 16 << 10;
+/* The most that a reader takes at a time: CDO. */
+static const uint64_t ALONE_UNIT = 256 << 10;
 /* What is larger than 64 KiB begins on a page, so that it can be mapped. */
 static const uint64_t LARGE = 64 << 10, PAGE = 4 << 10;
 static const uint64_t MANY = UINT64_MAX;        /* no limit */
@@ -271,12 +273,12 @@ place(const struct nc_file *f, struct nc_var *v, bool last, uint64_t *at)
 	const struct limits *l = limits_of(f->format);
 	if (v->bytes > l->variable && !last)
 		return too_large(f, v);
-	v->begin = round_up(*at, v->alone ? DATA_UNIT : v->bytes > LARGE ? PAGE : 4);
+	v->begin = round_up(*at, v->alone ? ALONE_UNIT : v->bytes > LARGE ? PAGE : 4);
 	if (v->begin > l->begin || add_over(v->begin, round_up(v->bytes, 4), at) ||
-		*at > INT64_MAX - 2 * DATA_UNIT)
+		*at > INT64_MAX - 2 * ALONE_UNIT)
 		return too_large(f, v);
 	if (v->alone && !last)
-		*at = round_up(*at, DATA_UNIT);
+		*at = round_up(*at, ALONE_UNIT);
 	return 0;
 }
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* netcdf-c reads as much at a time as st_blksize says, which is this. */
+/* netcdf-c reads as much at a time as st_blksize says, which is this, or 8 KiB. */
 enum { BLOCK = 64 << 10 };
 
 static int

@@ -10,14 +10,18 @@
 
 struct view_reader {
 	struct layout *layout;
-	bool plain;         /* one variable as it is stored: its stream answers straight */
-	atomic_bool failed; /* a read has */
+	bool plain;          /* one variable as it is stored: its stream answers straight */
+	atomic_bool failed;  /* a read has */
+	atomic_ullong whole; /* blocks that could be read: the first, and how many */
 	_Atomic(struct stream *) stream[]; /* one a span, made when first read */
 };
 
 enum {
 	UNIT_SLACK = 8,   /* a swap may begin and end this much outside of what is read */
 	WINDOW = 1 << 20, /* stored bytes that are recoded at a time */
+	FAR = 4,          /* blocks: CDO takes 256 KiB at a time */
+	SMALL = 4 << 20,  /* bytes of a span that is given whole or not at all */
+	WHOLE_BITS = 16,
 };
 
 int
@@ -359,18 +363,68 @@ try_spans(struct view_reader *r, const struct array_want *want, uint64_t off, ui
 	return e;
 }
 
-/* The kernel hands out the pages before one that cannot be read, and libnetcdf shows zeros for those that follow in a block. So once a read
- * has failed, blocks are given whole or not at all. */
+/* Where the bytes of byte off's span lie, of all records if it repeats. May reading there fail? */
+static bool
+may_fail(const struct view_reader *r, uint64_t off, uint64_t *ret_from, uint64_t *ret_to)
+{
+	const struct layout *l = r->layout;
+	uint64_t in, left;
+	bool repeats = l->fixed != SIZE_MAX && off >= l->record_start;
+	const struct layout_span *s = &l->span[locate(l, off, &in, &left)];
+	*ret_from = repeats ? l->record_start : s->start;
+	*ret_to = repeats ? l->size : s->start + s->length;
+	return (repeats ? l->record_refuses : recode_refuses(&s->recode)) ||
+	       atomic_load_explicit(&r->failed, memory_order_relaxed);
+}
+
+/* What must be readable too, so that [*from, *to) may be given: see layout.block. */
+static void
+widen(const struct view_reader *r, uint64_t *from, uint64_t *to)
+{
+	const struct layout *l = r->layout;
+	uint64_t start, end;
+	if (may_fail(r, *from, &start, &end)) {
+		uint64_t far = end - start <= SMALL ? 0 : *from - *from % (FAR * l->block);
+		start = max_u64(far, start);
+		*from = start - start % l->block;
+	}
+	if (may_fail(r, *to - 1, &start, &end)) {
+		uint64_t far = end - start <= SMALL ? end : round_up(*to, FAR * l->block);
+		*to = min_u64(round_up(min_u64(far, end), l->block), l->size);
+	}
+}
+
+/* Blocks that could all be read are remembered, the last ones, so that who reads on has them tried once. */
+static void
+remember(struct view_reader *r, uint64_t from, uint64_t to)
+{
+	uint64_t first = ceil_div(from, r->layout->block), end = to / r->layout->block;
+	uint64_t n = end > first ? min_u64(end - first, (UINT64_C(1) << WHOLE_BITS) - 1) : 0;
+	atomic_store(&r->whole, first << WHOLE_BITS | n);
+}
+
+/* Past [off, *ret_off), if that is known to be readable. */
+static uint64_t
+skip_known(const struct view_reader *r, uint64_t off, uint64_t end)
+{
+	uint64_t whole = atomic_load(&r->whole), first = (whole >> WHOLE_BITS) * r->layout->block;
+	uint64_t n = (whole & ((UINT64_C(1) << WHOLE_BITS) - 1)) * r->layout->block;
+	return off >= first && off < first + n ? min_u64(first + n, end) : off;
+}
+
 static int
 read_blocks(struct view_reader *r, const struct array_want *want, struct reply *ret)
 {
-	const struct layout *l = r->layout;
-	uint64_t off = want->off, end = off + want->len;
-	uint64_t last = min_u64(round_up(end, l->block), l->size);
-	int e = try_spans(r, want, off - off % l->block, off);
+	uint64_t from = want->off, to = want->off + want->len, end = to;
+	widen(r, &from, &to);
+	int e = try_spans(r, want, skip_known(r, from, want->off), want->off);
 	if (e == 0)
-		e = try_spans(r, want, end, last);
-	return e < 0 ? e : read_spans(r, want, ret);
+		e = try_spans(r, want, skip_known(r, end, to), to);
+	if (e == 0)
+		e = read_spans(r, want, ret);
+	if (e == 0 && (from < want->off || to > end))
+		remember(r, from, to);
+	return e;
 }
 
 int
@@ -383,8 +437,7 @@ view_read(struct view_reader *r, const struct array_want *want, struct reply *re
 	w.len = min_u64(w.len, size - w.off);
 	if (r->plain)
 		return read_stream(r, 0, &w, ret);
-	bool careful = r->layout->block && atomic_load_explicit(&r->failed, memory_order_relaxed);
-	int e = careful ? read_blocks(r, &w, ret) : read_spans(r, &w, ret);
+	int e = r->layout->block ? read_blocks(r, &w, ret) : read_spans(r, &w, ret);
 	if (e < 0)
 		atomic_store_explicit(&r->failed, true, memory_order_relaxed);
 	return e;

@@ -38,9 +38,12 @@ struct layout {
 	size_t nspans;
 	size_t fixed; /* spans before those that repeat */
 	uint64_t record_start, record_size, records;
+	bool record_refuses;  /* there are elements in records that are refused */
 	uint64_t element_max; /* bytes of the largest element that is made */
-	uint64_t
-		block; /* readers take so many bytes at a time, and what a read() lacks of them for zeros; 0: they do not */
+	/* Readers take so many bytes at a time (libnetcdf fewer, CDO four times as many), and show zeros or worse for what a read() lacks
+	 * of them; and the kernel hands out the pages before one that cannot be read. So what may fail, because it has elements that
+	 * are refused or because a read has failed, is given in blocks, small variables whole, or not at all. 0: not so. */
+	uint64_t block;
 };
 
 /* Empty; spans are added in file order by the one thread that makes it, before anybody reads. */

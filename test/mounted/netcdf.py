@@ -12,6 +12,7 @@ import stores
 NAT = np.iinfo("i8").min
 NC_FILL = 9.969209968386869e+36
 SHAPE = (4, 5, 6)
+FINE, FINE_AT = 1000000, 600003
 
 
 def dims(*names, **more):
@@ -35,12 +36,13 @@ def make(store):
     whole = rng.integers(-2 ** 53, 2 ** 53, SHAPE)
     stores.put(store, "i8", whole, dims("t", "y", "x"), chunks=(2, 3, 4), fill_value=NAT + 2)
     stores.put(store, "u8", abs(whole).astype(">u8"), dims("t", "y", "x"), chunks=(2, 3, 4))
-    fine = np.arange(50000)
-    fine[30003] = 2 ** 53 + 1
+    fine = np.arange(FINE)
+    fine[FINE_AT] = 2 ** 53 + 1
     stores.put(store, "few/wide", np.array([1, 2 ** 64 - 1], "u8"), dims("n"), chunks=2, fill_value=0)
     stores.put(store, "few/other", np.arange(2), dims("n"), chunks=2)
     stores.put(store, "few/last", np.arange(3.0), dims("m"), chunks=3)
-    stores.put(store, "more/i8_fine", fine, dims("n"), chunks=1000, fill_value=0)
+    stores.put(store, "more/i8_fine", fine, dims("n"), chunks=20000, fill_value=0)
+    stores.put(store, "more/i8_few", fine[FINE_AT - 20000:FINE_AT + 1], dims("few"), chunks=1000, fill_value=0)
     stores.put(store, "f2", np.concatenate([np.arange(2 ** 16, dtype="u2").view("f2"), np.arange(64, dtype="f2")]), dims("h"), chunks=1000)
     stores.put(store, "b1", rng.integers(0, 2, SHAPE).astype(bool), dims("t", "y", "x"), chunks=(3, 3, 3))
     stores.put(store, "c8", (rng.normal(size=SHAPE) + 1j * rng.normal(size=SHAPE)).astype("c8"), dims("t", "y", "x"), chunks=(3, 3, 3))
@@ -245,18 +247,37 @@ def check_companions(check, mnt):
         check.same("format", nc.data_model, "NETCDF3_64BIT_DATA")
 
 
+def read_until_error(path):
+    """What the kernel keeps of a file: all before what cannot be read, whatever the size of a reader's blocks."""
+    with open(path, "rb", buffering=0) as file:
+        try:
+            while file.read(100000):
+                pass
+        except OSError:
+            pass
+
+
+def is_refused(check, what, variable, first, last):
+    try:
+        got = variable[first:last]
+        check.that(False, "%s: an int64 was rounded, or what lies beside it was lost: %r" % (what, got[-6:]))
+    except (RuntimeError, OSError):
+        pass
+
+
 def check_fine(check, mnt):
-    """One element that a double cannot hold costs its block, which is never shown as zeros."""
+    """One element that a double cannot hold costs its block, or all of a small variable; what is beside it is never shown as zeros."""
     for name in ("i8_fine.nc", "i8_fine.rec.nc"):
+        for first in (30003, 9000, 6000, 1000, 6):
+            with read("%s/more/%s" % (mnt, name)) as nc:
+                is_refused(check, "%s from %d" % (name, first), nc["i8_fine"], FINE_AT - first, FINE_AT + 7)
+                read_until_error("%s/more/%s" % (mnt, name))
         with read("%s/more/%s" % (mnt, name)) as nc:
             v = nc["i8_fine"]
-            try:
-                got = v[29000:31000]
-                check.that(False, "%s: an int64 was rounded: %r" % (name, got[1000:1006]))
-            except (RuntimeError, OSError):
-                pass
             check.that((v[:20000] == np.arange(20000)).all(), name + ": elements before")
-            check.that((v[40000:] == np.arange(40000, 50000)).all(), name + ": elements behind")
+            check.that((v[FINE_AT + 40000:FINE_AT + 50000] == np.arange(FINE_AT + 40000, FINE_AT + 50000)).all(), name + ": elements behind")
+    with read(mnt + "/more/i8_few.nc") as nc:
+        is_refused(check, "i8_few", nc["i8_few"], 0, 20000)
     with read(mnt + "/few/dataset.nc") as nc:
         check.same("other", nc["other"][...].tolist(), [0, 1])
         check.same("last", nc["last"][...].tolist(), [0, 1, 2])
@@ -265,7 +286,7 @@ def check_fine(check, mnt):
         except (RuntimeError, OSError):
             pass
     with read(mnt + "/more/i8_fine.cdf5.nc") as nc:
-        check.same("element", nc["i8_fine"][30003], 2 ** 53 + 1)
+        check.same("element", nc["i8_fine"][FINE_AT], 2 ** 53 + 1)
 
 
 def compare(store, mnt):
