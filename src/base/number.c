@@ -24,12 +24,18 @@ struct decimal {
 };
 
 struct kind {
-	int sure;  /* any decimal of this many digits comes back from the number it rounds to … */
-	int most;  /* … and this many are enough for any number */
-	int plain; /* powers of ten from here on are written with an exponent */
+	int sure; /* any decimal of this many digits comes back from the number it rounds to … */
+	int most; /* … and this many are enough for any number */
+	bool single; /* a float holds it */
+	int plain;   /* powers of ten from here on are written with an exponent, … */
+	bool cdl;    /* … unless all digits are shown; "1." and "1.e+20", not "1.0" and "1e+20" */
 };
 
-static const struct kind kind_half = {3, 5, 9}, kind_float = {6, 9, 9}, kind_double = {15, 17, 16};
+static const struct kind kind_half = {3, 5, true, 9}, kind_float = {6, 9, true, 9},
+			 kind_double = {15, 17, false, 16};
+/* ncdump's */
+static const struct kind kind_cdl_float = {6, 9, true, 7, true},
+			 kind_cdl_double = {15, 17, false, 15, true};
 
 enum { WIDE_BITS = 128, FIVES = 27, TENS = 19 }; /* 5^27 < 2^63, 10^19 < 2^64 */
 
@@ -148,7 +154,7 @@ shortest(const struct binary *b, const struct kind *k, struct decimal *ret)
 static bool
 same(const char *text, double v, const struct kind *k)
 {
-	return k == &kind_double ? strtod(text, NULL) == v : strtof(text, NULL) == (float)v;
+	return k->single ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v;
 }
 
 /* Numbers that are very large or very small: rare, and slow. */
@@ -215,20 +221,20 @@ write_exponent(char *to, int e)
 	return n + number_uint((uint64_t)e, to + n);
 }
 
-/* "0.00123", "123.0", "1.5e-07": as Python writes them. */
+/* "0.00123", "123.0", "1.5e-07": as Python writes them, or as ncdump does. */
 static size_t
 write_decimal(const struct decimal *d, const struct kind *k, char *to)
 {
 	char digits[NUMBER_INT];
 	int n = (int)number_uint(d->digits, digits), top = d->exponent + n - 1;
+	int plain = k->cdl && n > k->plain ? n : k->plain;
 	char *p = to;
-	if (top < -4 || top >= k->plain) {
+	if (top < -4 || top >= plain) {
 		*p++ = digits[0];
-		if (n > 1) {
+		if (n > 1 || k->cdl)
 			*p++ = '.';
-			memcpy(p, digits + 1, (size_t)n - 1);
-			p += n - 1;
-		}
+		memcpy(p, digits + 1, (size_t)n - 1);
+		p += n - 1;
 		return (size_t)(p - to) + write_exponent(p, top);
 	}
 	int before = top + 1; /* digits before the point */
@@ -242,7 +248,7 @@ write_decimal(const struct decimal *d, const struct kind *k, char *to)
 	p += fill(p, '0', -before);
 	memcpy(p, digits + shown, all - shown);
 	p += all - shown;
-	if (shown == all)
+	if (shown == all && !k->cdl)
 		*p++ = '0';
 	return (size_t)(p - to);
 }
@@ -265,9 +271,9 @@ write_number(double v, const struct binary *b, const struct kind *k, char *to)
 	*to = '-';
 	to += sign;
 	if (isinf(v))
-		return sign + put(to, "Inf");
+		return sign + put(to, k->cdl ? "Infinity" : "Inf");
 	if (v == 0)
-		return sign + put(to, "0.0");
+		return sign + put(to, k->cdl ? "0." : "0.0");
 	if (!shortest(b, k, &d))
 		slow(fabs(v), k, &d);
 	return sign + write_decimal(&d, k, to);
@@ -288,22 +294,46 @@ unpack(uint64_t v, int bits, int bias)
 	};
 }
 
-size_t
-number_double(double v, char *to)
+static size_t
+write_double(double v, const struct kind *k, char *to)
 {
 	uint64_t bits;
 	memcpy(&bits, &v, sizeof bits);
 	const struct binary b = unpack(bits & ~(UINT64_C(1) << 63), 52, 1023);
-	return write_number(v, &b, &kind_double, to);
+	return write_number(v, &b, k, to);
+}
+
+static size_t
+write_float(float v, const struct kind *k, char *to)
+{
+	uint32_t bits;
+	memcpy(&bits, &v, sizeof bits);
+	const struct binary b = unpack(bits & ~(UINT32_C(1) << 31), 23, 127);
+	return write_number((double)v, &b, k, to);
+}
+
+size_t
+number_double(double v, char *to)
+{
+	return write_double(v, &kind_double, to);
 }
 
 size_t
 number_float(float v, char *to)
 {
-	uint32_t bits;
-	memcpy(&bits, &v, sizeof bits);
-	const struct binary b = unpack(bits & ~(UINT32_C(1) << 31), 23, 127);
-	return write_number((double)v, &b, &kind_float, to);
+	return write_float(v, &kind_float, to);
+}
+
+size_t
+number_cdl_double(double v, char *to)
+{
+	return write_double(v, &kind_cdl_double, to);
+}
+
+size_t
+number_cdl_float(float v, char *to)
+{
+	return write_float(v, &kind_cdl_float, to);
 }
 
 float

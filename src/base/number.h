@@ -15,6 +15,9 @@ enum {
 size_t number_double(double v, char *to);
 size_t number_float(float v, char *to);
 size_t number_half(uint16_t v, char *to); /* IEEE 754 binary16, in native order */
+/* As ncdump writes them, without its suffix: "5.", "1.e-05", "-Infinity". */
+size_t number_cdl_double(double v, char *to);
+size_t number_cdl_float(float v, char *to);
 size_t number_int(int64_t v, char *to);
 size_t number_uint(uint64_t v, char *to);
 /* The same number; of NaN, that. */

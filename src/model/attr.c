@@ -2,12 +2,10 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/number.h"
 #include "model/dtype.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 void
@@ -94,40 +92,7 @@ nc_type_of(const struct dtype *d)
 	}
 }
 
-enum { FLOAT_DIGITS = 9, DOUBLE_DIGITS = 17, NUMBER_TEXT = 40 };
-/* Powers of ten up to which ncdump writes numbers without an exponent; all integers below are exact. */
-enum { FLOAT_PLAIN = 7, DOUBLE_PLAIN = 15 };
-
-/* The shortest decimal that reads back as the same number, with a '.' as CDL wants it. */
-static void
-float_text(double v, bool single, char *ret)
-{
-	const char *suffix = single ? "f" : "";
-	if (!isfinite(v)) {
-		snprintf(ret, NUMBER_TEXT, "%s%s",
-			isnan(v) ? "NaN"
-			: v < 0  ? "-Infinity"
-				 : "Infinity",
-			suffix);
-		return;
-	}
-	char digits[NUMBER_TEXT / 2 + 8];
-	for (int n = 1; n <= (single ? FLOAT_DIGITS : DOUBLE_DIGITS); n++) {
-		snprintf(digits, sizeof digits, "%.*g", n, v);
-		if (single ? strtof(digits, NULL) == (float)v : strtod(digits, NULL) == v)
-			break;
-	}
-	char *exponent = strchr(digits, 'e');
-	int power = exponent ? (int)strtol(exponent + 1, NULL, 10) : 0;
-	if (power > 0 && power < (single ? FLOAT_PLAIN : DOUBLE_PLAIN)) {
-		snprintf(digits, sizeof digits, "%.*g", power + 1, v);
-		exponent = NULL;
-	}
-	size_t mantissa = exponent ? (size_t)(exponent - digits) : strlen(digits);
-	const char *point = memchr(digits, '.', mantissa) ? "" : ".";
-	snprintf(ret, NUMBER_TEXT, "%.*s%s%s%s", (int)mantissa, digits, point,
-		exponent ? exponent : "", suffix);
-}
+enum { NUMBER_TEXT = NUMBER_DOUBLE + sizeof "ULL" };
 
 struct attr_number
 attr_number(const struct attr *a, size_t at)
@@ -172,7 +137,8 @@ attr_is_number(const struct attr *a)
 	return a->type != NC_TYPE_CHAR && nc_type_size(a->type);
 }
 
-static void
+/* In CDL notation; returns the length. */
+static size_t
 number_text(const struct attr *a, size_t at, char *ret)
 {
 	static const char *const suffix[] = {
@@ -184,14 +150,19 @@ number_text(const struct attr *a, size_t at, char *ret)
 		[NC_TYPE_UINT] = "U",
 		[NC_TYPE_INT64] = "LL",
 		[NC_TYPE_UINT64] = "ULL",
+		[NC_TYPE_FLOAT] = "f",
+		[NC_TYPE_DOUBLE] = "",
 	};
-	struct attr_number n = attr_number(a, at);
-	if (n.real)
-		float_text(n.d, a->type == NC_TYPE_FLOAT, ret);
-	else if (n.above)
-		snprintf(ret, NUMBER_TEXT, "%" PRIu64 "%s", n.u, suffix[a->type]);
+	struct attr_number v = attr_number(a, at);
+	size_t n;
+	if (v.real)
+		n = a->type == NC_TYPE_FLOAT ? number_cdl_float((float)v.d, ret)
+					     : number_cdl_double(v.d, ret);
 	else
-		snprintf(ret, NUMBER_TEXT, "%" PRId64 "%s", n.i, suffix[a->type]);
+		n = v.above ? number_uint(v.u, ret) : number_int(v.i, ret);
+	size_t more = strlen(suffix[a->type]);
+	memcpy(ret + n, suffix[a->type], more);
+	return n + more;
 }
 
 /* Elements between each other: a list of numbers as CDL has it, strings a line each. */
@@ -204,9 +175,9 @@ add_element(const struct attr *a, size_t i, struct buf *ret)
 		return r < 0 ? r : buf_add(ret, s, strlen(s));
 	}
 	char text[NUMBER_TEXT];
-	number_text(a, i, text);
+	size_t n = number_text(a, i, text);
 	int r = i ? buf_add(ret, ", ", 2) : 0;
-	return r < 0 ? r : buf_add(ret, text, strlen(text));
+	return r < 0 ? r : buf_add(ret, text, n);
 }
 
 char *

@@ -166,6 +166,39 @@ test_halves(void)
 }
 
 static void
+test_cdl(void)
+{
+	static const struct {
+		double v;
+		const char *want, *as_float;
+	} rows[] = {
+		{0, "0.", "0."},
+		{-0.0, "-0.", "-0."},
+		{-5, "-5.", "-5."},
+		{0.1, "0.1", "0.1"},
+		{123456, "123456.", "123456."},
+		{1234567, "1234567.", "1234567."},
+		{2e6, "2000000.", "2000000."},
+		{1e7, "10000000.", "1.e+07"},
+		{1e14, "100000000000000.", "1.e+14"},
+		{1e15, "1.e+15", "1.e+15"},
+		{1e-4, "0.0001", "0.0001"},
+		{1.5e-5, "1.5e-05", "1.5e-05"},
+		{12345678901234567, "12345678901234568.", "1.2345678e+16"},
+		{-1.7976931348623157e308, "-1.7976931348623157e+308", "-Infinity"},
+		{(double)NAN, "NaN", "NaN"},
+		{(double)INFINITY, "Infinity", "Infinity"},
+	};
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		char text[NUMBER_DOUBLE + 1];
+		text[number_cdl_double(rows[i].v, text)] = 0;
+		CHECK_STR(text, rows[i].want);
+		text[number_cdl_float((float)rows[i].v, text)] = 0;
+		CHECK_STR(text, rows[i].as_float);
+	}
+}
+
+static void
 test_integers(void)
 {
 	static const int64_t v[] = {0, 7, -1, 10, INT64_MAX, INT64_MIN};
@@ -186,6 +219,7 @@ main(void)
 	test_known();
 	test_random();
 	test_halves();
+	test_cdl();
 	test_integers();
 	return check_end();
 }
