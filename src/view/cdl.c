@@ -140,13 +140,9 @@ lay_out(struct mount *m, const struct node *n, struct layout **ret)
 	int r = get(m, n, &t);
 	if (r < 0)
 		return r;
-	char *copy = malloc(t->text.len);
-	r = copy ? layout_new(t->version, &l) : err_set(-ENOMEM, "no memory for a text");
-	if (r == 0) {
-		memcpy(copy, t->text.data, t->text.len);
-		r = layout_add_text(l, MOVE(copy), t->text.len);
-	}
-	free(copy);
+	r = layout_new(t->version, &l);
+	if (r == 0)
+		r = layout_add_text(l, buf_span(&t->text));
 	release(m, t);
 	if (r == 0)
 		*ret = MOVE(l);

@@ -334,16 +334,6 @@ open_axes(struct mount *m, struct layout *l, struct csv *c)
 	return r;
 }
 
-static int
-add_header(struct layout *l, const struct csv *c)
-{
-	char *text = malloc(c->header.len);
-	if (!text)
-		return err_set(-ENOMEM, "no memory for a header");
-	memcpy(text, c->header.data, c->header.len);
-	return layout_add_text(l, text, c->header.len);
-}
-
 /* Takes the plan over. */
 static int
 add_lines(struct mount *m, const struct node *n, uint32_t width, struct csv *c, struct layout *l)
@@ -352,7 +342,7 @@ add_lines(struct mount *m, const struct node *n, uint32_t width, struct csv *c, 
 	uint64_t size = c->count * c->width;
 	int r = open_axes(m, l, c);
 	if (r == 0)
-		r = add_header(l, c);
+		r = layout_add_text(l, buf_span(&c->header));
 	if (r == 0)
 		r = variable_get(m, n, width, &v);
 	if (r < 0) {

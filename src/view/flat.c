@@ -55,21 +55,26 @@ flat_width(struct mount *m, const struct node *n, uint32_t *ret)
 	return passing ? r : 0;
 }
 
+uint64_t
+flat_size(const struct node *n, uint32_t width, uint64_t before)
+{
+	uint64_t size;
+	bool over = mul_over(array_count(n->array), width ? width : n->array->dtype.size, &size) ||
+		    add_over(size, before, &size);
+	return over || size > INT64_MAX ? 0 : size;
+}
+
 static int
 measure(struct mount *m, const struct node *n, struct view_facts *ret)
 {
 	uint32_t width = 0;
-	uint64_t size = 0;
 	int r = n->array ? flat_width(m, n, &width) : 0;
 	if (r < 0)
 		return r;
-	if (n->array) {
-		uint64_t count = array_count(n->array);
-		bool over = mul_over(count, width ? width : n->array->dtype.size, &size);
-		if (over || size > INT64_MAX)
-			size = 0; /* opening it says that it is too large */
-	}
-	*ret = (struct view_facts){.size = size, .version = variable_version(n, width)};
+	*ret = (struct view_facts){
+		.size = n->array ? flat_size(n, width, 0) : 0,
+		.version = variable_version(n, width),
+	};
 	return 0;
 }
 
@@ -80,8 +85,9 @@ flat_is_big(const struct mount *m)
 	return m->options.endian == ENDIAN_BIG || (m->options.endian == ENDIAN_NATIVE && host_big);
 }
 
-int
-flat_add(struct mount *m, struct layout *l, struct variable *v)
+/* Takes over the reference, also when it fails. */
+static int
+add_elements(struct mount *m, struct layout *l, struct variable *v)
 {
 	bool big = flat_is_big(m), any = false;
 	struct dtype swap = {0};
@@ -98,6 +104,24 @@ flat_add(struct mount *m, struct layout *l, struct variable *v)
 	return r;
 }
 
+int
+flat_lay_out(struct mount *m, const struct node *n, uint32_t width, struct span header,
+	struct layout **ret)
+{
+	struct variable *v = NULL;
+	CLEAN(layout_unrefp) struct layout *l = NULL;
+	int r = layout_new(variable_version(n, width), &l);
+	if (r == 0 && header.len)
+		r = layout_add_text(l, header);
+	if (r == 0)
+		r = variable_get(m, n, width, &v);
+	if (r == 0)
+		r = add_elements(m, l, v);
+	if (r == 0)
+		*ret = MOVE(l);
+	return r;
+}
+
 static int
 lay_out(struct mount *m, const struct node *n, struct layout **ret)
 {
@@ -107,17 +131,7 @@ lay_out(struct mount *m, const struct node *n, struct layout **ret)
 		return err_set(-EIO, "its elements have no fixed form, so there is no flat file");
 	uint32_t width = 0;
 	int r = flat_width(m, n, &width);
-	struct variable *v = NULL;
-	CLEAN(layout_unrefp) struct layout *l = NULL;
-	if (r == 0)
-		r = layout_new(variable_version(n, width), &l);
-	if (r == 0)
-		r = variable_get(m, n, width, &v);
-	if (r == 0)
-		r = flat_add(m, l, v);
-	if (r == 0)
-		*ret = MOVE(l);
-	return r;
+	return r < 0 ? r : flat_lay_out(m, n, width, (struct span){0}, ret);
 }
 
 const struct view_ops view_flat = {

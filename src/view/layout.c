@@ -4,6 +4,7 @@
 #include "base/check.h"
 
 #include <errno.h>
+#include <string.h>
 
 int
 layout_new(uint64_t version, struct layout **ret)
@@ -102,9 +103,19 @@ layout_begin_records(struct layout *l, uint64_t n)
 }
 
 int
-layout_add_text(struct layout *l, char *text, uint64_t length)
+layout_add_text(struct layout *l, struct span text)
 {
-	return add_span(l, &(struct layout_span){.length = length, .text = text});
+	char *copy = malloc(text.len);
+	if (!copy)
+		return err_set(-ENOMEM, "no memory for a text");
+	memcpy(copy, text.data, text.len);
+	return add_span(l, &(struct layout_span){.length = text.len, .text = copy});
+}
+
+int
+layout_add_zeros(struct layout *l, uint64_t length)
+{
+	return add_span(l, &(struct layout_span){.length = length});
 }
 
 int

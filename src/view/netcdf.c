@@ -28,17 +28,7 @@ measure(struct mount *m, const struct node *n, const struct nc_want *want, struc
 static int
 add_zeros(struct layout *l, uint64_t at, uint64_t to)
 {
-	return at < to ? layout_add_text(l, NULL, to - at) : 0;
-}
-
-static int
-add_header(struct layout *l, const struct nc_file *f)
-{
-	char *text = malloc(f->header.len);
-	if (!text)
-		return err_set(-ENOMEM, "no memory for a header");
-	memcpy(text, f->header.data, f->header.len);
-	return layout_add_text(l, text, f->header.len);
+	return at < to ? layout_add_zeros(l, to - at) : 0;
 }
 
 /* Elements of variable i, as many as one record has or all. */
@@ -54,7 +44,7 @@ static int
 add_all(struct nc_plan *p, struct layout *l)
 {
 	const struct nc_file *f = &p->file;
-	int r = add_header(l, f);
+	int r = layout_add_text(l, buf_span(&f->header));
 	size_t i = 0;
 	for (; i < f->nvars && r == 0 && !nc_is_record(f, &f->var[i]); i++) {
 		r = add_zeros(l, l->size, f->var[i].begin);

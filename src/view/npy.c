@@ -119,56 +119,31 @@ make_header(struct mount *m, const struct node *n, uint32_t width, struct buf *r
 }
 
 static int
+plan(struct mount *m, const struct node *n, uint32_t *width, struct buf *header)
+{
+	int r = flat_width(m, n, width);
+	return r < 0 ? r : make_header(m, n, *width, header);
+}
+
+static int
 measure(struct mount *m, const struct node *n, struct view_facts *ret)
 {
 	CLEAN(buf_free) struct buf header = {0};
 	uint32_t width = 0;
-	uint64_t size = 0;
-	int r = flat_width(m, n, &width);
+	int r = plan(m, n, &width, &header);
+	*ret = (struct view_facts){.version = variable_version(n, width)};
 	if (r == 0)
-		r = make_header(m, n, width, &header);
-	if (r < 0)
-		return r;
-	bool over = mul_over(array_count(n->array), width ? width : n->array->dtype.size, &size) ||
-		    add_over(size, header.len, &size);
-	*ret = (struct view_facts){
-		.size = over || size > INT64_MAX ? 0 : size,
-		.version = variable_version(n, width),
-	};
-	return 0;
-}
-
-static int
-add_header(struct layout *l, const struct buf *header)
-{
-	char *text = malloc(header->len);
-	if (!text)
-		return err_set(-ENOMEM, "no memory for a header");
-	memcpy(text, header->data, header->len);
-	return layout_add_text(l, text, header->len);
+		ret->size = flat_size(n, width, header.len);
+	return r == -EFBIG ? 0 : r; /* opening it says why */
 }
 
 static int
 lay_out(struct mount *m, const struct node *n, struct layout **ret)
 {
 	CLEAN(buf_free) struct buf header = {0};
-	CLEAN(layout_unrefp) struct layout *l = NULL;
-	struct variable *v = NULL;
 	uint32_t width = 0;
-	int r = flat_width(m, n, &width);
-	if (r == 0)
-		r = layout_new(variable_version(n, width), &l);
-	if (r == 0)
-		r = make_header(m, n, width, &header);
-	if (r == 0)
-		r = add_header(l, &header);
-	if (r == 0)
-		r = variable_get(m, n, width, &v);
-	if (r == 0)
-		r = flat_add(m, l, v);
-	if (r == 0)
-		*ret = MOVE(l);
-	return r;
+	int r = plan(m, n, &width, &header);
+	return r < 0 ? r : flat_lay_out(m, n, width, buf_span(&header), ret);
 }
 
 const struct view_ops view_npy = {

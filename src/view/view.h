@@ -55,8 +55,8 @@ int layout_add_variable(struct layout *, struct variable *, const struct dtype *
 int layout_add_recoded(struct layout *, struct variable *, struct recode *recode, uint64_t length);
 /* The spans that are added from now on repeat n times, all of them each time. Once. */
 void layout_begin_records(struct layout *, uint64_t n);
-/* Takes over text, also when it fails. NULL: zeros. */
-int layout_add_text(struct layout *, char *text, uint64_t length);
+int layout_add_text(struct layout *, struct span text);
+int layout_add_zeros(struct layout *, uint64_t length);
 /* Bytes made when they are read. Takes over arg and the reference to the variable (which may be NULL), also when it fails. */
 int layout_add_made(
 	struct layout *, const struct made_ops *, void *arg, struct variable *, uint64_t length);

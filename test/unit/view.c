@@ -77,20 +77,19 @@ static void
 add_random(struct mount *m, struct made *to)
 {
 	uint32_t kind = check_random(&seed) % 8, n = check_random(&seed) % 50;
-	char *text = NULL;
 	if (kind >= 4) {
 		add_array(m, to, kind - 4, check_random(&seed) % 2);
 		return;
 	}
 	if (kind >= 1) {
-		text = malloc(n + 1);
+		uint8_t *text = to->want + to->size;
 		for (uint32_t i = 0; i < n; i++)
-			text[i] = (char)check_random(&seed);
-		memcpy(to->want + to->size, text, n);
+			text[i] = (uint8_t)check_random(&seed);
+		CHECK_INT(layout_add_text(to->layout, (struct span){text, n}), 0);
 	} else {
 		memset(to->want + to->size, 0, n);
+		CHECK_INT(layout_add_zeros(to->layout, n), 0);
 	}
-	CHECK_INT(layout_add_text(to->layout, text, n), 0);
 	to->size += n;
 }
 
