@@ -235,8 +235,9 @@ opts_help(FILE *to)
 	      "       zarrfs [-o OPTION,...] --cat STORE PATH              the bytes of a file, "
 	      "without a mount\n"
 	      "\n"
-	      "Shows every variable of a Zarr store as a flat file. Unmount with: fusermount3 -u "
-	      "MOUNTPOINT\n"
+	      "Shows every variable of a Zarr store as plain files: VAR (flat), VAR.nc, VAR.csv, "
+	      "VAR.npy.\n"
+	      "Unmount with: fusermount3 -u MOUNTPOINT\n"
 	      "\n"
 	      "  -f             stay in the foreground, messages to stderr\n"
 	      "  -d             the same, with all that can be said\n"
@@ -383,8 +384,8 @@ static const struct option_def table[] = {
 	{"strlen", KIND_VALUE, &width_number, "128", AT(strlen),
 		"width of strings that nothing says more about, in bytes"},
 	{"list", KIND_VALUE, &list_words, NULL, AT(list),
-		"what is listed; the rest opens by name (default: flat:nc, and cdl where metadata "
-		"are consolidated)"},
+		"what is listed, with ':' between; the rest opens by name (default: flat:nc, and "
+		"cdl where metadata are consolidated)"},
 	{"nc", KIND_VALUE, &nc_word, "auto", AT(nc), "format of netCDF files"},
 	{"unlimited", KIND_VALUE, &dimension_name, NULL, AT(unlimited),
 		"the dimension that netCDF files have records of"},
