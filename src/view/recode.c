@@ -157,19 +157,23 @@ too_fine(uint64_t magnitude)
 	return magnitude >> DOUBLE_BITS && (magnitude >> __builtin_ctzll(magnitude)) >> DOUBLE_BITS;
 }
 
-static bool
-allowed(const struct recode *c, uint64_t v)
+/* Why an element cannot be shown as the double d; NULL: it can. bits: of the element as its type has them, one of the fill values. */
+static const char *
+refusal(const struct recode *c, uint64_t bits, uint64_t magnitude, double d, bool is_signed)
 {
-	for (unsigned i = 0; i < c->nfills; i++)
-		if (c->fill[i] == v)
-			return true;
-	return false;
+	bool mistaken = false;
+	for (unsigned i = 0; i < c->nfills; i++) {
+		if (c->fill[i] == bits)
+			return NULL;
+		mistaken |= d == (is_signed ? (double)(int64_t)c->fill[i] : (double)c->fill[i]);
+	}
+	return too_fine(magnitude) ? "hold exactly" : mistaken ? "tell from the fill value" : NULL;
 }
 
 static int
-inexact(const struct recode *c, const char *number)
+refuse(const struct recode *c, const char *number, const char *what)
 {
-	return err_set(-EIO, "an element is %s, which a double cannot hold exactly%s%s%s", number,
+	return err_set(-EIO, "an element is %s, which a double cannot %s%s%s%s", number, what,
 		c->where ? ": read '" : "", c->where ? c->where : "", c->where ? "'" : "");
 }
 
@@ -178,24 +182,26 @@ check_int64(const struct recode *c, const uint8_t *in, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		int64_t v = (int64_t)load64(in + 8 * i, c->swap);
+		uint64_t magnitude = v < 0 ? -(uint64_t)v : (uint64_t)v;
+		const char *why = refusal(c, (uint64_t)v, magnitude, (double)v, true);
 		char text[32];
-		if (too_fine(v < 0 ? -(uint64_t)v : (uint64_t)v) && !allowed(c, (uint64_t)v)) {
+		if (why) {
 			snprintf(text, sizeof text, "%" PRId64, v);
-			return inexact(c, text);
+			return refuse(c, text, why);
 		}
 	}
 	return 0;
 }
 
-/* Is there any beyond what every double can count to? */
+/* Is there any that a double may not tell from all others? */
 static inline bool
 int64s(const uint8_t *in, uint64_t n, uint8_t *out, bool swap)
 {
-	const uint64_t all = UINT64_C(1) << DOUBLE_BITS;
+	const uint64_t most = (UINT64_C(1) << DOUBLE_BITS) - 1;
 	uint64_t beyond = 0;
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t v = load64(in + 8 * i, swap);
-		beyond |= v + all > 2 * all;
+		beyond |= v + most > 2 * most;
 		store_double(out + 8 * i, (double)(int64_t)v);
 	}
 	return beyond;
@@ -213,10 +219,11 @@ uint64_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t 
 {
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t v = load64(in + 8 * i, c->swap);
+		const char *why = v >> DOUBLE_BITS ? refusal(c, v, v, (double)v, false) : NULL;
 		char text[32];
-		if (too_fine(v) && !allowed(c, v)) {
+		if (why) {
 			snprintf(text, sizeof text, "%" PRIu64, v);
-			return inexact(c, text);
+			return refuse(c, text, why);
 		}
 		store_double(out + 8 * i, (double)v);
 	}

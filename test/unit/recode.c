@@ -80,6 +80,24 @@ test_allowed(void)
 	recode_free(&c);
 }
 
+/* A number that has a double, but that of a rounded fill value, would be taken for missing. */
+static void
+test_mistaken(void)
+{
+	const int64_t fill = ((int64_t)1 << 53) + 1;
+	for (int is_signed = 0; is_signed < 2; is_signed++) {
+		const struct dtype t = {.kind = is_signed ? DTYPE_INT : DTYPE_UINT, .size = 8};
+		struct recode c = {0};
+		uint8_t out[8];
+		CHECK_INT(recode_make(&t, NC_TYPE_DOUBLE, &c), 0);
+		recode_allow(&c, (const uint8_t *)&fill);
+		for (int64_t v = fill - 2; v <= fill + 3; v++)
+			CHECK_INT(recode_run(&c, (const uint8_t *)&v, 1, out),
+				v == fill - 1 || v == fill + 2 ? -EIO : 0);
+		recode_free(&c);
+	}
+}
+
 static void
 is_time(enum time_unit unit, uint32_t count, int64_t v, double want)
 {
@@ -182,6 +200,7 @@ main(void)
 {
 	test_exact();
 	test_allowed();
+	test_mistaken();
 	test_times();
 	test_half();
 	test_text();
