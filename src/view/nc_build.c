@@ -305,25 +305,50 @@ make_recode(struct nc_build *b, const struct nc_candidate *c, enum nc_type type,
 	return 0;
 }
 
+/* Whose name is it, if several have it: a variable's of what the file is for, then a field's, then that of what only goes with them. */
+static unsigned
+turn(const struct nc_build *b, const struct nc_candidate *c)
+{
+	bool own = c->member < b->members.of + b->members.own;
+	return own ? *c->column->field != 0 : 2;
+}
+
+static int
+name_variables(const struct nc_build *b, struct nc_file *f)
+{
+	struct nc_taken names = {0};
+	int r = 0;
+	for (unsigned t = 0; t <= 2; t++) {
+		struct nc_var *v = f->var;
+		for (size_t i = 0; i < b->n && r == 0; i++) {
+			const struct nc_candidate *c = &b->candidate[i];
+			const struct node *n = c->member->node;
+			const char *name = *n->path ? n->name : mount_path(b->mount, n->path);
+			CLEAN(clean_free) char *full = NULL;
+			if (!c->out && turn(b, c) == t) {
+				if (asprintf(&full, "%s%s", name, c->column->field) < 0)
+					full = NULL;
+				v->name = full ? nc_name_once(&names, full) : NULL;
+				if (!v->name)
+					r = err_set(-ENOMEM, "no memory for a name");
+			}
+			v += !c->out;
+		}
+	}
+	nc_taken_free(&names);
+	return r;
+}
+
+/* v: has its name. */
 static int
 add_variable(struct nc_build *b, const struct nc_candidate *c, enum cdf_format format,
-	struct nc_taken *names, struct nc_plan *to)
+	struct nc_var *v, struct nc_source *s)
 {
-	const struct node *n = c->member->node;
-	const char *name = *n->path ? n->name : mount_path(b->mount, n->path);
-	struct nc_var *v = &to->file.var[to->file.nvars];
-	struct nc_source *s = &to->source[to->file.nvars++];
-	CLEAN(clean_free) char *full = NULL;
-	*v = (struct nc_var){
-		.rank = c->rank,
-		.type = nc_type_in_file(&c->column->type, format == CDF_5),
-		.dim = calloc(c->rank + 1, sizeof *v->dim),
-	};
-	*s = (struct nc_source){.variable = c->member->variable};
-	if (asprintf(&full, "%s%s", name, c->column->field) < 0)
-		full = NULL;
-	v->name = full ? nc_name_once(names, full) : NULL;
-	if (!v->name || !v->dim)
+	v->rank = c->rank;
+	v->type = nc_type_in_file(&c->column->type, format == CDF_5);
+	v->dim = calloc(c->rank + 1, sizeof *v->dim);
+	s->variable = c->member->variable;
+	if (!v->dim)
 		return err_set(-ENOMEM, "no memory for a variable");
 	for (unsigned i = 0; i < c->rank; i++)
 		v->dim[i] = c->use[i]->dim;
@@ -363,17 +388,22 @@ int
 nc_build_file(struct nc_build *b, enum cdf_format format, struct nc_plan *ret)
 {
 	struct nc_plan p = {.file = {.format = format, .record = NC_NO_DIM}};
-	struct nc_taken names = {0};
 	p.file.var = calloc(b->n + 1, sizeof *p.file.var);
 	p.source = calloc(b->n + 1, sizeof *p.source);
-	int r = p.file.var && p.source ? add_dims(b, &p.file)
-				       : err_set(-ENOMEM, "no memory for variables");
+	int r = p.file.var && p.source ? 0 : err_set(-ENOMEM, "no memory for variables");
 	for (size_t i = 0; i < b->n && r == 0; i++)
-		if (!b->candidate[i].out)
-			r = add_variable(b, &b->candidate[i], format, &names, &p);
+		p.file.nvars += !b->candidate[i].out;
+	if (r == 0)
+		r = add_dims(b, &p.file);
+	if (r == 0)
+		r = name_variables(b, &p.file);
+	for (size_t i = 0, k = 0; i < b->n && r == 0; i++)
+		if (!b->candidate[i].out) {
+			r = add_variable(b, &b->candidate[i], format, &p.file.var[k], &p.source[k]);
+			k++;
+		}
 	if (r == 0)
 		r = add_global(b, format, &p.file);
-	nc_taken_free(&names);
 	if (r < 0)
 		nc_plan_free(&p);
 	else

@@ -119,6 +119,7 @@ nc_members_of_array(struct mount *m, const struct node *n, struct nc_members *re
 	*ret = (struct nc_members){0};
 	struct gathering g = {.mount = m, .to = ret};
 	int r = add(&g, node_ref((struct node *)n));
+	ret->own = ret->n;
 	if (r == 0)
 		r = add_coordinates(&g, n);
 	if (r == 0)
@@ -170,8 +171,8 @@ nc_members_of_group(struct mount *m, const struct node *group, struct nc_members
 	const char *name = (const char *)names.data, *end = name + names.len;
 	for (; r == 0 && name < end; name += strlen(name) + 1)
 		r = add_named(&g, group, name);
-	size_t own = ret->n;
-	for (size_t i = 0; i < own && r == 0; i++)
+	ret->own = ret->n;
+	for (size_t i = 0; i < ret->own && r == 0; i++)
 		r = add_coordinates(&g, ret->of[i].node);
 	return finish(&g, r);
 }

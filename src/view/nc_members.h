@@ -15,6 +15,7 @@ struct nc_member {
 struct nc_members {
 	struct nc_member *of;
 	size_t n;
+	size_t own; /* the first so many are what the file is for, the rest goes with them */
 };
 
 /* A variable (first) and what belongs to it: coordinate variables of its dimensions, what its CF attributes name, their bounds. */

@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-static const uint64_t FOUR_GIB = UINT64_C(1) << 32;
+/* The most that CDF-2 holds in a variable that is not the last. */
+static const uint64_t FIXED_MAX = UINT32_MAX - 3;
 
 void
 nc_plan_free(struct nc_plan *p)
@@ -73,7 +74,7 @@ static bool
 any_large(const struct nc_build *b)
 {
 	for (size_t i = 0; i < b->n; i++)
-		if (!b->candidate[i].out && b->candidate[i].size > FOUR_GIB)
+		if (!b->candidate[i].out && b->candidate[i].size > FIXED_MAX)
 			return true;
 	return false;
 }

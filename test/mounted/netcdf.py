@@ -88,6 +88,13 @@ def make(store):
     for key in ("absent/0.0.0", "absent/1.1.1"):
         import os
         os.unlink(os.path.join(store, key))
+    stores.put(store, "names/x", np.arange(5.0), dims("x"))
+    stores.put(store, "names/below/x", np.arange(10.0).reshape(2, 5), dims("y", "x"))
+    stores.put(store, "names/below/table", np.ones(3, [("a", "f4")]), dims("n"), fill_value=None)
+    stores.put(store, "names/below/table.a", np.arange(30.0), dims("m"))
+    large = zarr.open_array(zarr.DirectoryStore(store), "w", path="large/big", shape=(1024, 1024, 1024), chunks=(1, 1024, 1024), dtype="f4", fill_value=7)
+    large.attrs.update(dims("t", "y", "x"))
+    stores.put(store, "large/nothing", np.zeros((0, 4)), dims("never", "k"), chunks=(1, 4))
     zarr.consolidate_metadata(zarr.DirectoryStore(store))
 
 
@@ -234,6 +241,24 @@ def check_attrs(check, mnt):
         check.same("order", sizes, sorted(sizes))
 
 
+def check_names(check, mnt):
+    """What goes with a file's variables does not take their names."""
+    with read(mnt + "/names/below/x.nc") as nc:
+        check.same("x of x.nc", nc["x"].dimensions, ("y", "x"))
+    with read(mnt + "/names/below/dataset.nc") as nc:
+        check.same("x of dataset.nc", nc["x"].dimensions, ("y", "x"))
+        check.same("coordinate x", nc["x_2"][...].tolist(), [0, 1, 2, 3, 4])
+        check.same("table.a", nc["table.a"].dimensions, ("m",))
+        check.same("field a of table", nc["table.a_2"][...].tolist(), [1, 1, 1])
+
+
+def check_large(check, mnt):
+    """Exactly 4 GiB: too large for a file with records too, such as a dimension without elements makes."""
+    with read(mnt + "/large/dataset.nc") as nc:
+        check.same("variables", list(nc.variables), ["big"])
+        check.same("last element", nc["big"][-1, -1, -1], 7)
+
+
 def check_companions(check, mnt):
     with read(mnt + "/byfill.nc") as nc:
         check.same("byfill.nc", set(nc.variables), {"t", "y", "t_b", "lat2", "lat2_b", "lon2", "crs", "byfill"})
@@ -321,6 +346,8 @@ def compare(store, mnt):
     check_fine(check, mnt)
     check_attrs(check, mnt)
     check_companions(check, mnt)
+    check_names(check, mnt)
+    check_large(check, mnt)
     return check.failed
 
 
