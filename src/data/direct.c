@@ -43,12 +43,13 @@ pin_direct(struct request *q, struct direct *d, unsigned *ret_n)
 	return r < 0 ? r : 0;
 }
 
-/* Fill values where a chunk is absent, whole elements from the one that the run begins in. most: runs the request may have. */
+/* Fill values where a chunk is absent, whole elements from the one that the run begins in. A piece may begin in the midst of one.
+ * most: runs the request may have. */
 static int
 add_fill(struct request *q, const struct direct *d, unsigned most)
 {
 	struct buf *own = &q->reply->own;
-	uint64_t item = q->array->grid.item, skip = d->in_piece % item;
+	uint64_t item = q->array->grid.item, skip = (d->piece->id.off + d->in_piece) % item;
 	int r = buf_reserve(own, q->want->len + most * item);
 	if (r < 0)
 		return r;

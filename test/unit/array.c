@@ -231,6 +231,34 @@ test_bad_chunk(void)
 	setup_end(&s);
 }
 
+/* A fill value of several bytes, in pieces that begin in the midst of an element. */
+static void
+test_fill(void)
+{
+	struct setup s = {0};
+	struct stream *st;
+	setup_begin(&s, 64 << 20, 1, 10);
+	array_unref(s.array);
+	free(s.flat);
+	s.meta.dtype.size = 7;
+	s.shape[0] = s.chunk[0] = 200000;
+	s.bytes = s.shape[0] * s.meta.dtype.size;
+	s.flat = malloc(s.bytes);
+	for (size_t i = 0; i < s.bytes; i++)
+		s.flat[i] = s.fill[i % s.meta.dtype.size];
+	CHECK_INT(array_open(s.data, s.zmap, "absent", &s.meta, 0, &s.array), 0);
+	CHECK_INT(stream_new(s.array, &st), 0);
+	for (int i = 0; i < 100; i++) {
+		uint64_t off = pick(0, s.bytes - 1);
+		check_read(&s, st, off,
+			pick(1, i % 2                 ? s.bytes - off
+				: s.bytes - off < 100 ? s.bytes - off
+						      : 100));
+	}
+	stream_free(st);
+	setup_end(&s);
+}
+
 int
 main(void)
 {
@@ -241,5 +269,6 @@ main(void)
 		run(16 << 20, 3, 90); /* the least budget there is */
 	}
 	test_bad_chunk();
+	test_fill();
 	return check_end();
 }
