@@ -32,8 +32,7 @@ struct data {
 	struct pool *pool;
 	struct cancel ending; /* data_free waits for loads: those of a store that hangs stop */
 	unsigned workers;
-	atomic_uint scans;    /* readers in file order, for sharing the budget */
-	atomic_llong expired; /* when_now() of the last data_expire */
+	atomic_uint scans; /* readers in file order, for sharing the budget */
 	struct data_counts counts;
 };
 
@@ -68,7 +67,7 @@ int array_chunk_key(const struct array *, uint64_t chunk, char ret[static ARRAY_
 /* n elements of fill value. */
 void array_fill(const struct array *, uint8_t *to, uint64_t bytes);
 /* The moment before which a cached piece must be compared with the store again. */
-int64_t data_fresh(struct data *, int64_t now);
+int64_t data_fresh(const struct data *, int64_t now);
 
 /* Asks the store how large a chunk is, if nobody knows how large chunks of this array are stored. */
 void load_probe_size(struct array *, uint64_t chunk);

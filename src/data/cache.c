@@ -86,7 +86,7 @@ create(struct cache *c, const struct cache_ask *a, struct waiter *w, struct befo
 	if (!p)
 		return err_set(-ENOMEM, "no memory for a cached chunk");
 	p->used = a->hurry != CACHE_PREFETCH;
-	p->touched = a->now;
+	p->touched = p->asked = a->now;
 	p->pins += a->keep;
 	p->since = a->since;
 	p->given = p->used ? a->now : 0;
@@ -98,9 +98,13 @@ create(struct cache *c, const struct cache_ask *a, struct waiter *w, struct befo
 
 /* Does a piece answer as it is? */
 static bool
-usable(const struct piece *p, const struct cache_ask *a)
+usable(const struct cache *c, const struct piece *p, const struct cache_ask *a)
 {
-	return p->state == PIECE_LOADING || p->until != PIECE_CURRENT || p->checked >= a->fresh;
+	if (p->until != PIECE_CURRENT)
+		return true;
+	if (p->state == PIECE_LOADING)
+		return p->asked >= c->expired;
+	return p->checked >= a->fresh && p->checked >= c->expired;
 }
 
 static int
@@ -137,13 +141,14 @@ get_locked(struct cache *c, const struct cache_ask *a, struct piece **ret)
 			if (r < 0)
 				break;
 		}
-		if (p && usable(p, a)) {
+		if (p && usable(c, p, a)) {
 			r = take_found(c, a, p, ret);
 			break;
 		}
-		if (p) { /* too long unseen: the loader compares it with the store */
-			p->pins++;
+		if (p)
 			table_drop(c, p);
+		if (p && p->state == PIECE_READY) { /* the loader compares it with the store */
+			p->pins++;
 			if (before.prev)
 				table_unpin(c, before.prev);
 			before.prev = p;
@@ -216,20 +221,21 @@ recharge(struct cache *c, struct piece *p)
 	size_t charge = (p->id.off == PIECE_ENCODED ? p->encoded_len : p->id.len) + PIECE_COST;
 	if (!p->data)
 		charge = PIECE_COST;
-	(p->cold ? &c->cold : &c->hot)->bytes -= p->charge - charge;
+	if (!p->dropped)
+		(p->cold ? &c->cold : &c->hot)->bytes -= p->charge - charge;
 	c->used -= p->charge - charge;
 	p->charge = charge;
 }
 
 static void
-finish(struct cache *c, struct piece *p, int64_t now)
+finish(struct cache *c, struct piece *p)
 {
 	if (p->prev)
 		table_unpin(c, p->prev);
 	p->prev = NULL;
-	if (p->until == PIECE_CURRENT)
-		p->checked = now;
+	p->checked = p->begun;
 	p->state = p->failed ? PIECE_FAILED : PIECE_READY;
+	version_ready(c, p);
 	if (p->loading)
 		*p->loading -= p->charge;
 	p->loading = NULL;
@@ -245,10 +251,9 @@ finish(struct cache *c, struct piece *p, int64_t now)
 void
 cache_finish(struct cache *c, struct piece *const *p, size_t n)
 {
-	int64_t now = when_now();
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = 0; i < n; i++)
-		finish(c, p[i], now);
+		finish(c, p[i]);
 	cache_unlock(c);
 }
 
@@ -300,6 +305,13 @@ size_t
 cache_budget(const struct cache *c)
 {
 	return c->budget;
+}
+
+void
+cache_expire(struct cache *c)
+{
+	LOCKED(&c->lock)
+		c->expired = when_now();
 }
 
 struct cache *

@@ -42,7 +42,7 @@ struct piece {
 	size_t cap;         /* of data, for mem_put */
 	size_t encoded_len; /* PIECE_ENCODED: bytes in use */
 	char version[ZMAP_VERSION];
-	int64_t begun; /* when_now() before the store was asked */
+	int64_t begun; /* when_now() before the store was asked: what it said holds since then */
 	int64_t former; /* when the version before this one was last given to anybody; 0: none is known */
 	bool failed;
 	struct err *failure; /* why; NULL: no memory to say it */
@@ -65,7 +65,8 @@ struct piece {
 	unsigned pins;
 	bool cold, dropped;
 	int64_t touched; /* when it was last moved to the end of its list */
-	bool used; /* somebody read it; what was prefetched and not yet read is evicted last */
+	bool used;     /* somebody read it; what was prefetched and not yet read is evicted last */
+	int64_t asked; /* when_now() of who had it made */
 	int64_t checked; /* when_now() of the last comparison with the store */
 	int64_t given;   /* when it was given to anybody last, while its version was the store's */
 	int64_t until;   /* when another version was found in the store */
@@ -128,6 +129,8 @@ void cache_unpin(struct cache *, struct piece *const *, size_t n);
 void cache_cool(struct cache *, const struct piece_id *, size_t n);
 /* The loader tells in which version the store has the chunk, before cache_finish. True: it had another one before. */
 bool cache_found(struct cache *, struct piece *);
+/* What was asked for before now is compared with the store again. */
+void cache_expire(struct cache *);
 /* Who has been reading since `since` will count as having begun `now`: then some of this chunk may have been given to it before it began.
  * True: it will be given the rest of the same version. False: that is so no longer, because the chunk has changed. */
 bool cache_keep(struct cache *, const struct piece_id *, int64_t since, int64_t now);

@@ -41,6 +41,7 @@ struct cache {
 	struct mark mark[CHUNKS_KNOWN];
 	struct lru hot, cold;
 	size_t used, pieces;
+	int64_t expired;    /* of the last cache_expire */
 	struct piece *dead; /* to be freed once the lock is open */
 	uint64_t hits, waits, evicted;
 	size_t other, lent, lend; /* lend: what prefetching leaves free for loads to borrow */
@@ -77,6 +78,8 @@ int version_for(struct cache *, const struct piece_id *, int64_t since, const st
 void version_begin(struct cache *, struct piece *, const struct past *);
 /* Is a piece of the version that the reader must be given? */
 bool version_suits(struct cache *, const struct piece *, int64_t since);
+/* A load has ended. The chunk may have changed since that was told, and the table may be without the piece. */
+void version_ready(struct cache *, struct piece *);
 /* A piece leaves the table: what it tells of its version is kept. */
 void version_dropped(struct cache *, const struct piece *);
 void versions_free(struct cache *); /* no lock needed */

@@ -159,6 +159,18 @@ join_past(const struct mark *m, struct piece *p)
 	}
 }
 
+void
+version_ready(struct cache *c, struct piece *p)
+{
+	const struct mark *m = known(c, &p->id);
+	if (p->state != PIECE_READY || p->until != PIECE_CURRENT)
+		return;
+	if (m && strcmp(m->version, p->version) != 0)
+		join_past(m, p);
+	else if (p->dropped)
+		version_dropped(c, p); /* again: those who waited for it have it now */
+}
+
 /* What was to be compared with the store and is of another version is of use for those who have some of it. */
 static void
 put_back(struct cache *c, const struct mark *m, struct piece *prev)

@@ -67,18 +67,13 @@ data_free(struct data *d)
 void
 data_expire(struct data *d)
 {
-	atomic_store(&d->expired, when_now());
+	cache_expire(d->cache);
 }
 
 int64_t
-data_fresh(struct data *d, int64_t now)
+data_fresh(const struct data *d, int64_t now)
 {
-	int64_t ttl = d->options.ttl,
-		expired = atomic_load_explicit(&d->expired, memory_order_relaxed);
-	if (ttl == INT64_MAX)
-		return expired;
-	int64_t oldest = now - ttl;
-	return oldest > expired ? oldest : expired;
+	return d->options.ttl == INT64_MAX ? 0 : now - d->options.ttl;
 }
 
 void

@@ -67,6 +67,7 @@ fetch_encoded(struct load *l, struct buf *into, struct piece **ret_kept)
 	*ret_kept = kept;
 	if (kept && !new) {
 		memcpy(l->stat.version, kept->version, sizeof kept->version);
+		l->piece->begun = kept->begun; /* what is made of it is as old */
 		return 0;
 	}
 	struct zmap_get g = {.into = into, .max = l->array->encoded_max};

@@ -219,6 +219,103 @@ versions(void)
 	cache = cache_free(cache);
 }
 
+/* A piece at off of chunk 1 whose load begins: nobody waits for it yet. */
+static struct piece *
+begin_load(uint64_t off, int64_t since)
+{
+	struct piece *p = NULL;
+	struct cache_ask a = ask_for(9, 1, 1000, 0);
+	a.id.off = a.at = off;
+	a.since = since;
+	CHECK_INT(cache_get(cache, &a, &p), CACHE_CREATED);
+	p->begun = when_now();
+	return p;
+}
+
+static void
+found_load(struct piece *p, const char *version)
+{
+	p->cap = p->id.len;
+	p->data = mem_get(&p->cap);
+	strcpy(p->version, version);
+	cache_found(cache, p);
+}
+
+/* The loads of a batch end together, and the chunk of the first may have been replaced by then: what another load found counts. */
+static void
+replaced_before_the_end(void)
+{
+	CHECK_INT(cache_new(BUDGET, &cache), 0);
+	int64_t since = moment();
+	struct piece *p = begin_load(0, since);
+	found_load(p, "one");
+	int64_t late = moment();
+	CHECK_STR(version_of(1000, 0, late, "two"), "two");
+	cache_finish(cache, &p, 1);
+	CHECK_INT(cache_wait(cache, p, since, 0, NULL), 0);
+	CHECK_STR(version_of(1000, 0, since, "?"), "one");
+	CHECK_STR(version_of(0, 0, late, "two"), "two");
+	cache_unpin(cache, &p, 1);
+
+	p = begin_load(2000, since = moment());
+	found_load(p, "two");
+	CHECK_STR(version_of(1000, since, since, "three"), "three");
+	cache_finish(cache, &p, 1);
+	CHECK_INT(cache_wait(cache, p, since, 0, NULL), CACHE_OTHER);
+	CHECK_STR(version_of(2000, 0, since, "three"), "three");
+	cache_unpin(cache, &p, 1);
+	cache = cache_free(cache);
+}
+
+/* What a load found held when it asked the store, not when it ended. */
+static void
+slow_load(void)
+{
+	CHECK_INT(cache_new(BUDGET, &cache), 0);
+	int64_t since = moment();
+	struct piece *p = begin_load(0, since);
+	int64_t fresh = moment();
+	found_load(p, "one");
+	cache_finish(cache, &p, 1);
+	CHECK_STR(version_of(0, fresh, fresh, "two"), "two");
+	cache_unpin(cache, &p, 1);
+	cache = cache_free(cache);
+}
+
+/* Who comes after a refresh is not given what was asked for before it. */
+static void
+refreshed(void)
+{
+	CHECK_INT(cache_new(BUDGET, &cache), 0);
+	int64_t early = moment();
+	struct piece *p = begin_load(0, early);
+	cache_expire(cache);
+	int64_t late = moment();
+	CHECK_STR(version_of(0, 0, late, "two"), "two");
+	found_load(p, "one");
+	cache_finish(cache, &p, 1);
+	CHECK_INT(cache_wait(cache, p, early, 0, NULL), CACHE_OTHER);
+	CHECK_STR(version_of(0, 0, early, "?"), "two");
+	cache_unpin(cache, &p, 1);
+
+	cache_expire(cache);
+	p = begin_load(0, moment());
+	cache_expire(cache);
+	struct piece *q = begin_load(0, moment());
+	found_load(p, "two");
+	cache_finish(cache, &p, 1);
+	early = p->since;
+	CHECK_INT(cache_wait(cache, p, early, 0, NULL), 0); /* it may have some of it now */
+	late = moment();
+	found_load(q, "three");
+	cache_finish(cache, &q, 1);
+	CHECK_STR(version_of(0, 0, late, "?"), "three");
+	CHECK_STR(version_of(1000, 0, early, "?"), "two");
+	cache_unpin(cache, &p, 1);
+	cache_unpin(cache, &q, 1);
+	cache = cache_free(cache);
+}
+
 int
 main(void)
 {
@@ -226,5 +323,8 @@ main(void)
 	all_renew_at_once();
 	borrowed();
 	versions();
+	replaced_before_the_end();
+	slow_load();
+	refreshed();
 	return check_end();
 }
