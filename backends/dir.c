@@ -65,6 +65,32 @@ dir_say_stat(const struct stat *s, struct zmap_stat *ret)
 	ret->mtime = ns(s->st_mtim);
 }
 
+static int64_t
+later(int64_t t, const struct stat *s)
+{
+	return ns(s->st_ctim) > t ? ns(s->st_ctim) : t;
+}
+
+/* When the file, or one of the directories and links that lead to it, came to be there. */
+static int64_t
+placed(const struct dir *d, const char *key, const struct stat *file)
+{
+	CLEAN(clean_free) char *path = strdup(key);
+	struct stat s;
+	int64_t last = ns(file->st_ctim);
+	for (char *slash; path && (slash = strrchr(path, '/'));) {
+		*slash = 0;
+		if (fstatat(d->root, path, &s, AT_SYMLINK_NOFOLLOW) != 0)
+			continue;
+		last = later(last, &s);
+		if (S_ISLNK(s.st_mode) && fstatat(d->root, path, &s, 0) == 0)
+			last = later(last, &s);
+	}
+	if (path && fstat(d->root, &s) == 0)
+		return later(last, &s) + SETTLE;
+	return INT64_MAX;
+}
+
 /* --- where the store is --- */
 
 static int
@@ -307,6 +333,7 @@ read_once(struct dir *d, const struct zmap_get *g, struct zmap_stat *ret)
 	if (r)
 		return r;
 	dir_say_stat(&before, ret);
+	ret->placed = placed(d, g->key, &before);
 	r = zmap_condition(g, ret->version);
 	if (r == 0)
 		r = zmap_range(g, ret->size, &off, &len);

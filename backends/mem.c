@@ -63,7 +63,7 @@ object_new(const char *key, struct span bytes)
 	if (bytes.len)
 		memcpy(o->bytes, bytes.data, bytes.len);
 	o->stat.size = bytes.len;
-	o->stat.mtime = when_wall();
+	o->stat.mtime = o->stat.placed = when_wall();
 	return MOVE(o);
 }
 

@@ -141,7 +141,8 @@ say_stat(const struct archive *a, const struct zip_member *m, struct zmap_stat *
 		h = (h ^ (uint8_t)*c) * 0x100000001b3;
 	h = (h ^ a->stat.size) * 0x100000001b3;
 	h = (h ^ (uint64_t)a->stat.mtime) * 0x100000001b3;
-	*ret = (struct zmap_stat){.size = m->size, .mtime = a->stat.mtime};
+	*ret = (struct zmap_stat){
+		.size = m->size, .mtime = a->stat.mtime, .placed = a->stat.placed};
 	snprintf(ret->version, sizeof ret->version, "%016" PRIx64 "%08" PRIx32 "%" PRIx64, h,
 		m->crc, m->header);
 }

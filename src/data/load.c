@@ -29,7 +29,8 @@ int
 load_check_found(struct load *l)
 {
 	const struct array_hooks *h = &l->array->hooks;
-	if (!h->seen || !l->stat.mtime || l->stat.mtime < h->seen(h->arg))
+	int64_t placed = l->stat.placed ? l->stat.placed : l->stat.mtime + SECOND;
+	if (!h->seen || !l->stat.mtime || placed < h->seen(h->arg))
 		return 0;
 	return check_metadata(l);
 }

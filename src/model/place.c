@@ -261,6 +261,7 @@ begin(struct look *l, struct place **ret_place, struct node **ret)
 	}
 	p->busy = true;
 	l->begun = when_now(); /* good for all who asked before */
+	l->wall = when_wall();
 	l->old = node_ref(p->node);
 	l->seen = p->seen;
 	l->old_con = p->con;
@@ -321,7 +322,7 @@ put(struct model *m, struct place *p, struct look *l)
 	put_con(p, l);
 	if (l->own) {
 		p->begun = l->begun;
-		p->wall = when_wall();
+		p->wall = l->wall;
 		if (!l->partly)
 			p->due = next_due(m, l);
 	} else if (l->node != l->old) { /* consolidated metadata changed, or are new here */

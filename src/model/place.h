@@ -26,7 +26,7 @@ struct place {
 	struct node *node;
 	int64_t due;       /* when_now(): own objects are to be looked at again; 0: at once */
 	int64_t begun;     /* when_now(): the last look at own objects began */
-	int64_t wall;      /* when_wall(): the last look at own objects; 0: never */
+	int64_t wall;      /* when_wall(): the same; 0: never */
 	struct seen *seen; /* META_KINDS of them, or NULL: own objects were never there */
 	uint64_t con_id,
 		con_hash; /* the consolidated metadata that node was last compared with, and what they said of it */
@@ -88,7 +88,8 @@ struct look {
 	const char *path;
 	const struct walk *walk;
 	enum how how;
-	int64_t begun; /* when_now(): when it was asked for, then when it began */
+	int64_t begun; /* when_now(): when it was asked for, then when it began … */
+	int64_t wall;  /* … by when_wall() */
 	/* what was known; the place's, which is busy */
 	struct node *old;
 	const struct seen *seen;

@@ -36,6 +36,9 @@ enum { ZMAP_VERSION = 64 };
 struct zmap_stat {
 	uint64_t size; /* of the whole object */
 	int64_t mtime; /* ns since 1970; 0: unknown */
+	/* The latest time (ns since 1970) at which the key may have come to hold this: an old file can be put in the place of
+	 * another. 0: as mtime says, which may be cut to seconds. */
+	int64_t placed;
 	/* Changes when the object does; "" if unknown or too long, never cut. */
 	char version[ZMAP_VERSION];
 };

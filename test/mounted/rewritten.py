@@ -18,7 +18,8 @@ SAME_SIZE = stores.field((64, 64, 16), "<i4", 5)
 
 
 def make(store):
-    for name in ("shape", "type", "grown", "whole", "gone"):
+    stores.put(store + ".new", "a", NEW, chunks=(4, 64, 16), compressor=stores.ZSTD)
+    for name in ("shape", "type", "grown", "gone", "swapped", "copied"):
         stores.put(store, name, OLD, chunks=(8, 64, 16), compressor=stores.ZSTD)
 
 
@@ -42,6 +43,23 @@ def check(store, mount):
         at.bytes("%s opened again" % name, stores.read(path), new_bytes)
         with open(path, "rb") as again, mmap.mmap(again.fileno(), 0, prot=mmap.PROT_READ) as memory:
             at.bytes("%s through mmap" % name, memory[:], new_bytes)
+
+    # by directories and files that are older than the last look at the array
+    for name in "swapped", "copied":
+        path, new, array = os.path.join(mount, name), os.path.join(store + ".new", "a"), os.path.join(store, name)
+        file = os.open(path, os.O_RDONLY)
+        at.bytes("%s before" % name, os.pread(file, 5000, 0), stores.flat(OLD)[:5000])
+        if name == "swapped":
+            shutil.copytree(new, new + "2")
+            time.sleep(0.1)
+            at.bytes("%s before" % name, os.pread(file, 5000, 32768), stores.flat(OLD)[32768:37768])
+            os.rename(array, array + ".old")
+            os.rename(new + "2", array)
+        else:
+            shutil.copytree(new, array, dirs_exist_ok=True)  # with their times
+        at.error("reading the open file of %s elsewhere" % name, errno.EIO, os.pread, file, 4096, 200000)
+        os.close(file)
+        at.bytes("%s opened again" % name, stores.read(path), stores.flat(NEW))
 
     path = os.path.join(mount, "gone")
     file = os.open(path, os.O_RDONLY)
