@@ -110,6 +110,8 @@ stream_free(struct stream *s)
 {
 	if (!s)
 		return NULL;
+	if (s->scan.mode == SCAN_ORDER)
+		ahead_pass(s, s->scan.high);
 	ahead_leave(s);
 	scan_end(&s->scan, s->array);
 	array_unref(s->array);
@@ -142,10 +144,8 @@ static void
 note_end(struct stream *s, struct request *q)
 {
 	LOCKED(&s->lock) {
-		uint64_t end = s->array->grid.bytes, passed = s->scan.high;
-		if (passed <
-			end) /* a request may be on its way that the kernel made before this one */
-			passed -= min_u64(passed, LATE);
+		/* requests may be on their way that the kernel made before this one */
+		uint64_t passed = s->scan.high - min_u64(s->scan.high, LATE);
 		unsigned mine = s->nactive;
 		for (unsigned i = 0; i < s->nactive; i++) {
 			if (mine == s->nactive && s->active[i] == q->want->off)
