@@ -5,5 +5,5 @@
 
 /* The same piece is copied soon: its first bytes are called for from memory. It is loaded. */
 void copy_soon(const struct part *, const struct piece *);
-/* file: memory where byte 0 of the file would lie (only the part's bytes are written). An absent piece gives fill values. */
-void copy_part(const struct array *, const struct part *, const struct piece *, uint8_t *file);
+/* to: memory that part.in_file counts from. An absent piece gives fill values. */
+void copy_part(const struct array *, const struct part *, const struct piece *, uint8_t *to);

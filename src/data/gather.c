@@ -20,7 +20,8 @@ struct held {
 
 struct window {
 	struct held held[WINDOW_PIECES];
-	struct part part[WINDOW_PARTS];
+	struct part part[WINDOW_PARTS]; /* in_file counted from `origin` */
+	uint64_t origin;                /* byte of the file that comes first in the answer */
 	unsigned n, parts;
 };
 
@@ -47,11 +48,18 @@ hold(struct request *q, struct batch *b, struct window *w, struct piece *p, int 
 	w->held[w->n++] = (struct held){p, w->parts - 1, found == CACHE_READY};
 }
 
+static void
+add_part(struct window *w, const struct part *p)
+{
+	w->part[w->parts] = *p;
+	w->part[w->parts++].in_file -= w->origin;
+}
+
 /* All pieces of one part, one by one. */
 static int
 hold_part(struct request *q, struct batch *b, struct cursor *c, struct window *w)
 {
-	w->part[w->parts++] = c->part;
+	add_part(w, &c->part);
 	while (c->in_chunk < c->part.last && w->n < WINDOW_PIECES) {
 		struct piece *p;
 		struct cache_ask ask =
@@ -81,7 +89,7 @@ hold_many(struct request *q, struct batch *b, struct cursor *c, struct window *w
 	size_t n = cache_get_many(q->array->data->cache, k.ask, k.n, k.piece, k.found);
 	for (size_t i = 0; i < n; i++) {
 		struct piece *p = k.piece[i];
-		w->part[w->parts++] = c->part;
+		add_part(w, &c->part);
 		hold(q, b, w, p, k.found[i]);
 		c->in_chunk = p->id.off + p->id.len;
 		if (c->in_chunk >= c->part.last) {
@@ -118,7 +126,7 @@ fill_window(struct request *q, struct cursor *c, struct window *w)
 }
 
 static int
-empty_window(struct request *q, struct window *w, uint8_t *file)
+empty_window(struct request *q, struct window *w)
 {
 	struct piece *pins[WINDOW_PIECES];
 	int r = 0;
@@ -132,17 +140,18 @@ empty_window(struct request *q, struct window *w, uint8_t *file)
 			copy_soon(&w->part[w->held[i + COPY_AHEAD].part],
 				w->held[i + COPY_AHEAD].piece);
 		if (r == 0)
-			copy_part(q->array, &w->part[w->held[i].part], p, file);
+			copy_part(q->array, &w->part[w->held[i].part], p, q->reply->own.data);
 	}
 	cache_unpin(q->array->data->cache, pins, w->n);
 	return r;
 }
 
-/* file: where byte 0 of the file would lie. */
+/* origin: byte of the file that comes first in the answer. */
 static int
-gather_box(struct request *q, const struct box *box, uint8_t *file)
+gather_box(struct request *q, const struct box *box, uint64_t origin)
 {
 	struct window w;
+	w.origin = origin;
 	struct cursor c = {.box = *box};
 	grid_first(&q->array->grid, &c.box, &c.part);
 	c.in_chunk = c.part.in_chunk;
@@ -151,11 +160,11 @@ gather_box(struct request *q, const struct box *box, uint8_t *file)
 		r = fill_window(q, &c, &w);
 		if (r < 0 && w.n) {
 			struct window failed = w; /* let go of what it holds */
-			(void)empty_window(q, &failed, file);
+			(void)empty_window(q, &failed);
 		}
 		if (r == 0) {
 			ahead_load(q);
-			r = empty_window(q, &w, file);
+			r = empty_window(q, &w);
 		}
 	}
 	return r;
@@ -195,16 +204,15 @@ gather_read(struct request *q)
 	uint64_t off = q->want->off, first = off / g->item,
 		 last = ceil_div(off + q->want->len, g->item);
 	int r = buf_reserve(&q->reply->own, (last - first) * g->item);
-	uint8_t *file = q->reply->own.data - first * g->item;
 	if (r == 0 && q->scan.mode != SCAN_ORDER)
 		begin_boxes(q, first, last);
 	for (uint64_t at = first; at < last && r == 0;) {
 		struct box box;
 		at += grid_box(g, at, last, &box);
-		r = gather_box(q, &box, file);
+		r = gather_box(q, &box, first * g->item);
 	}
 	if (r == 0)
-		request_answer(q, file + off, q->want->len);
+		request_answer(q, q->reply->own.data + (off - first * g->item), q->want->len);
 	else
 		reply_done(q->reply);
 	return r;
