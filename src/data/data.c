@@ -11,14 +11,14 @@ enum {
 	BLOCKED_MAX = 256, /* workers that may wait for a slow store beside those that decode */
 	MEMORY_MIN = 16 << 20,
 	UNCOUNTED = 64 << 20,
-	SMALL = 128 << 20, /* below, chunks need all of it */
+	SMALL = 128 << 20, /* chunks need all of this */
 };
 
 /* Answers on their way, small loads and what threads keep take memory that nobody counts one by one. */
 static size_t
 for_cache(size_t memory)
 {
-	return memory < SMALL ? memory : memory - min_u64(memory / 6, UNCOUNTED);
+	return max_u64(min_u64(memory, SMALL), memory - min_u64(memory / 6, UNCOUNTED));
 }
 
 int

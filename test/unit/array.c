@@ -259,6 +259,59 @@ test_fill(void)
 	setup_end(&s);
 }
 
+/* Far from where any memory lies. */
+static void
+test_far(void)
+{
+	const uint64_t row = 1 << 20, rows = 1 << 30, item = 7;
+	struct setup s = {0};
+	struct stream *st;
+	struct reply r = {0};
+	uint8_t got[5000];
+	setup_begin(&s, 64 << 20, 2, 10);
+	array_unref(s.array);
+	s.meta.dtype.size = (uint32_t)item;
+	s.shape[0] = rows, s.shape[1] = row;
+	s.chunk[0] = 16, s.chunk[1] = 100;
+	CHECK_INT(array_open(s.data, s.zmap, "absent", &s.meta, 0, &s.array), 0);
+	CHECK_INT(stream_new(s.array, &st), 0);
+	for (int i = 0; i < 20; i++) {
+		uint64_t off = pick(rows * row / 2, rows * row) * item - pick(5000, 9000);
+		CHECK_INT(stream_read(st, &(struct array_want){.off = off, .len = 5000}, &r), 0);
+		reply_copy(&r, got);
+		for (uint64_t k = 0; k < sizeof got; k++)
+			CHECK(got[k] == s.fill[(off + k) % item]);
+		reply_done(&r);
+	}
+	stream_free(st);
+	setup_end(&s);
+}
+
+static unsigned long long
+budget_of(size_t memory)
+{
+	CLEAN(buf_free) struct buf b = {0};
+	struct data *d = NULL;
+	unsigned long long n = 0;
+	CHECK_INT(data_new(&(struct data_options){.memory = memory, .workers = 1}, &d), 0);
+	CHECK_INT(data_stats(d, &b), 0);
+	CHECK_INT(sscanf((char *)b.data, "zarrfs_memory_budget_bytes %llu", &n), 1);
+	data_free(d);
+	return n;
+}
+
+/* More memory never gives less to chunks. */
+static void
+test_budget(void)
+{
+	unsigned long long last = 0;
+	for (size_t mib = 16; mib <= 1024; mib += mib < 200 ? 3 : 100) {
+		unsigned long long now = budget_of(mib << 20);
+		CHECK(now >= last && now <= mib << 20);
+		last = now;
+	}
+}
+
 int
 main(void)
 {
@@ -270,5 +323,7 @@ main(void)
 	}
 	test_bad_chunk();
 	test_fill();
+	test_far();
+	test_budget();
 	return check_end();
 }
