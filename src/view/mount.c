@@ -368,8 +368,10 @@ void
 mount_on_stale(struct mount *m, mount_stale_fn *fn, void *arg)
 {
 	struct stale *s = NULL;
-	if (stale_new(fn, arg, &s) == 0)
-		stale_free(atomic_exchange(&m->stale, s));
+	if (!fn)
+		stale_stop(atomic_load(&m->stale)); /* workers push to it until they have ended */
+	else if (stale_new(fn, arg, &s) == 0)
+		atomic_store(&m->stale, s);
 }
 
 void

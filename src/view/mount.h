@@ -89,7 +89,7 @@ int mount_listxattr(struct mount *, const struct entry *, struct buf *ret);
 
 /* Looks at the store again; says what changed. */
 int mount_refresh(struct mount *, struct buf *ret);
-/* Told, from a thread of its own with no lock held, what of a path is stale. */
+/* Told, from a thread of its own with no lock held, what of a path is stale. Once; then once with NULL: nobody is told any more. */
 typedef stale_fn mount_stale_fn;
 void mount_on_stale(struct mount *, mount_stale_fn *, void *arg);
 /* Told, once each, what a user would otherwise look for in vain: names that are left out, clashes, attributes that do not fit.

@@ -73,17 +73,28 @@ stale_new(stale_fn *fn, void *arg, struct stale **ret)
 	return 0;
 }
 
+void
+stale_stop(struct stale *s)
+{
+	bool stopped = false;
+	if (!s)
+		return;
+	LOCKED(&s->lock) {
+		stopped = s->end;
+		s->end = true;
+		pthread_cond_broadcast(&s->more);
+		pthread_cond_broadcast(&s->told);
+	}
+	if (!stopped)
+		pthread_join(s->thread, NULL);
+}
+
 struct stale *
 stale_free(struct stale *s)
 {
 	if (!s)
 		return NULL;
-	LOCKED(&s->lock) {
-		s->end = true;
-		pthread_cond_broadcast(&s->more);
-		pthread_cond_broadcast(&s->told);
-	}
-	pthread_join(s->thread, NULL);
+	stale_stop(s);
 	for (struct item *i = s->first, *next; i; i = next) {
 		next = i->next;
 		free(i);

@@ -14,7 +14,9 @@ typedef void stale_fn(void *arg, const char *path, enum stale_what);
 
 struct stale;
 int stale_new(stale_fn *, void *arg, struct stale **ret);
-/* Waits for the call that is under way; what is queued is dropped. NULL allowed; returns NULL. */
+/* Waits for the call that is under way; nobody is told of what is queued or pushed after. NULL allowed. */
+void stale_stop(struct stale *);
+/* Stops first. NULL allowed; returns NULL. */
 struct stale *stale_free(struct stale *);
 /* Any thread, no lock held. Without memory it is forgotten: kernel timeouts and versions still hold. */
 void stale_push(struct stale *, const char *path, enum stale_what);

@@ -136,6 +136,23 @@ test_chunk(struct mount *m, struct zmap *z)
 	f = file_close(f);
 }
 
+/* Whoever spoke to the kernel has gone, and loads still find changes. */
+static void
+test_end(struct mount *m, struct zmap *z)
+{
+	struct file *f = NULL;
+	CHECK_INT(open_path(m, "a", &f), 0);
+	int was = first_of(f);
+	mount_on_stale(m, NULL, NULL);
+	told[0] = 0;
+	put_rows(z, 0, 1, (int16_t)(was + 1));
+	refreshed(m);
+	CHECK_INT(first_of(f), was + 1);
+	usleep(1000);
+	CHECK_STR(told, "");
+	f = file_close(f);
+}
+
 static void
 put_strings(struct zmap *z, const char *key, const char *a, const char *b)
 {
@@ -319,6 +336,7 @@ main(void)
 	test_rewritten(m, z);
 	test_chunk(m, z);
 	test_strings(m, z);
+	test_end(m, z);
 	m = mount_close(m);
 	z = zmap_close(z);
 	test_single();
