@@ -205,6 +205,7 @@ keep(void *arg)
 	while (!atomic_load(&k->left)) {
 		bool busy = queue_tend(k->with.server->queue) || k->ending;
 		long ms = busy ? BUSY : QUIET;
+		mount_age(k->with.start->mount);
 		struct timespec wait = {ms / 1000, ms % 1000 * 1000000};
 		int sig = sigtimedwait(&set, NULL, &wait);
 		if (sig > 0)

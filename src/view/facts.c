@@ -152,15 +152,22 @@ facts_close(struct facts *f, const char *path)
 	}
 }
 
+static bool
+outlived(struct fact *a, int64_t ttl)
+{
+	bool out = a->opens && a->pages_since && older(a->pages_since, ttl);
+	if (out)
+		a->pages_since = when_now();
+	return out;
+}
+
 bool
 facts_outlived(struct facts *f, const char *path, int64_t ttl)
 {
 	bool out = false;
 	LOCKED(&f->lock) {
 		struct fact *a = find(f, path);
-		out = a && a->opens && a->pages_since && older(a->pages_since, ttl);
-		if (out)
-			a->pages_since = when_now();
+		out = a && outlived(a, ttl);
 	}
 	return out;
 }
@@ -219,39 +226,56 @@ facts_forget_width(struct facts *f, const char *path)
 	}
 }
 
-/* Forgets what the slot's records hold; copies the paths of open files, so that fn is called without the lock. */
-static char **
-expire_slot(struct facts *f, unsigned slot, size_t *ret_n)
+static bool
+expire(struct fact *a, int64_t ttl)
 {
-	char **open = NULL;
+	forget_width(a);
+	a->pages_version = ~a->pages_version; /* of no layout: the next open drops the pages */
+	return a->opens;
+}
+
+/* Copies the paths of those that `pick` finds, so that nobody is told with the lock held. */
+static char **
+pick_in_slot(struct facts *f, unsigned slot, bool (*pick)(struct fact *, int64_t), int64_t ttl)
+{
+	char **picked = NULL;
 	size_t n = 0;
 	LOCKED(&f->lock) {
 		for (struct fact *a = f->slot[slot]; a; a = a->next)
 			n += a->opens > 0;
-		open = calloc(n + 1, sizeof *open);
+		if (n)
+			picked = calloc(n + 1, sizeof *picked);
 		n = 0;
-		for (struct fact *a = f->slot[slot]; a; a = a->next) {
-			forget_width(a);
-			a->pages_version =
-				~a->pages_version; /* of no layout: the next open drops the pages */
-			if (a->opens && open && (open[n] = strdup(a->path)))
+		for (struct fact *a = f->slot[slot]; a; a = a->next)
+			if (pick(a, ttl) && picked && (picked[n] = strdup(a->path)))
 				n++;
-		}
 	}
-	*ret_n = n;
-	return open;
+	return picked;
+}
+
+static void
+tell(struct facts *f, bool (*pick)(struct fact *, int64_t), int64_t ttl, facts_path_fn *fn,
+	void *arg)
+{
+	for (unsigned i = 0; i < FACT_SLOTS; i++) {
+		char **picked = pick_in_slot(f, i, pick, ttl);
+		for (size_t k = 0; picked && picked[k]; k++) {
+			fn(arg, picked[k]);
+			free(picked[k]);
+		}
+		free(picked);
+	}
 }
 
 void
 facts_expire(struct facts *f, facts_path_fn *fn, void *arg)
 {
-	for (unsigned i = 0; i < FACT_SLOTS; i++) {
-		size_t n = 0;
-		char **open = expire_slot(f, i, &n);
-		for (size_t k = 0; k < n; k++) {
-			fn(arg, open[k]);
-			free(open[k]);
-		}
-		free(open);
-	}
+	tell(f, expire, 0, fn, arg);
+}
+
+void
+facts_age(struct facts *f, int64_t ttl, facts_path_fn *fn, void *arg)
+{
+	if (ttl != INT64_MAX)
+		tell(f, outlived, ttl, fn, arg);
 }

@@ -41,6 +41,8 @@ int facts_width(struct facts *, const char *path, uint64_t key, facts_measure_fn
 	void *arg, uint32_t *ret);
 void facts_forget_width(struct facts *, const char *path);
 
-/* Forgets widths and pages; fn is told of each file that is open. */
+/* fn is told of each open file of which facts_outlived would be true. */
 typedef void facts_path_fn(void *arg, const char *path);
+void facts_age(struct facts *, int64_t ttl, facts_path_fn *fn, void *arg);
+/* Forgets widths and pages; fn is told of each file that is open. */
 void facts_expire(struct facts *, facts_path_fn *fn, void *arg);

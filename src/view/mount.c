@@ -352,6 +352,12 @@ mount_preload(struct mount *m, const char *path)
 	return mount_error(model_preload(m->model, path));
 }
 
+void
+mount_age(struct mount *m)
+{
+	facts_age(&m->facts, m->pages_ttl, page_stale, m);
+}
+
 int
 mount_refresh(struct mount *m, struct buf *ret)
 {

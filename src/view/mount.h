@@ -87,6 +87,9 @@ int mount_getxattr(struct mount *, const struct entry *, const char *name, struc
 /* "user.a\0user.b\0…" */
 int mount_listxattr(struct mount *, const struct entry *, struct buf *ret);
 
+/* To be called now and then: who reads an open file from the kernel's pages alone (a mapping) is not shown older ones than the TTL
+ * allows either. */
+void mount_age(struct mount *);
 /* Looks at the store again; says what changed. */
 int mount_refresh(struct mount *, struct buf *ret);
 /* Told, from a thread of its own with no lock held, what of a path is stale. Once; then once with NULL: nobody is told any more. */

@@ -41,6 +41,26 @@ eventually 15 test -f "$mnt/third" || fail "a new array does not show after the 
 ls "$mnt" | grep -qx third || fail "ls does not list it"
 umount_store
 
+# who has only a mapping asks for nothing as long as the kernel has its pages
+cat >"$tmp/mapped.py" <<'END'
+import mmap, sys, time
+import zarr
+store, mount = sys.argv[1:]
+with open(mount + "/lat", "rb") as file:
+    memory = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+before = memory[:]
+array = zarr.open_array(store + "/lat", "r+")
+array[:] = array[:] + 1
+end = time.monotonic() + 30
+while memory[:] == before:
+    time.sleep(0.2)
+    if time.monotonic() > end:
+        sys.exit("still the old pages")
+END
+must_mount "$tmp/store.zarr" metadata_ttl=4
+"$python" "$tmp/mapped.py" "$tmp/store.zarr" "$mnt" || fail "a mapping does not show what changed"
+umount_store
+
 must_mount "$tmp/store.zarr" metadata_ttl=immutable
 same "units before" "$(getfattr --absolute-names --only-values -n user.units "$mnt/lon")" degrees_east
 sed -i 's/degrees_east/degrees_west/' "$tmp/store.zarr/lon/.zattrs"
