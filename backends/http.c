@@ -247,6 +247,7 @@ ask_get(struct zmap *z, const struct zmap_get *g, struct request *q, struct clie
 		.max = g->max,
 		.deadline = g->deadline,
 		.cancel = g->cancel,
+		.ahead = g->ahead,
 	};
 	return 0;
 }

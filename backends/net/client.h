@@ -109,9 +109,10 @@ struct client_ask {
 	 * max: -EFBIG, never allocated. */
 	struct buf *into;
 	size_t max;
-	int64_t deadline;      /* when_now() clock; 0: only the attempts are bounded */
-	struct cancel *cancel; /* looked at every 100 ms; or NULL */
-	bool once;             /* never tried again: credentials from a place that may not exist */
+	int64_t deadline;         /* when_now() clock; 0: only the attempts are bounded */
+	struct cancel *cancel;    /* looked at every 100 ms; or NULL */
+	const atomic_bool *ahead; /* as long as it is true, others go first; or NULL */
+	bool once; /* never tried again: credentials from a place that may not exist */
 	bool nearby; /* on this machine or its link, where no proxy leads, nor should it see what is said */
 	int64_t patience; /* ns for an attempt as a whole; 0: connect, first byte and progress have their usual times */
 };

@@ -61,6 +61,22 @@ line_take(struct line *l)
 	return a;
 }
 
+/* The first that somebody waits for; else the first. */
+static struct client_attempt *
+line_next(struct line *l)
+{
+	struct client_attempt **at = &l->first;
+	while (*at && (*at)->ask->ahead && atomic_load((*at)->ask->ahead))
+		at = &(*at)->next;
+	struct client_attempt *a = *at;
+	if (!a)
+		return line_take(l);
+	*at = a->next;
+	if (!a->next)
+		l->end = at;
+	return a;
+}
+
 void
 wire_start(struct wire *w, struct client_attempt *a)
 {
@@ -217,7 +233,7 @@ take_in(struct wire *w)
 		ending = w->ending;
 	}
 	while (w->running < allowed && w->line.first)
-		start(w, line_take(&w->line));
+		start(w, line_next(&w->line));
 	return !ending;
 }
 

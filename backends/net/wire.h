@@ -1,5 +1,5 @@
 /* The thread that moves bytes: it owns curl's multi handle and every connection. Attempts wait in line until fewer than
- * `allowed` are under way. */
+ * `allowed` are under way; those that somebody waits for before those made ahead. */
 #pragma once
 
 #include "backends/net/body.h"

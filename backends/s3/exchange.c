@@ -142,6 +142,7 @@ ask(struct exchange *q, struct client_ask *ret)
 		.max = g ? g->max : q->max,
 		.deadline = q->deadline,
 		.cancel = q->cancel,
+		.ahead = g ? g->ahead : NULL,
 	};
 	return r;
 }

@@ -75,5 +75,5 @@ void load_probe_size(struct array *, uint64_t chunk);
 void load_start(struct array *, struct piece *first, bool urgent);
 /* Somebody has waited for long: what runs for longer than age ns (when_now) may hang, and others go in its place. */
 void load_patrol(struct data *, int64_t age);
-/* Somebody waits for this piece: if its load has not begun, it goes before those that nobody waits for. */
+/* Somebody waits for this piece: where its load stands in line, it goes before those that nobody waits for. */
 void load_hurry(struct array *, struct piece *);

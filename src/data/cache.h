@@ -58,7 +58,7 @@ struct piece {
 	_Atomic(struct task *) told; /* the task that will load it, while nobody has begun */
 	void *owner;
 	struct piece *batch; /* the next piece that the same task loads */
-	bool ahead;          /* loaded before anybody asked for it */
+	atomic_bool ahead;   /* loaded before anybody asked for it, and nobody has since */
 	bool keep_encoded;   /* the chunk's stored bytes are to be cached too */
 	/* The cache's, under its lock: */
 	enum piece_state state;

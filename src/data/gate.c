@@ -44,14 +44,24 @@ move(struct gate *g, size_t cost)
 	g->moved = when_now();
 }
 
-/* Of those that wait, the first enters. The lock is held. */
+/* Whose turn it is: the first that somebody waits for, else the first. The lock is held, and some wait. */
+static struct ticket **
+next(struct gate *g)
+{
+	struct ticket **t = &g->first;
+	while (*t && (*t)->ahead && atomic_load((*t)->ahead))
+		t = &(*t)->next;
+	return *t ? t : &g->first;
+}
+
+/* The next one enters. The lock is held. */
 static struct ticket *
 let_in(struct gate *g)
 {
-	struct ticket *t = g->first;
-	g->first = t->next;
-	if (!g->first)
-		g->last = &g->first;
+	struct ticket **at = next(g), *t = *at;
+	*at = t->next;
+	if (!t->next)
+		g->last = at;
 	t->next = NULL;
 	move(g, t->cost);
 	return t;
@@ -87,7 +97,7 @@ gate_leave(struct gate *g, const struct ticket *t)
 	LOCKED(&g->lock) {
 		struct ticket **last = &in;
 		move(g, -t->cost);
-		while (g->first && fits(g, g->first)) {
+		while (g->first && fits(g, *next(g))) {
 			*last = let_in(g);
 			last = &(*last)->next;
 		}

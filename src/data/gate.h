@@ -1,8 +1,9 @@
 /* Limits what several do at once by what it costs them: memory that loads need besides the pieces they make. What fits beside the
  * others enters; alone, anything does, so that one thing larger than the limit is done by itself. Whoever does not fit keeps no thread
- * waiting: it enters, first come first served, when others leave. Any thread may call. */
+ * waiting: it enters, first come first served, when others leave; what nobody waits for, last. Any thread may call. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,6 +14,7 @@ struct gate;
 struct ticket {
 	struct ticket *next;
 	size_t cost;
+	const atomic_bool *ahead; /* as long as it is true, others enter first; or NULL */
 };
 
 int gate_new(size_t limit, struct gate **ret);

@@ -70,6 +70,7 @@ load_get(struct load *l, struct zmap_get *g)
 	g->key = l->key;
 	g->deadline = l->deadline;
 	g->cancel = &l->array->data->ending;
+	g->ahead = &l->piece->ahead;
 	g->hold = l->array->grid.chunk_bytes > HOLD_FROM;
 	size_t before = g->into->len;
 	bool remote = l->array->remote; /* local disks answer sooner than threads change places */
@@ -271,6 +272,7 @@ take_turn(struct array *a, struct piece *p)
 {
 	bool waited = p->turn.cost;
 	p->turn.cost = 1;
+	p->turn.ahead = &p->ahead;
 	if (!waited && !gate_enter(a->turns, &p->turn))
 		return false;
 	p->turn.cost = 0; /* it may have to leave before it is loaded */
@@ -385,6 +387,7 @@ void
 load_hurry(struct array *a, struct piece *p)
 {
 	struct task *t = atomic_load_explicit(&p->told, memory_order_relaxed);
+	atomic_store(&p->ahead, false);
 	if (t)
 		pool_hurry(a->data->pool, t);
 }

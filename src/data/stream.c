@@ -62,8 +62,8 @@ request_wait(struct request *q, struct piece *p)
 {
 	const struct array_want *w = q->want;
 	struct data *d = q->array->data;
-	load_hurry(q->array, p);
 	for (;;) { /* a load that takes long must not keep the others from being loaded */
+		load_hurry(q->array, p);
 		int64_t soon = when_now() + STUCK_AFTER;
 		bool final = w->deadline && w->deadline <= soon;
 		int r = cache_wait(d->cache, p, q->since, final ? w->deadline : soon, w->cancel);

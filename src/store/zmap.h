@@ -56,6 +56,8 @@ struct zmap_get {
 	size_t max;       /* at most this many bytes, else -EFBIG; never allocated beyond */
 	int64_t deadline; /* when_now() clock; 0: none */
 	struct cancel *cancel; /* or NULL */
+	const atomic_bool *
+		ahead; /* as long as it is true nobody waits for this, and what somebody waits for goes first; or NULL */
 };
 
 struct zmap;

@@ -1,6 +1,7 @@
 """s3.py store STORE WANT: a consolidated store, and below WANT the flat files that a mount of it must show
 s3.py odd STORE WANT: one whose names have every odd character
 s3.py many STORE N: N variables, consolidated
+s3.py long STORE N: one, of N chunks of 128 KiB, consolidated
 s3.py index CEPH_CONF BUCKET KEY N: the index of BUCKET gets N more entries like the one of KEY, whose last six characters count up"""
 
 import os
@@ -64,6 +65,12 @@ def make_many(store, count):
     consolidate(store)
 
 
+def make_long(store, count):
+    values = np.arange(int(count), dtype="i4")[:, None] * np.ones(32768, "i4")
+    stores.put(store, "v", values, chunks=(1, 32768), compressor=None)
+    consolidate(store)
+
+
 def extend_index(conf, bucket, key, count):
     """Entries of a bucket's index are values of its index object that begin with the key. Writing them there takes a second where putting
     so many objects takes minutes; the gateway lists them like any other."""
@@ -84,4 +91,4 @@ def extend_index(conf, bucket, key, count):
                 index.operate_write_op(write, each.key)
 
 
-{"store": make_store, "odd": make_odd, "many": make_many, "index": extend_index}[sys.argv[1]](*sys.argv[2:])
+{"store": make_store, "odd": make_odd, "many": make_many, "long": make_long, "index": extend_index}[sys.argv[1]](*sys.argv[2:])

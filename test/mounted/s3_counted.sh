@@ -12,6 +12,8 @@ begin_radosgw
 s3 make bucket
 s3 put "$tmp/store.zarr" bucket/store.zarr
 s3 put "$tmp/many.zarr" bucket/many.zarr
+"$python" "$here/s3.py" long "$tmp/long.zarr" 300 || exit 1
+s3 put "$tmp/long.zarr" bucket/long.zarr
 s3 put "$here/s3.py" bucket/prefix/key-000000
 "$python" "$here/s3.py" index "$S3_CEPH" bucket prefix/key-000000 $keys || fail "the index"
 begin_proxy
@@ -53,10 +55,32 @@ same "lines of ls -l" "$(ls -l "$mnt" | grep -c '^-.* v[0-9]*$')" 500
 [ "$(requests)" -le 2 ] || fail "mount and ls -l of 500 variables: $(requests) requests: $(asked)"
 umount_store
 
+# who reads in order and then goes elsewhere does not wait for what was to be read next: with two connections, whose requests take
+# long, the chunk there is asked for before most of what was prefetched
+cat >"$tmp/seek.py" <<'END'
+import sys, urllib.request
+def log():
+    return [line.split()[1] for line in urllib.request.urlopen(sys.argv[2] + "/-/log").read().decode().splitlines()]
+with open(sys.argv[1], "rb", buffering=0) as file:
+    for _ in range(8):
+        file.read(1 << 17)
+    before = len(log())
+    file.seek(290 << 17)
+    assert file.read(4) == (290).to_bytes(4, "little")
+    print(next(i for i, key in enumerate(log()) if key.endswith("/v/290.0")) - before)
+END
+must_mount s3://bucket/long.zarr connections=2,read_ahead_kb=128
+fault "kind=latency&seconds=0.05"
+behind=$("$python" "$tmp/seek.py" "$mnt/v" "$PROXY")
+calm
+echo "a seek: its request comes behind $behind others"
+[ "$behind" -le 8 ] || fail "a seek waits for $behind requests that nobody needs"
+umount_store
+
 forget
 must_mount s3://bucket
 ls "$mnt" >"$tmp/list"
-same "ls of a bucket" "$(cat "$tmp/list")" "$(printf '%s\n' many.zarr prefix store.zarr)"
+same "ls of a bucket" "$(cat "$tmp/list")" "$(printf '%s\n' long.zarr many.zarr prefix store.zarr)"
 [ "$(requests)" -le 8 ] || fail "mount and ls of a bucket: $(requests) requests: $(asked)"
 [ "$(requests 'list-type=2')" -le 2 ] || fail "mount and ls of a bucket: $(requests 'list-type=2') listings"
 before=$(awk '$1 == "VmRSS:" { print $2 }' "/proc/$daemon/status")

@@ -31,6 +31,30 @@ served_in_turn(void)
 }
 
 static void
+those_nobody_waits_for(void)
+{
+	struct gate *g = NULL;
+	atomic_bool yes = true, once = true;
+	struct ticket in = {.cost = 2}, a = {.cost = 1, .ahead = &yes},
+		      b = {.cost = 1, .ahead = &once}, c = {.cost = 1},
+		      d = {.cost = 1, .ahead = &yes};
+	CHECK_INT(gate_new(2, &g), 0);
+	CHECK(gate_enter(g, &in));
+	CHECK(!gate_enter(g, &a));
+	CHECK(!gate_enter(g, &b));
+	CHECK(!gate_enter(g, &c));
+	CHECK(!gate_enter(g, &d));
+	once = false;
+	CHECK(gate_leave(g, &in) == &b);
+	CHECK(b.next == &c && !c.next);
+	CHECK(gate_leave(g, &b) == &a);
+	CHECK(gate_leave(g, &c) == &d);
+	CHECK(!gate_leave(g, &a));
+	CHECK(!gate_leave(g, &d));
+	gate_free(g);
+}
+
+static void
 some_never_leave(void)
 {
 	struct gate *g = NULL;
@@ -54,6 +78,7 @@ int
 main(void)
 {
 	served_in_turn();
+	those_nobody_waits_for();
 	some_never_leave();
 	return check_end();
 }

@@ -583,6 +583,46 @@ many(void)
 	end();
 }
 
+/* What somebody waits for goes before what is asked for ahead, however late it comes. */
+enum { LINE = 6 };
+
+static bool
+note_order(struct answerer *s, int fd, const char *head, unsigned n)
+{
+	char *order = s->arg;
+	if (n == 0)
+		answer_pause(s, 500); /* the others come meanwhile */
+	order[n] = head[5];           /* "GET /x HTTP/1.1" */
+	return answer(fd, "HTTP/1.1 200 ok\r\nContent-Length: 0\r\n\r\n");
+}
+
+static void
+needed_first(void)
+{
+	static const char *const path[LINE] = {"0", "1", "2", "3", "4", "5"};
+	static struct plan plan[LINE];
+	char order[LINE + 1] = "";
+	atomic_bool yes = true, no_more = true;
+	const atomic_bool *ahead[LINE] = {NULL, &yes, &yes, &no_more, &yes, NULL};
+	struct sum sum = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
+	begin(note_order, order, 1);
+	for (size_t i = 0; i < LINE; i++) {
+		plan[i].path = path[i];
+		client_submit(client,
+			&(struct client_ask){.hooks = &hooks, .arg = &plan[i], .ahead = ahead[i]},
+			count_done, &sum);
+		while (i == 0 && !server.requests)
+			usleep(1000);
+	}
+	no_more = false; /* somebody has come for it */
+	pthread_mutex_lock(&sum.lock);
+	while (sum.done < LINE)
+		pthread_cond_wait(&sum.cond, &sum.lock);
+	pthread_mutex_unlock(&sum.lock);
+	CHECK_STR(order, "035124");
+	end();
+}
+
 static void
 nobody_there(void)
 {
@@ -634,6 +674,7 @@ main(void)
 	verdicts();
 	sending();
 	many();
+	needed_first();
 	nobody_there();
 	return check_end();
 }
