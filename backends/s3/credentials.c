@@ -20,6 +20,7 @@ struct credentials {
 	bool fetching;
 	bool nobody;        /* nothing is to be signed */
 	bool refused;       /* the server did not take the present keys */
+	bool old;           /* they had expired when they were fetched */
 	struct keys *keys;  /* or NULL */
 	source_fn *source;  /* that gave keys; NULL: none yet */
 	int64_t next_fetch; /* when_now() clock; not before that */
@@ -103,6 +104,7 @@ fetch(struct credentials *c, source_fn *source, int64_t deadline, struct cancel 
 			old = c->keys;
 			c->keys = new;
 			c->refused = false;
+			c->old = new &&new->expires <= when_wall();
 			c->source = source;
 		} else {
 			err_save(r, &c->err);
@@ -124,8 +126,8 @@ state(const struct credentials *c)
 	int64_t now = when_wall();
 	if (c->keys->expires == INT64_MAX || now < c->keys->expires - EARLY)
 		return GOOD;
-	/* Of those that were fetched just now the server is to say whether they are good: our clock may be wrong. */
-	return now < c->keys->expires || when_now() < c->next_fetch ? LATE : GONE;
+	/* Where there are no better ones the server is to say whether they are good: our clock may be wrong. */
+	return now < c->keys->expires || c->old ? LATE : GONE;
 }
 
 /* The lock is held. */
