@@ -179,7 +179,8 @@ ask_what_it_is(struct own *o)
 	unsigned group = G | T | (consolidated ? ALL : 0);
 	if (o->v1 || (!remote && !o->in_zarr && !o->pure))
 		group |= NC_GROUP;
-	need(o, remote ? A | group | (o->in_zarr ? 0 : V3) : A);
+	/* Below a group most are arrays, which need no more than their own two. */
+	need(o, !remote ? A : o->in_zarr ? A | T : A | group | V3);
 	if (has(o, A)) {
 		bool v1 = o->v1 || (!*o->l->path && !o->pure);
 		need(o, T | (v1 ? NC_ARRAY | NC_ATTRS : 0));
