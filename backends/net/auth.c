@@ -1,19 +1,16 @@
 #include "backends/net/auth.h"
 
 #include "backends/net/netrc.h"
+#include "backends/net/userfile.h"
 #include "base/base64.h"
 #include "base/clean.h"
 #include "base/err.h"
 #include "store/zmap.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-enum { SECRETS_MAX = 1 << 20 };
 
 void
 auth_free(char *auth)
@@ -29,26 +26,6 @@ wipe(struct buf *b)
 	if (b->data)
 		explicit_bzero(b->data, b->cap);
 	buf_free(b);
-}
-
-/* ZMAP_ABSENT: there is no such file. */
-static int
-read_file(const char *path, struct buf *ret)
-{
-	struct stat st;
-	ssize_t n = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return errno == ENOENT ? ZMAP_ABSENT : err_sys(errno, "cannot read '%s'", path);
-	int r = fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > SECRETS_MAX
-			? err_set(-EINVAL, "'%s' is no file, or too large", path)
-			: buf_reserve(ret, SECRETS_MAX);
-	while (r == 0 && (n = read(fd, ret->data + ret->len, SECRETS_MAX - ret->len)) > 0)
-		ret->len += (size_t)n;
-	if (r == 0 && n < 0)
-		r = err_sys(errno, "cannot read '%s'", path);
-	close(fd);
-	return r;
 }
 
 static int
@@ -87,18 +64,18 @@ use_token(const struct url *u, const char *token, size_t len, char **ret)
 static int
 use_netrc(const struct url *u, char **ret)
 {
-	const char *named = getenv("NETRC"), *home = getenv("HOME");
-	CLEAN(clean_free) char *path = NULL, *host = host_of(u);
+	const char *named = getenv("NETRC");
+	CLEAN(clean_free)
+	char *path = named && *named ? strdup(named) : userfile_at_home(NULL, ".netrc");
+	CLEAN(clean_free) char *host = host_of(u);
 	CLEAN(wipe) struct buf text = {0};
 	CLEAN(wipe) struct buf found = {0};
 	CLEAN(wipe) struct buf coded = {0};
-	int n = named && *named ? asprintf(&path, "%s", named)
-				: asprintf(&path, "%s/.netrc", home ? home : "");
-	if (n < 0)
-		path = NULL;
 	if (!path || !host)
 		return err_set(-ENOMEM, "no memory for a name");
-	int r = read_file(path, &text);
+	int r = userfile_read(path, &text);
+	if (r == USERFILE_NONE)
+		return 0;
 	if (r == 0)
 		r = netrc_find(buf_span(&text), host, &found);
 	if (r == 0)
@@ -116,8 +93,8 @@ auth_find(const struct url *u, const char *token_file, char **ret)
 	*ret = NULL;
 	if (!token_file)
 		return env && *env ? use_token(u, env, strlen(env), ret) : use_netrc(u, ret);
-	int r = read_file(token_file, &token);
-	if (r == ZMAP_ABSENT)
+	int r = userfile_read(token_file, &token);
+	if (r == USERFILE_NONE)
 		r = err_set(-ENOENT, "there is no '%s'", token_file);
 	return r < 0 ? r : use_token(u, (char *)token.data, token.len, ret);
 }

@@ -1,6 +1,6 @@
 #include "backends/s3/profile.h"
 
-#include "backends/s3/userfile.h"
+#include "backends/net/userfile.h"
 #include "backends/s3/ini.h"
 #include "backends/s3/keys.h"
 #include "base/err.h"

@@ -1,6 +1,6 @@
 #include "backends/s3/rc.h"
 
-#include "backends/s3/userfile.h"
+#include "backends/net/userfile.h"
 #include "base/err.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #include "backends/s3/source.h"
 
 #include "backends/net/client.h"
-#include "backends/s3/userfile.h"
+#include "backends/net/userfile.h"
 #include "backends/s3/sign.h"
 #include "backends/s3/xml.h"
 #include "base/err.h"

@@ -1,4 +1,4 @@
-#include "backends/s3/userfile.h"
+#include "backends/net/userfile.h"
 
 #include "base/err.h"
 
