@@ -2,11 +2,10 @@
 #include "view/cdl.h"
 
 #include "view/cdl_dims.h"
+#include "view/cdl_members.h"
 #include "view/cdl_text.h"
-#include "view/flat.h"
 #include "view/missing.h"
 #include "view/nc_attrs.h"
-#include "view/nc_columns.h"
 #include "view/state.h"
 
 #include <errno.h>
@@ -14,29 +13,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-static const size_t TEXT_MAX = (size_t)256 << 20;
-
-struct variable_text {
-	struct node *node;
-	char *shown;               /* its name */
-	char *type;                /* name of its compound type; NULL: it has none */
-	struct nc_columns columns; /* one, unless it has a compound type */
-	uint32_t width;
-	char *why; /* it is left out */
-};
-
-/* One group while it is written. */
-struct group_text {
-	struct writer *w;
-	struct cdl_scope scope;
-	struct variable_text *var;
-	size_t nvars;
-	struct node **group;
-	size_t ngroups;
-	struct nc_taken names; /* of variables, groups and types */
-	char **group_shown;
-};
 
 struct writer {
 	struct mount *mount;
@@ -46,24 +22,19 @@ struct writer {
 	size_t skip; /* bytes of paths before the top of the hierarchy */
 };
 
+/* One group while it is written. */
+struct group_text {
+	struct writer *w;
+	struct cdl_scope scope;
+	struct cdl_members in;
+};
+
+static const size_t TEXT_MAX = (size_t)256 << 20;
+
 static void
 group_done(struct group_text *g)
 {
-	for (size_t i = 0; i < g->nvars; i++) {
-		node_unref(g->var[i].node);
-		free(g->var[i].shown);
-		free(g->var[i].type);
-		free(g->var[i].why);
-		nc_columns_free(&g->var[i].columns);
-	}
-	for (size_t i = 0; i < g->ngroups; i++) {
-		node_unref(g->group[i]);
-		free(g->group_shown[i]);
-	}
-	free(g->var);
-	free(g->group);
-	free(g->group_shown);
-	nc_taken_free(&g->names);
+	cdl_members_done(&g->in);
 	cdl_scope_done(&g->scope);
 }
 
@@ -98,173 +69,15 @@ heading(struct writer *w, const char *text)
 	return r < 0 ? r : put(w, "%s\n", text);
 }
 
-/* What lies in the group. */
-
-struct child {
-	const char *name;
-	bool array;
-	size_t rank; /* in NCZarr's order of definition; SIZE_MAX: it does not say */
-};
-
-struct children {
-	struct buf names; /* 'a' or 'g', name, NUL */
-	struct child *of;
-	size_t n;
-};
-
-static void
-children_done(struct children *c)
-{
-	buf_free(&c->names);
-	free(c->of);
-}
-
-static int
-keep_child(const struct model_child *c, void *arg)
-{
-	struct children *all = arg;
-	const char kind = c->kind == NODE_ARRAY ? 'a' : 'g';
-	if (!c->known || (c->kind != NODE_ARRAY && c->kind != NODE_GROUP))
-		return 0;
-	all->n++;
-	int r = buf_add(&all->names, &kind, 1);
-	return r < 0 ? r : buf_add(&all->names, c->name, strlen(c->name) + 1);
-}
-
-static int
-by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct child *)a)->name, ((const struct child *)b)->name);
-}
-
-static int
-by_rank(const void *a, const void *b)
-{
-	const struct child *x = a, *y = b;
-	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->name, y->name);
-}
-
-/* In the order in which NCZarr says they were defined, the others behind them by name. */
-static int
-list_children(struct mount *m, const struct node *n, struct children *ret)
-{
-	int r = model_children(m->model, n->path, keep_child, ret);
-	if (r)
-		return r < 0 ? r : 0;
-	ret->of = calloc(ret->n + 1, sizeof *ret->of);
-	if (!ret->of)
-		return err_set(-ENOMEM, "no memory for %zu names", ret->n);
-	const char *p = (const char *)ret->names.data;
-	for (size_t i = 0; i < ret->n; i++, p += strlen(p) + 1)
-		ret->of[i] = (struct child){p + 1, *p == 'a', SIZE_MAX};
-	qsort(ret->of, ret->n, sizeof *ret->of, by_name);
-	for (size_t i = 0; n->group && i < n->group->norder; i++) {
-		const struct child key = {.name = n->group->order[i]};
-		struct child *c = bsearch(&key, ret->of, ret->n, sizeof key, by_name);
-		if (c && c->rank == SIZE_MAX)
-			c->rank = i;
-	}
-	qsort(ret->of, ret->n, sizeof *ret->of, by_rank);
-	return 0;
-}
-
-static char *
-child_path(const struct node *group, const char *name)
-{
-	char *path;
-	bool root = !*group->path;
-	return asprintf(&path, "%s%s%s", group->path, root ? "" : "/", name) < 0 ? NULL : path;
-}
-
-/* What a variable is, and why it is left out. */
-static int
-describe_variable(struct writer *w, struct variable_text *v)
-{
-	const struct node *n = v->node;
-	int r = n->array ? flat_width(w->mount, n, &v->width)
-			 : err_set(-ENOTSUP, "%s", n->error ? n->error : "its metadata are odd");
-	if (r == 0)
-		r = nc_columns_make(n->array, v->width, &v->columns);
-	if (r != -ENOTSUP)
-		return r;
-	v->why = strdup(err_text());
-	return v->why ? 0 : err_set(-ENOMEM, "no memory for a message");
-}
-
-static bool
-is_compound(const struct variable_text *v)
-{
-	return v->node->array && v->node->array->dtype.kind == DTYPE_STRUCT;
-}
-
-static int
-add_array(struct group_text *g, struct node *n)
-{
-	struct variable_text *v = &g->var[g->nvars++];
-	v->node = n;
-	if (n->mtime > g->w->mtime)
-		g->w->mtime = n->mtime;
-	v->shown = nc_name_once(&g->names, *n->path ? n->name : g->w->mount->single);
-	return v->shown ? describe_variable(g->w, v) : err_set(-ENOMEM, "no memory for a name");
-}
-
-static int
-add_group(struct group_text *g, struct node *n)
-{
-	size_t i = g->ngroups++;
-	g->group[i] = n;
-	g->group_shown[i] = nc_name_once(&g->names, n->name);
-	return g->group_shown[i] ? 0 : err_set(-ENOMEM, "no memory for a name");
-}
-
-static int
-load_children(struct group_text *g, const struct node *n)
-{
-	CLEAN(children_done) struct children all = {0};
-	struct mount *m = g->w->mount;
-	int r = list_children(m, n, &all);
-	if (r < 0)
-		return r;
-	g->var = calloc(all.n + 1, sizeof *g->var);
-	g->group = calloc(all.n + 1, sizeof *g->group);
-	g->group_shown = calloc(all.n + 1, sizeof *g->group_shown);
-	if (!g->var || !g->group || !g->group_shown)
-		return err_set(-ENOMEM, "no memory for %zu nodes", all.n);
-	for (size_t i = 0; i < all.n && r >= 0; i++) {
-		CLEAN(clean_free) char *path = child_path(n, all.of[i].name);
-		struct node *c = NULL;
-		if (!path)
-			return err_set(-ENOMEM, "no memory for a path");
-		r = model_lookup(m->model, path, &c);
-		if (r == 0 && c->kind == NODE_ARRAY)
-			r = add_array(g, c);
-		else if (r == 0 && c->kind == NODE_GROUP)
-			r = add_group(g, c);
-		else
-			node_unref(c);
-	}
-	return r < 0 ? r : 0;
-}
-
-static int
-load(struct group_text *g, const struct node *n)
-{
-	if (n->kind != NODE_ARRAY)
-		return load_children(g, n);
-	g->var = calloc(1, sizeof *g->var);
-	return g->var ? add_array(g, node_ref((struct node *)n))
-		      : err_set(-ENOMEM, "no memory for a variable");
-}
-
 /* Dimensions. */
 
 static int
-use_dims(struct group_text *g, const struct variable_text *v)
+use_dims(struct group_text *g, const struct cdl_variable *v)
 {
 	int r = 0;
 	for (unsigned i = 0; i < v->node->array->rank && r == 0; i++)
 		r = cdl_use(&g->scope, &v->node->array->dim[i]);
-	for (unsigned i = 0; !is_compound(v) && i < v->columns.of->nmore && r == 0; i++)
+	for (unsigned i = 0; !cdl_is_compound(v) && i < v->columns.of->nmore && r == 0; i++)
 		r = cdl_use_size(
 			&g->scope, v->columns.of->more[i].name, v->columns.of->more[i].size);
 	return r;
@@ -276,9 +89,9 @@ collect_dims(struct group_text *g, const struct node *n)
 	int r = 0;
 	for (size_t i = 0; n->group && i < n->group->ndims && r == 0; i++)
 		r = cdl_declare(&g->scope, &n->group->dim[i]);
-	for (size_t i = 0; i < g->nvars && r == 0; i++)
-		if (!g->var[i].why)
-			r = use_dims(g, &g->var[i]);
+	for (size_t i = 0; i < g->in.nvars && r == 0; i++)
+		if (!g->in.var[i].why)
+			r = use_dims(g, &g->in.var[i]);
 	return r < 0 ? r : cdl_name_dims(&g->scope);
 }
 
@@ -360,7 +173,7 @@ write_compound(struct group_text *g, const char *name, const struct dtype *t, ch
 	struct writer *w = g->w;
 	CLEAN(buf_free) struct buf fields = {0}, shown = {0};
 	CLEAN(clean_free) char *with = nc_name_with(name, "_t");
-	CLEAN(clean_free) char *once = with ? nc_name_once(&g->names, with) : NULL;
+	CLEAN(clean_free) char *once = with ? nc_name_once(&g->in.names, with) : NULL;
 	int r = once ? cdl_name(once, &shown) : err_set(-ENOMEM, "no memory for a name");
 	if (r == 0)
 		r = buf_terminate(&shown);
@@ -386,9 +199,9 @@ write_types(struct group_text *g)
 {
 	bool any = false;
 	int r = 0;
-	for (size_t i = 0; i < g->nvars && r == 0; i++) {
-		struct variable_text *v = &g->var[i];
-		if (v->why || !is_compound(v))
+	for (size_t i = 0; i < g->in.nvars && r == 0; i++) {
+		struct cdl_variable *v = &g->in.var[i];
+		if (v->why || !cdl_is_compound(v))
 			continue;
 		r = any ? 0 : heading(g->w, "types:");
 		any = true;
@@ -449,12 +262,12 @@ drop_fill(struct attrs *as)
 }
 
 static int
-make_attrs(struct writer *w, const struct variable_text *v, struct attrs *stored, struct attrs *ret)
+make_attrs(struct writer *w, const struct cdl_variable *v, struct attrs *stored, struct attrs *ret)
 {
 	const struct array_meta *a = v->node->array;
 	struct recode recode = {0};
 	struct nc_attrs_of of = {.dtype = &a->dtype, .lists = true};
-	if (is_compound(v)) {
+	if (cdl_is_compound(v)) {
 		drop_fill(stored);
 		return nc_attrs_make(stored, &of, CDF_5, ret);
 	}
@@ -473,7 +286,7 @@ make_attrs(struct writer *w, const struct variable_text *v, struct attrs *stored
 }
 
 static int
-write_variable_attrs(struct writer *w, const char *owner, const struct variable_text *v)
+write_variable_attrs(struct writer *w, const char *owner, const struct cdl_variable *v)
 {
 	struct attrs stored = {0}, made = {0};
 	int r = node_attrs(v->node, &stored);
@@ -491,7 +304,7 @@ write_variable_attrs(struct writer *w, const char *owner, const struct variable_
 /* Variables. */
 
 static int
-write_shape(struct group_text *g, const struct variable_text *v)
+write_shape(struct group_text *g, const struct cdl_variable *v)
 {
 	struct buf *to = g->w->to;
 	const struct array_meta *a = v->node->array;
@@ -502,7 +315,7 @@ write_shape(struct group_text *g, const struct variable_text *v)
 		if (r == 0)
 			r = cdl_dim_text(&g->scope, &a->dim[i], to);
 	}
-	for (unsigned i = 0; !is_compound(v) && i < v->columns.of->nmore && r == 0; i++) {
+	for (unsigned i = 0; !cdl_is_compound(v) && i < v->columns.of->nmore && r == 0; i++) {
 		const struct nc_dim *d = &v->columns.of->more[i];
 		r = buf_addf(to, n++ ? ", " : "(");
 		if (r == 0)
@@ -512,7 +325,7 @@ write_shape(struct group_text *g, const struct variable_text *v)
 }
 
 static int
-write_left_out(struct writer *w, const struct variable_text *v)
+write_left_out(struct writer *w, const struct cdl_variable *v)
 {
 	int r = indent(w, 1);
 	if (r == 0)
@@ -527,7 +340,7 @@ write_left_out(struct writer *w, const struct variable_text *v)
 }
 
 static int
-write_variable(struct group_text *g, const struct variable_text *v)
+write_variable(struct group_text *g, const struct cdl_variable *v)
 {
 	struct writer *w = g->w;
 	CLEAN(buf_free) struct buf name = {0};
@@ -550,9 +363,9 @@ write_variable(struct group_text *g, const struct variable_text *v)
 static int
 write_variables(struct group_text *g)
 {
-	int r = g->nvars ? heading(g->w, "variables:") : 0;
-	for (size_t i = 0; i < g->nvars && r == 0; i++)
-		r = write_variable(g, &g->var[i]);
+	int r = g->in.nvars ? heading(g->w, "variables:") : 0;
+	for (size_t i = 0; i < g->in.nvars && r == 0; i++)
+		r = write_variable(g, &g->in.var[i]);
 	return r;
 }
 
@@ -584,7 +397,7 @@ write_subgroup(struct group_text *g, size_t i)
 {
 	struct writer *w = g->w;
 	CLEAN(buf_free) struct buf name = {0};
-	int r = cdl_name(g->group_shown[i], &name);
+	int r = cdl_name(g->in.group_shown[i], &name);
 	if (r == 0)
 		r = buf_terminate(&name);
 	if (r == 0)
@@ -595,7 +408,7 @@ write_subgroup(struct group_text *g, size_t i)
 		r = buf_addf(w->to, "group: %s {\n", (char *)name.data);
 	w->depth++;
 	if (r == 0)
-		r = write_group(w, &g->scope, g->group[i]);
+		r = write_group(w, &g->scope, g->in.group[i]);
 	if (r == 0)
 		r = indent(w, 0);
 	w->depth--;
@@ -605,7 +418,9 @@ write_subgroup(struct group_text *g, size_t i)
 static int
 write_body(struct group_text *g, const struct node *n)
 {
-	int r = load(g, n);
+	int r = cdl_members_load(g->w->mount, n, &g->in);
+	if (g->in.mtime > g->w->mtime)
+		g->w->mtime = g->in.mtime;
 	if (r == 0)
 		r = collect_dims(g, n);
 	if (r == 0)
@@ -616,7 +431,7 @@ write_body(struct group_text *g, const struct node *n)
 		r = write_variables(g);
 	if (r == 0)
 		r = write_group_attrs(g->w, n);
-	for (size_t i = 0; i < g->ngroups && r == 0; i++)
+	for (size_t i = 0; i < g->in.ngroups && r == 0; i++)
 		r = write_subgroup(g, i);
 	return r;
 }
