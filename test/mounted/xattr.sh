@@ -62,4 +62,16 @@ os.listxattr(mnt)
 os.listxattr(os.path.join(mnt, ".zarrfs/stats"))
 sys.exit(bad != 0)
 END
+
+# getfattr -d reads like ncdump -h: the same names and values
+if command -v getfattr >/dev/null && command -v ncdump >/dev/null; then
+	for name in sst time wind/u; do
+		[ -e "$mnt/$name" ] || continue
+		var=${name##*/}
+		getfattr -d -m '^user\.' "$mnt/$name" 2>/dev/null | sed -n '/^user\.zarrfs\./d; s/^user\.\([^=]*\)="\(.*\)"$/\1 = \2/p' | sort >"$tmp/getfattr"
+		ncdump -h "$mnt/$name.nc" | sed -n "s/^\t\t$var:\([^ ]*\) = \"*\([^\"]*\)\"* ;\$/\1 = \2/p" | sort >"$tmp/ncdump"
+		[ -s "$tmp/ncdump" ] || fail "ncdump -h of '$name.nc' shows no attributes"
+		diff "$tmp/getfattr" "$tmp/ncdump" || fail "getfattr -d of '$name' reads unlike ncdump -h"
+	done
+fi
 exit $((failures != 0))
