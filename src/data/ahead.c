@@ -117,7 +117,7 @@ send:
 }
 
 static void
-cool_band(const struct scan *s, struct array *a, const struct band *b)
+cool_band(const struct scan *s, struct array *a, const struct band *b, bool unread)
 {
 	struct piece_id id[ASKS];
 	size_t n = 0;
@@ -127,7 +127,7 @@ cool_band(const struct scan *s, struct array *a, const struct band *b)
 			id[n].len = SIZE_MAX;
 		if (++n < ASKS && i + 1 < b->n)
 			continue;
-		cache_cool(a->data->cache, id, n);
+		cache_cool(a->data->cache, id, n, unread);
 		n = 0;
 	}
 }
@@ -147,7 +147,7 @@ ahead_pass(struct stream *st, uint64_t passed)
 		scan_band(s, g, at, &b);
 		if (b.end > passed)
 			break;
-		cool_band(s, a, &b);
+		cool_band(s, a, &b, false);
 		s->done = b.end;
 	}
 }
@@ -162,7 +162,7 @@ ahead_leave(struct stream *st)
 	for (uint64_t at = s->high; at < s->ahead;) {
 		struct band b;
 		scan_band(s, &a->grid, at, &b);
-		cool_band(s, a, &b);
+		cool_band(s, a, &b, true);
 		at = b.end;
 	}
 	s->ahead = s->high;

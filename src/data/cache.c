@@ -267,7 +267,7 @@ cache_unpin(struct cache *c, struct piece *const *p, size_t n)
 }
 
 static void
-cool(struct cache *c, const struct piece_id *which)
+cool(struct cache *c, const struct piece_id *which, bool unread)
 {
 	bool all = which->len == SIZE_MAX, stored = which->off == PIECE_ENCODED;
 	for (struct piece *p = *table_bucket(c, which); p; p = p->hash_next) {
@@ -276,18 +276,18 @@ cool(struct cache *c, const struct piece_id *which)
 		bool in = p->id.off == PIECE_ENCODED
 				  ? stored
 				  : !stored && p->id.off - which->off < which->len;
-		if (!all && !in)
+		if ((!all && !in) || (unread && p->used))
 			continue;
 		table_cool(c, p);
 	}
 }
 
 void
-cache_cool(struct cache *c, const struct piece_id *which, size_t n)
+cache_cool(struct cache *c, const struct piece_id *which, size_t n, bool unread)
 {
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = 0; i < n; i++)
-		cool(c, &which[i]);
+		cool(c, &which[i], unread);
 	while (c->cold.bytes > c->cold_max && room_evict(c, &c->cold, true))
 		;
 	cache_unlock(c);

@@ -125,8 +125,8 @@ void piece_fail(struct piece *, int code);
 void cache_finish(struct cache *, struct piece *const *, size_t n);
 void cache_unpin(struct cache *, struct piece *const *, size_t n);
 /* The pieces of each chunk that begin within [off, off + len) will not be needed soon; off PIECE_ENCODED: only the encoded
- * one; len SIZE_MAX: all, the encoded one too. */
-void cache_cool(struct cache *, const struct piece_id *, size_t n);
+ * one; len SIZE_MAX: all, the encoded one too. unread: only those that nobody has read. */
+void cache_cool(struct cache *, const struct piece_id *, size_t n, bool unread);
 /* The loader tells in which version the store has the chunk, before cache_finish. True: it had another one before. */
 bool cache_found(struct cache *, struct piece *);
 /* What was asked for before now is compared with the store again. */

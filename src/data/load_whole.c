@@ -89,7 +89,7 @@ release_kept(struct load *l, struct piece *kept)
 	cache_unpin(c, &kept, 1);
 	const struct piece_id *id = &l->piece->id;
 	if (id->off + id->len == l->array->grid.chunk_bytes)
-		cache_cool(c, &(struct piece_id){id->space, id->chunk, PIECE_ENCODED, 0}, 1);
+		cache_cool(c, &(struct piece_id){id->space, id->chunk, PIECE_ENCODED, 0}, 1, false);
 }
 
 /* The whole chunk, decoded into `out`, which has room for it. */
