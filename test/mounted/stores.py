@@ -36,6 +36,15 @@ def put(store, path, values, attrs=None, **how):
     return array
 
 
+def coordinates(store, group, steps, first, plane):
+    """time, from the hour `first` on, lat and lon, as CF has them."""
+    for name, values, attrs in (
+            ("time", first + np.arange(float(steps)), {"units": "hours since 2000-01-01", "calendar": "standard", "standard_name": "time", "axis": "T"}),
+            ("lat", np.linspace(90, -90, plane[0]), {"units": "degrees_north", "standard_name": "latitude"}),
+            ("lon", np.arange(plane[1]) * 360.0 / plane[1], {"units": "degrees_east", "standard_name": "longitude"})):
+        put(store, group + name, values, {"_ARRAY_DIMENSIONS": [name], **attrs}, chunks=min(values.size, 200000), compressor=ZLIB, fill_value=None)
+
+
 def read(path):
     with open(path, "rb") as file:
         return file.read()
