@@ -102,7 +102,7 @@ sed "s/sdfopen.*'/open huge.ctl'/; s/set y 1'/set y 721'/" huge.gs >flat.gs
 tool "GrADS of the flat file" 1 "Result value = 1.5" sh -c 'grads -blc "run flat.gs" | grep value'
 
 # gdalinfo and gdal_translate take 32768 bands, or as many as GDAL_MAX_BAND_COUNT says, and the time in which they join all times to one text grows
-# with the square of their number: a second for 50000, more than ten minutes for 1320000. GDAL's multidimensional tools do neither.
+# with the square of their number: a second for 50000, many minutes for 1320000. GDAL's multidimensional tools have neither limit.
 export GDAL_MAX_BAND_COUNT=50000
 tool gdalinfo 6 "Band 50000 Block=1440x1 Type=Float32, ColorInterp=Undefined" sh -c "gdalinfo -nomd $large | grep Band"
 tool gdal_translate 7 "359.75 -90 1.5" gdal_translate -q -b 50000 -srcwin 1439 720 1 1 -of XYZ "$large" /vsistdout/
