@@ -23,7 +23,7 @@ enum {
 /* --- is it still the same archive? --- */
 
 static int
-gone(const struct zip *p)
+gone(const struct zip_store *p)
 {
 	return err_set(-EIO, "the archive '%s' is gone", p->key);
 }
@@ -35,14 +35,14 @@ same_archive(const struct zmap_stat *a, const struct zmap_stat *b)
 }
 
 static int64_t
-look_every(const struct zip *p)
+look_every(const struct zip_store *p)
 {
 	return p->lower->caps & ZMAP_REMOTE ? LOOK_EVERY_REMOTE : LOOK_EVERY;
 }
 
 /* With nothing locked: `now` if it is, else the one that is there. *ret_lost: there is none that could be used. */
 static int
-look_now(struct zip *p, struct archive *now, struct archive **ret, bool *ret_lost)
+look_now(struct zip_store *p, struct archive *now, struct archive **ret, bool *ret_lost)
 {
 	struct zmap_stat s;
 	int r = zmap_stat(p->lower, p->key, &s);
@@ -62,7 +62,7 @@ look_now(struct zip *p, struct archive *now, struct archive **ret, bool *ret_los
 
 /* Lock held. Is the caller to look? stale and at_once as below. */
 static bool
-look_due(struct zip *p, const struct archive *stale, bool at_once)
+look_due(struct zip_store *p, const struct archive *stale, bool at_once)
 {
 	bool waited = false;
 	if (!stale && !at_once)
@@ -74,7 +74,7 @@ look_due(struct zip *p, const struct archive *stale, bool at_once)
 
 /* Lock held. */
 static int
-answer(struct zip *p, struct archive **ret)
+answer(struct zip_store *p, struct archive **ret)
 {
 	if (p->failure.code)
 		return err_restore(&p->failure);
@@ -84,7 +84,7 @@ answer(struct zip *p, struct archive **ret)
 
 /* What the archive is now. stale: known to be no longer what is there; NULL: not known. at_once: whenever the last look was. */
 static int
-look(struct zip *p, const struct archive *stale, bool at_once, struct archive **ret)
+look(struct zip_store *p, const struct archive *stale, bool at_once, struct archive **ret)
 {
 	CLEAN(archive_unrefp) struct archive *before = NULL, *now = NULL, *old = NULL;
 	bool lost = false;
@@ -113,7 +113,7 @@ look(struct zip *p, const struct archive *stale, bool at_once, struct archive **
 
 /* As it was at the last look: reads find out by themselves when it is replaced. */
 static int
-current(struct zip *p, struct archive **ret)
+current(struct zip_store *p, struct archive **ret)
 {
 	int r = 0;
 	LOCKED(&p->lock)
@@ -125,7 +125,7 @@ static int
 zip_alive(struct zmap *z)
 {
 	CLEAN(archive_unrefp) struct archive *a = NULL;
-	struct zip *p = (struct zip *)z;
+	struct zip_store *p = (struct zip_store *)z;
 	int r = zmap_alive(p->lower);
 	return r < 0 ? r : look(p, NULL, true, &a);
 }
@@ -149,7 +149,7 @@ say_stat(const struct archive *a, const struct zip_member *m, struct zmap_stat *
 
 /* A member. ask: the archive may be another one by now, which stat, what is missing, and who asks for changes want to know. */
 static int
-find(struct zip *p, const char *key, bool ask, struct archive **ret_archive,
+find(struct zip_store *p, const char *key, bool ask, struct archive **ret_archive,
 	const struct zip_member **ret)
 {
 	CLEAN(archive_unrefp) struct archive *a = NULL;
@@ -170,7 +170,7 @@ zip_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
 {
 	CLEAN(archive_unrefp) struct archive *a = NULL;
 	const struct zip_member *m;
-	int r = find((struct zip *)z, key, true, &a, &m);
+	int r = find((struct zip_store *)z, key, true, &a, &m);
 	if (r == 0)
 		say_stat(a, m, ret);
 	return r;
@@ -178,7 +178,8 @@ zip_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
 
 /* *ret_stale: the archive is another one by now, and this has to be done again. */
 static int
-get_once(struct zip *p, const struct zmap_get *g, struct zmap_stat *ret, struct archive **ret_stale)
+get_once(struct zip_store *p, const struct zmap_get *g, struct zmap_stat *ret,
+	struct archive **ret_stale)
 {
 	CLEAN(archive_unrefp) struct archive *a = NULL;
 	struct zip_reading reading = {.zip = p, .get = g};
@@ -201,7 +202,7 @@ get_once(struct zip *p, const struct zmap_get *g, struct zmap_stat *ret, struct 
 static int
 zip_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 {
-	struct zip *p = (struct zip *)z;
+	struct zip_store *p = (struct zip_store *)z;
 	for (int i = 0; i < TRIES; i++) {
 		CLEAN(archive_unrefp) struct archive *stale = NULL, *now = NULL;
 		int r = get_once(p, g, ret, &stale);
@@ -231,7 +232,7 @@ static void
 errand_done(void *arg, int r, const struct zmap_stat *s)
 {
 	struct errand *e = arg;
-	struct zip *p = e->reading.zip;
+	struct zip_store *p = e->reading.zip;
 	struct buf *into = e->get.into;
 	bool whole = r == 0 && into->len - e->before == e->below.len &&
 		     s->size == e->reading.archive->stat.size;
@@ -246,7 +247,7 @@ errand_done(void *arg, int r, const struct zmap_stat *s)
 
 /* 0: the lower store was asked and errand_done is called; else: as zip_get would do it. */
 static int
-start_errand(struct zip *p, struct errand *e)
+start_errand(struct zip_store *p, struct errand *e)
 {
 	struct zip_reading *r = &e->reading;
 	const struct zmap_get *g = &e->get;
@@ -278,7 +279,7 @@ zip_submit(struct zmap *z, const struct zmap_get *g, zmap_done_fn *done, void *a
 		e->get = *g;
 		e->done = done;
 		e->arg = arg;
-		if (start_errand((struct zip *)z, e) == 0)
+		if (start_errand((struct zip_store *)z, e) == 0)
 			return;
 		archive_unref(e->reading.archive);
 		free(e);
@@ -303,14 +304,14 @@ static int
 zip_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 {
 	CLEAN(archive_unrefp) struct archive *a = NULL;
-	int r = look((struct zip *)z, NULL, false, &a);
+	int r = look((struct zip_store *)z, NULL, false, &a);
 	return r < 0 ? r : zip_index_list(a->index, prefix, list_name, &(struct listing){fn, arg});
 }
 
 static int
 zip_stats(struct zmap *z, struct buf *ret)
 {
-	return zmap_stats(((struct zip *)z)->lower, ret);
+	return zmap_stats(((struct zip_store *)z)->lower, ret);
 }
 
 /* --- opening the store --- */
@@ -318,7 +319,7 @@ zip_stats(struct zmap *z, struct buf *ret)
 static void
 zip_close(struct zmap *z)
 {
-	struct zip *p = (struct zip *)z;
+	struct zip_store *p = (struct zip_store *)z;
 	for (unsigned i = 0; i < ZIP_PARKED; i++)
 		zip_stream_free(p->parked[i]);
 	archive_unref(p->now);
@@ -334,7 +335,7 @@ extern const struct zmap_ops backend_zip;
 int
 zip_open_over(struct zmap *lower, const char *key, struct zmap **ret)
 {
-	struct zip *p = calloc(1, sizeof *p);
+	struct zip_store *p = calloc(1, sizeof *p);
 	if (!p) {
 		zmap_close(lower);
 		return err_set(-ENOMEM, "no memory for a store");

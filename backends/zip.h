@@ -10,7 +10,6 @@ struct archive {
 	atomic_uint refs;
 	uint64_t serial; /* of this process: no two have the same */
 	struct zmap_stat stat;
-	uint64_t end; /* members lie before this */
 	struct zip_index *index;
 	atomic_ullong
 		*begin; /* of each member: where its bytes begin in the archive; 0: not yet known */
@@ -24,7 +23,7 @@ enum { ZIP_PARKED = 8 };
 
 struct zip_stream;
 
-struct zip {
+struct zip_store {
 	struct zmap z;
 	struct zmap *lower; /* where the archive is an object */
 	char *key;
@@ -42,17 +41,20 @@ struct zip {
 };
 
 /* The archive that is there now: one or two requests. 0, or -errno with the reason (-ENOENT: there is none). */
-int archive_open(struct zip *, struct archive **ret);
+int archive_open(struct zip_store *, struct archive **ret);
 
 /* One read of bytes [off, off + len) of a member, as the request `get` wants it. */
 struct zip_reading {
-	struct zip *zip;
+	struct zip_store *zip;
 	struct archive *archive;
 	const struct zip_member *member;
 	const struct zmap_get *get;
 	uint64_t off;
 	size_t len;
 };
+
+/* Members and names, by few requests. tail: the archive's last bytes. 0, -EIO with the reason if it is no archive, or as zip_fetch. */
+int zip_read_directory(const struct zip_reading *, struct span tail, struct zip_index **ret);
 
 /* Appends the bytes to get->into. 0, -errno, or ZMAP_CHANGED: the archive is another one by now. Bytes of a whole member are
  * those that its checksum is of. */

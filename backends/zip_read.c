@@ -64,13 +64,13 @@ read_local(const struct zip_reading *r, const uint8_t *p, uint64_t *ret)
 {
 	const struct zip_member *m = r->member;
 	uint32_t magic = u16(p) | (uint32_t)u16(p + 2) << 16;
-	if (magic != LOCAL || u16(p + 26) != m->name)
+	if (magic != LOCAL || (u16(p + 26) != m->name && !m->renamed))
 		return err_set(-EIO, "the archive is damaged: no header of this member where it "
 				     "should be");
 	if (u16(p + 8) != m->method)
 		return err_set(-EIO, "the archive is damaged: a member is compressed in two ways");
-	uint64_t begin = m->header + LOCAL_LEN + m->name + u16(p + 28);
-	if (begin > r->archive->end || m->stored > r->archive->end - begin)
+	uint64_t begin = m->header + LOCAL_LEN + u16(p + 26) + u16(p + 28);
+	if (begin > r->archive->stat.size || m->stored > r->archive->stat.size - begin)
 		return err_set(-EIO, "the archive is damaged: a member goes beyond its end");
 	atomic_store(&r->zip->extra, u16(p + 28));
 	atomic_store(begin_of(r), begin);
@@ -106,7 +106,8 @@ guess(const struct zip_reading *r)
 {
 	const struct zip_member *m = r->member;
 	uint64_t begin = m->header + LOCAL_LEN + m->name + atomic_load(&r->zip->extra);
-	return begin <= r->archive->end && m->stored <= r->archive->end - begin ? begin : 0;
+	return begin <= r->archive->stat.size && m->stored <= r->archive->stat.size - begin ? begin
+											    : 0;
 }
 
 /* In pieces where requests cost nothing: the sum of what lies in the processor's cache takes half the time. */
@@ -214,7 +215,7 @@ read_deflated(const struct zip_reading *r)
 	if (m->stored > 2 * m->size + SLACK)
 		return err_set(-EIO, "%" PRIu64 " bytes cannot be the deflated form of %" PRIu64,
 			m->stored, m->size);
-	uint64_t most = r->archive->end - m->header,
+	uint64_t most = r->archive->stat.size - m->header,
 		 len = LOCAL_LEN + m->name + atomic_load(&r->zip->extra) + m->stored;
 	len = min_u64(len, most);
 	CLEAN(buf_free) struct buf in = {0};
@@ -247,6 +248,8 @@ zip_read(const struct zip_reading *r)
 		return err_set(-EIO, "the archive is damaged: a stored member has two sizes");
 	if (!r->len)
 		return 0;
+	if (!m->stored)
+		return err_set(-EIO, "the archive is damaged: a member without bytes has a size");
 	if (m->method == ZIP_STORED)
 		return whole ? read_stored(r) : read_stored_part(r);
 	return whole ? read_deflated(r) : zip_stream_read(r);

@@ -35,7 +35,7 @@ CLEAN_DEFINE(struct zip_stream, zip_stream_free)
 static struct zip_stream *
 take_parked(const struct zip_reading *r)
 {
-	struct zip *p = r->zip;
+	struct zip_store *p = r->zip;
 	LOCKED(&p->lock) {
 		for (unsigned i = 0; i < ZIP_PARKED; i++) {
 			struct zip_stream *s = p->parked[i];
@@ -48,7 +48,7 @@ take_parked(const struct zip_reading *r)
 }
 
 static void
-park(struct zip *p, struct zip_stream *s)
+park(struct zip_store *p, struct zip_stream *s)
 {
 	CLEAN(zip_stream_freep) struct zip_stream *old = NULL;
 	LOCKED(&p->lock) {

@@ -31,6 +31,14 @@ bound_malloc(void)
 	mallopt(M_TRIM_THRESHOLD, TRIMMED_FROM);
 }
 
+/* Where TZ is not said, the C library looks for another /etc/localtime at each date that it is given: libzip gives it one for each
+ * member of an archive. */
+static void
+keep_zone(void)
+{
+	setenv("TZ", ":/etc/localtime", 0);
+}
+
 static void
 enough(int sig)
 {
@@ -56,6 +64,7 @@ serve(const struct opts *o, void (*ready)(void *arg), void *arg)
 	struct early *early = NULL;
 	in_force = *o;
 	bound_malloc();
+	keep_zone();
 	int r = mountpoint_prepare(o, &mountpoint);
 	if (r == 0) {
 		opts_for_mount(o, &options);

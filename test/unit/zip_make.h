@@ -20,6 +20,7 @@ struct zip_file {
 	bool deflate, zip64, encrypted;
 	unsigned method;      /* not 0: said instead of the true one */
 	unsigned extra;       /* bytes of extra field in the local header only */
+	const char *utf8;     /* the directory says that this is what the name means */
 	unsigned local_short; /* bytes that the local header says too few of the name */
 };
 
@@ -58,6 +59,16 @@ zip_extra64(struct buf *b, uint64_t size, uint64_t stored, uint64_t header, bool
 }
 
 static inline void
+zip_extra_utf8(struct buf *b, const struct zip_file *f, size_t name)
+{
+	zip_num(b, 0x7075, 2);
+	zip_num(b, 5 + strlen(f->utf8), 2);
+	zip_num(b, 1, 1);
+	zip_num(b, libdeflate_crc32(0, f->name, name), 4);
+	buf_add(b, f->utf8, strlen(f->utf8));
+}
+
+static inline void
 zip_add(struct zip_maker *z, struct zip_file f)
 {
 	size_t header = z->out.len, name = f.name_len ? f.name_len : strlen(f.name), stored;
@@ -84,13 +95,15 @@ zip_add(struct zip_maker *z, struct zip_file f)
 	zip_num(&z->dir, 0x02014b50, 4);
 	zip_num(&z->dir, 45, 2);
 	zip_fields(&z->dir, &f, crc, stored, name);
-	zip_num(&z->dir, f.zip64 ? 28 : 0, 2);
+	zip_num(&z->dir, f.zip64 ? 28 : f.utf8 ? 9 + strlen(f.utf8) : 0, 2);
 	zip_num(&z->dir, 0, 8); /* comment, disk, attributes */
 	zip_num(&z->dir, 0, 2);
 	zip_num(&z->dir, f.zip64 ? UINT32_MAX : header, 4);
 	buf_add(&z->dir, f.name, name);
 	if (f.zip64)
 		zip_extra64(&z->dir, f.len, stored, header, true);
+	else if (f.utf8)
+		zip_extra_utf8(&z->dir, &f, name);
 	z->count++;
 	libdeflate_free_compressor(c);
 	free(bytes);
