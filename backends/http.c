@@ -129,6 +129,21 @@ same_part(CURLU *a, CURLU *b, CURLUPart what)
 	return same;
 }
 
+/* The rest of that URL may be what lets one in there. */
+static int
+elsewhere(CURLU *to)
+{
+	char *scheme = part(to, CURLUPART_SCHEME), *host = part(to, CURLUPART_HOST),
+	     *port = part(to, CURLUPART_PORT);
+	int r = err_set(-EIO,
+		"the server sends to another one, which is not followed: '%s://%s:%s'",
+		scheme ? scheme : "", host ? host : "", port ? port : "");
+	curl_free(scheme);
+	curl_free(host);
+	curl_free(port);
+	return r;
+}
+
 /* The URL that Location means. 0; ZMAP_ABSENT: the same with a '/', so there is a directory; -errno: not to be followed. */
 static int
 redirected(const struct request *q, const char *location, char **ret)
@@ -146,8 +161,7 @@ redirected(const struct request *q, const char *location, char **ret)
 	if (r == 0 &&
 		(!same_part(from, to, CURLUPART_SCHEME) || !same_part(from, to, CURLUPART_HOST) ||
 			!same_part(from, to, CURLUPART_PORT)))
-		r = err_set(-EIO, "the server sends to another one, which is not followed: '%s'",
-			location);
+		r = elsewhere(to);
 	if (r == 0 && (text = part(to, CURLUPART_URL)) && !(*ret = strdup(text)))
 		r = err_set(-ENOMEM, "no memory for a URL");
 	if (r == 0 && text) {

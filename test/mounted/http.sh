@@ -49,6 +49,7 @@ http {
     location /again/ { rewrite ^/again//?moved/(.*)\$ /plain/\$1 redirect; }
     location /round/ { return 302 \$uri; }
     location /abroad/ { return 302 http://localhost:$port/plain/; }
+    location /signed/ { return 302 http://me:w0rd@localhost:$port/plain/?signature=w0rd; }
     location /private/ { alias $tmp/store/; auth_basic "zarrfs"; auth_basic_user_file $tmp/passwords; }
     location /sent/ { rewrite ^/sent/(.*)\$ /private/\$1 redirect; }
     location /token/ { alias $tmp/store/; if (\$http_authorization != "Bearer w0rd") { return 401; } }
@@ -161,6 +162,8 @@ umount_store
 refused 'there is nothing at' "$base/none"
 refused 'HTTP 302' "$base/round"
 refused 'http://localhost' "$base/abroad"
+refused 'http://localhost' "$base/signed"
+grep -q w0rd "$tmp/said" && fail "what is meant for another server is shown: $(cat "$tmp/said")"
 refused "cannot open store 'http://127.0.0.1:1/x': .*Failed to connect" http://127.0.0.1:1/x
 refused 'user information' "http://me:word@127.0.0.1:$port/plain"
 
