@@ -436,6 +436,51 @@ replaced_while_read(void)
 	end(z);
 }
 
+/* Copies are taken away while others read them, or make them anew. */
+static void *
+read_many(void *arg)
+{
+	enum { OBJECTS = 64, READS = 400 };
+	unsigned seed = (unsigned)(uintptr_t)arg;
+	for (int i = 0; i < READS; i++) {
+		CLEAN(buf_free) struct buf b = {0};
+		char key[16];
+		unsigned n = (unsigned)rand_r(&seed) % OBJECTS;
+		struct zmap_get g = {.key = key, .into = &b, .max = 1 << 20};
+		snprintf(key, sizeof key, "o%u", n);
+		CHECK_INT(zmap_get(arg, &g, NULL), 0);
+		CHECK_INT(b.len, 20000 + n * 1000);
+		size_t same = 0;
+		while (same < b.len && b.data[same] == ' ' + n)
+			same++;
+		CHECK_INT(same, b.len);
+	}
+	return NULL;
+}
+
+static void
+evicted_while_read(void)
+{
+	char key[16], *text = malloc(90000);
+	begin();
+	for (int n = 0; n < 64; n++) {
+		snprintf(key, sizeof key, "o%d", n);
+		memset(text, ' ' + n, 90000);
+		text[20000 + n * 1000] = 0;
+		set(key, text);
+	}
+	struct zmap *z = open_cache("1000", "1048576"), *y = open_cache("1000", "1048576");
+	pthread_t t[4];
+	for (int i = 0; i < 4; i++)
+		CHECK_INT(pthread_create(&t[i], NULL, read_many, i % 2 ? z : y), 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	CHECK(asked(z)->calls[ZMAP_GET] + asked(y)->calls[ZMAP_GET] < 1600);
+	free(text);
+	zmap_close(y);
+	end(z);
+}
+
 static void
 errors_are_survived(void)
 {
@@ -491,6 +536,7 @@ main(void)
 	left_behind();
 	closed_to_others();
 	replaced_while_read();
+	evicted_while_read();
 	errors_are_survived();
 	by_submit();
 	return check_end();
