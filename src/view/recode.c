@@ -2,23 +2,15 @@
 
 #include "base/err.h"
 #include "base/swap.h"
+#include "view/recode_bytes.h"
+#include "view/recode_time.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
-
-__extension__ typedef __int128 wide;
-__extension__ typedef unsigned __int128 uwide;
-
-const double recode_nat = 0x1.ep+122;
-
-static const int64_t NAT = INT64_MIN;
-enum { DOUBLE_BITS = 53 };
 
 static int
 copy_bytes(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
@@ -32,54 +24,6 @@ swap_bytes(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	swap_run(c->atom_in, out, in, n);
 	return 0;
-}
-
-/* Loops are written so that compilers make vectors of them: one of each byte order. */
-static inline uint16_t
-load16(const uint8_t *p, bool swap)
-{
-	uint16_t v;
-	memcpy(&v, p, sizeof v);
-	return swap ? __builtin_bswap16(v) : v;
-}
-
-static inline uint32_t
-load32(const uint8_t *p, bool swap)
-{
-	uint32_t v;
-	memcpy(&v, p, sizeof v);
-	return swap ? __builtin_bswap32(v) : v;
-}
-
-static inline uint64_t
-load64(const uint8_t *p, bool swap)
-{
-	uint64_t v;
-	memcpy(&v, p, sizeof v);
-	return swap ? __builtin_bswap64(v) : v;
-}
-
-static inline void
-store16(uint8_t *p, uint16_t v)
-{
-	v = htobe16(v);
-	memcpy(p, &v, sizeof v);
-}
-
-static inline void
-store32(uint8_t *p, uint32_t v)
-{
-	v = htobe32(v);
-	memcpy(p, &v, sizeof v);
-}
-
-static inline void
-store_double(uint8_t *p, double d)
-{
-	uint64_t v;
-	memcpy(&v, &d, sizeof v);
-	v = htobe64(v);
-	memcpy(p, &v, sizeof v);
 }
 
 static int
@@ -230,87 +174,6 @@ uint64_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t 
 	return 0;
 }
 
-static unsigned
-leading_zeros(uwide v)
-{
-	uint64_t high = (uint64_t)(v >> 64);
-	return high ? (unsigned)__builtin_clzll(high) : 64 + (unsigned)__builtin_clzll((uint64_t)v);
-}
-
-/* The double nearest to n/d, n > 0. */
-static double
-nearest(uwide n, uint64_t d)
-{
-	unsigned up = leading_zeros(n);
-	n <<= up;
-	uwide q = n / d; /* of 64 bits at least */
-	bool rest = q * d != n;
-	unsigned down = 128 - leading_zeros(q) - (DOUBLE_BITS + 2);
-	rest |= (q & (((uwide)1 << down) - 1)) != 0;
-	uint64_t bits = (uint64_t)(q >> down) |
-			rest; /* two bits more than a double, the last for all below */
-	return ldexp((double)bits, (int)down - (int)up);
-}
-
-static double
-scaled(const struct recode *c, int64_t v)
-{
-	static const uint64_t all = UINT64_C(1) << DOUBLE_BITS;
-	uint64_t magnitude = v < 0 ? -(uint64_t)v : (uint64_t)v;
-	double d;
-	if (c->mul == 1 && magnitude <= all && c->div <= all)
-		d = (double)magnitude / (double)c->div;
-	else
-		d = nearest((uwide)magnitude * c->mul, c->div);
-	return v < 0 ? -d : d;
-}
-
-static int
-time_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
-{
-	for (uint64_t i = 0; i < n; i++) {
-		int64_t v = (int64_t)load64(in + 8 * i, c->swap);
-		store_double(out + 8 * i, v == NAT ? recode_nat : v == 0 ? 0 : scaled(c, v));
-	}
-	return 0;
-}
-
-static wide
-floor_div(wide a, int b)
-{
-	return a / b - (a % b < 0);
-}
-
-/* Days before a year of the proleptic Gregorian calendar, from one that does not matter. */
-static wide
-days_before(wide year)
-{
-	wide y = year - 1;
-	return 365 * y + floor_div(y, 4) - floor_div(y, 100) + floor_div(y, 400);
-}
-
-static wide
-days_of_months(wide months)
-{
-	static const int before[] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
-	enum { EPOCH = 1970, YEAR = 12, MARCH = 2 };
-	wide year = EPOCH + floor_div(months, YEAR);
-	int month = (int)(months - (year - EPOCH) * YEAR);
-	bool leap = days_before(year + 1) - days_before(year) == 366;
-	return days_before(year) - days_before(EPOCH) + before[month] + (leap && month >= MARCH);
-}
-
-static int
-months_to_days(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
-{
-	for (uint64_t i = 0; i < n; i++) {
-		int64_t v = (int64_t)load64(in + 8 * i, c->swap);
-		wide days = v == NAT ? 0 : days_of_months((wide)v * (wide)c->mul);
-		store_double(out + 8 * i, v == NAT ? recode_nat : (double)days);
-	}
-	return 0;
-}
-
 /* As wide as it was: no character needs more than four bytes. */
 static int
 ucs4_to_utf8(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
@@ -330,70 +193,10 @@ ucs4_to_utf8(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out
 	return 0;
 }
 
-/* How times are counted: a number n of the type is n × mul / div of the unit. */
-struct counting {
-	const char *unit, *exact; /* in double; in int64, NULL: not there */
-	uint64_t mul, div;
-};
-
-static const struct counting counting[] = {
-	[TIME_Y] = {"days", NULL, 12, 1},
-	[TIME_M] = {"days", NULL, 1, 1},
-	[TIME_W] = {"days", NULL, 7, 1},
-	[TIME_D] = {"days", "days", 1, 1},
-	[TIME_H] = {"seconds", "hours", 3600, 1},
-	[TIME_MIN] = {"seconds", "minutes", 60, 1},
-	[TIME_S] = {"seconds", "seconds", 1, 1},
-	[TIME_MS] = {"seconds", "milliseconds", 1, 1000},
-	[TIME_US] = {"seconds", "microseconds", 1, 1000000},
-	[TIME_NS] = {"seconds", "nanoseconds", 1, 1000000000},
-	[TIME_PS] = {"seconds", NULL, 1, 1000000000000},
-	[TIME_FS] = {"seconds", NULL, 1, 1000000000000000},
-	[TIME_AS] = {"seconds", NULL, 1, 1000000000000000000},
-};
-
-static bool
-is_time(const struct dtype *t)
-{
-	return (t->kind == DTYPE_DATETIME || t->kind == DTYPE_TIMEDELTA) && t->unit != TIME_GENERIC;
-}
-
-static bool
-in_months(const struct dtype *t)
-{
-	return t->unit == TIME_Y || t->unit == TIME_M;
-}
-
-const char *
-recode_time_unit(const struct dtype *t, enum nc_type type)
-{
-	if (!is_time(t))
-		return NULL;
-	if (type == NC_TYPE_INT64)
-		return t->unit_count == 1 ? counting[t->unit].exact : NULL;
-	/* Months have no length of their own. */
-	if (t->kind == DTYPE_TIMEDELTA && in_months(t))
-		return t->unit == TIME_Y ? "years" : "months";
-	return counting[t->unit].unit;
-}
-
 static bool
 host_is_big(void)
 {
 	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-}
-
-static void
-make_time(const struct dtype *t, struct recode *c)
-{
-	bool months = in_months(t);
-	c->atoms = months && t->kind == DTYPE_DATETIME ? months_to_days : time_to_double;
-	c->mul = counting[t->unit].mul;
-	c->div = counting[t->unit].div;
-	if (months && t->kind == DTYPE_TIMEDELTA)
-		c->mul = 1;
-	c->mul *= t->unit_count ? t->unit_count : 1;
-	c->atom_out = 8;
 }
 
 static void
@@ -443,9 +246,7 @@ recode_make(const struct dtype *t, enum nc_type type, struct recode *ret)
 		c.atoms = ucs4_to_utf8;
 	else if (type == NC_TYPE_CHAR || nc_type_size(type) == 1)
 		c.atoms = widen(t, type, &c) ? c.atoms : copy_bytes;
-	else if (is_time(t) && type == NC_TYPE_DOUBLE)
-		make_time(t, &c);
-	else if (!widen(t, type, &c))
+	else if (!(type == NC_TYPE_DOUBLE && recode_time_make(t, &c)) && !widen(t, type, &c))
 		same(&c, t->big);
 	if (!c.atom_in || c.atom_out % nc_type_size(type))
 		return err_set(-EINVAL, "no way from this type to that of the file");

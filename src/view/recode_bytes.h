@@ -1,0 +1,57 @@
+/* Numbers of elements: read in either byte order, written big-endian. */
+#pragma once
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { DOUBLE_BITS = 53 };
+
+/* Loops are written so that compilers make vectors of them: one of each byte order. */
+static inline uint16_t
+load16(const uint8_t *p, bool swap)
+{
+	uint16_t v;
+	memcpy(&v, p, sizeof v);
+	return swap ? __builtin_bswap16(v) : v;
+}
+
+static inline uint32_t
+load32(const uint8_t *p, bool swap)
+{
+	uint32_t v;
+	memcpy(&v, p, sizeof v);
+	return swap ? __builtin_bswap32(v) : v;
+}
+
+static inline uint64_t
+load64(const uint8_t *p, bool swap)
+{
+	uint64_t v;
+	memcpy(&v, p, sizeof v);
+	return swap ? __builtin_bswap64(v) : v;
+}
+
+static inline void
+store16(uint8_t *p, uint16_t v)
+{
+	v = htobe16(v);
+	memcpy(p, &v, sizeof v);
+}
+
+static inline void
+store32(uint8_t *p, uint32_t v)
+{
+	v = htobe32(v);
+	memcpy(p, &v, sizeof v);
+}
+
+static inline void
+store_double(uint8_t *p, double d)
+{
+	uint64_t v;
+	memcpy(&v, &d, sizeof v);
+	v = htobe64(v);
+	memcpy(p, &v, sizeof v);
+}
