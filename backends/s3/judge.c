@@ -68,11 +68,21 @@ tidy(const char *text, char *ret, size_t size)
 	ret[n] = 0;
 }
 
+/* Refused, and the time of the keys is over as the server's clock has it: Ceph calls that AccessDenied. */
+static bool
+overdue(const struct exchange *q, const struct client_reply *reply)
+{
+	return (reply->status == 401 || reply->status == 403) && q->keys && reply->date &&
+	       reply->date >= q->keys->expires;
+}
+
 static int
-code_for(const struct client_reply *reply, const struct said *s, int fallback)
+code_for(const struct exchange *q, const struct client_reply *reply, const struct said *s,
+	int fallback)
 {
 	if (reply->status == 401 || reply->status == 403)
-		return !*code_of(s) || is(s, denied)               ? -EACCES
+		return overdue(q, reply)                           ? -EPERM
+		       : !*code_of(s) || is(s, denied)             ? -EACCES
 		       : !strcmp(code_of(s), "InvalidObjectState") ? -EIO
 								   : -EPERM;
 	if (reply->status == 501) /* conditions of puts, of some servers */
@@ -100,7 +110,7 @@ int
 judge_explain(struct exchange *q, const struct client_reply *reply, int fallback)
 {
 	struct said *s = understand(reply);
-	int r = s ? explain(q, reply, s, code_for(reply, s, fallback)) : fallback;
+	int r = s ? explain(q, reply, s, code_for(q, reply, s, fallback)) : fallback;
 	free(s);
 	return r;
 }
@@ -159,9 +169,9 @@ put_clock_right(struct exchange *q, const struct client_reply *reply, const stru
 }
 
 static bool
-renew_keys(struct exchange *q, const struct said *s)
+renew_keys(struct exchange *q, const struct client_reply *reply, const struct said *s)
 {
-	if (q->renewed || !q->keys || !is(s, expired))
+	if (q->renewed || !q->keys || !(is(s, expired) || overdue(q, reply)))
 		return false;
 	q->renewed = true;
 	return credentials_renew(q->bucket->credentials, q->keys);
@@ -224,7 +234,7 @@ outcome(struct exchange *q, const struct client_reply *reply, const struct said 
 		return CLIENT_LATER;
 	if (!strcmp(code_of(s), "SlowDown"))
 		return CLIENT_SLOWER;
-	*ret = explain(q, reply, s, code_for(reply, s, -EIO));
+	*ret = explain(q, reply, s, code_for(q, reply, s, -EIO));
 	return CLIENT_DONE;
 }
 
@@ -254,8 +264,8 @@ judge(void *request, const struct client_reply *reply, int *ret)
 		*ret = err_set(-ENOMEM, "no memory for an answer");
 		return CLIENT_DONE;
 	}
-	bool again =
-		put_region_right(q, reply, s) || put_clock_right(q, reply, s) || renew_keys(q, s);
+	bool again = put_region_right(q, reply, s) || put_clock_right(q, reply, s) ||
+		     renew_keys(q, reply, s);
 	enum client_verdict v = again ? CLIENT_AGAIN : outcome(q, reply, s, ret);
 	free(s);
 	return v;
