@@ -64,6 +64,18 @@ wait "$daemon" 2>/dev/null
 mounts[$mnt]=
 umount -l "$mnt" 2>/dev/null || fusermount3 -uz "$mnt"
 
+# killed while copies are being made
+for delay in 0 0.01 0.03 0.1; do
+	must_mount "$base/store" "cache_dir=$tmp/killed,metadata_ttl=immutable"
+	cat "$mnt/lz4" "$mnt/raw" >/dev/null 2>&1 &
+	sleep $delay
+	kill_daemon
+	wait $!
+	umount -l "$mnt" 2>/dev/null || fusermount3 -uz "$mnt"
+done
+read_all "after four kills" "$base/store" "cache_dir=$tmp/killed,metadata_ttl=immutable"
+umount_store
+
 # a ttl of 2 s: after its third all copies are asked about, none is sent
 sleep 1
 read_all "after a remount" "$base/store" "$cached,metadata_ttl=2"
