@@ -24,14 +24,14 @@ struct decimal {
 };
 
 struct kind {
-	int sure; /* any decimal of this many digits comes back from the number it rounds to … */
-	int most; /* … and this many are enough for any number */
+	int sure;    /* any decimal of so many digits comes back from the number it rounds to … */
+	int most;    /* … and this many are enough for any number */
 	bool single; /* a float holds it */
 	int plain;   /* powers of ten from here on are written with an exponent, … */
 	bool cdl;    /* … unless all digits are shown; "1." and "1.e+20", not "1.0" and "1e+20" */
 };
 
-static const struct kind kind_half = {3, 5, true, 9}, kind_float = {6, 9, true, 9},
+static const struct kind kind_half = {1, 5, true, 9}, kind_float = {6, 9, true, 9},
 			 kind_double = {15, 17, false, 16};
 /* ncdump's */
 static const struct kind kind_cdl_float = {6, 9, true, 7, true},

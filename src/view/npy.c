@@ -58,14 +58,14 @@ next_char(const char **p)
 	return c;
 }
 
-/* Format 1.0 is Latin-1, Python's escapes are read everywhere. */
+/* Format 1.0 is Latin-1 on one line, Python's escapes are read everywhere. */
 static int
 add_ascii(const char *text, struct buf *ret)
 {
 	int r = 0;
 	while (*text && r == 0) {
 		uint32_t c = next_char(&text);
-		if (c < 0x80)
+		if (c >= ' ' && c < 0x7f)
 			r = buf_addf(ret, "%c", (int)c);
 		else
 			r = buf_addf(ret, c < 0x10000 ? "\\u%04" PRIx32 : "\\U%08" PRIx32, c);

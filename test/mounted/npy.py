@@ -10,7 +10,7 @@ import zarr
 
 from stores import Check
 
-STRUCT = np.dtype([("x", "<f4"), ("naïve name's", ">i2", (2, 3)), ("s", "S3"), ("in", [("a", "<u8"), ("b", "?")])])
+STRUCT = np.dtype([("x", "<f4"), ("naïve\nname's", ">i2", (2, 3)), ("s", "S3"), ("in", [("a", "<u8"), ("b", "?")])])
 TYPES = ["?", "i1", "u1", "<i2", ">i2", "<u4", ">i8", "<f2", ">f4", "<f8", "<c8", ">c16", "S5", "<U4", ">U4", "V3",
          "<M8[ns]", ">M8[10us]", "<m8[D]", STRUCT]
 

@@ -165,6 +165,18 @@ test_halves(void)
 	}
 }
 
+/* Small ones have fewer digits than others of the type. */
+static void
+test_small_halves(void)
+{
+	static const char *const want[] = {"0.0", "6e-08", "1e-07", "2e-07", "2.4e-07"};
+	for (uint16_t h = 0; h < sizeof want / sizeof want[0]; h++) {
+		char text[NUMBER_HALF + 1];
+		text[number_half(h, text)] = 0;
+		CHECK_STR(text, want[h]);
+	}
+}
+
 static void
 test_cdl(void)
 {
@@ -219,6 +231,7 @@ main(void)
 	test_known();
 	test_random();
 	test_halves();
+	test_small_halves();
 	test_cdl();
 	test_integers();
 	return check_end();
