@@ -63,6 +63,27 @@ for name in nothing.nc g.nc t.nc.csv dataset.csv.nc g/dataset.rec.csv "$(printf 
 done
 umount_store
 
+# the same with consolidated metadata; a new variable that is called like a file of another shows once they have it
+"$python" - "$tmp/store.zarr" <<'END' || exit 1
+import sys
+import zarr
+zarr.consolidate_metadata(sys.argv[1])
+g = zarr.open_group(sys.argv[1])
+for name in ["t.csv", "new", "new.nc"]:
+    g.create_dataset(name, shape=3, dtype="f4", fill_value=1)
+END
+lists list=nc "" air.nc.nc dataset.cdl g t.nc u.cdf5.nc u.nc
+must_mount "$tmp/store.zarr"
+same "air.nc, a variable of consolidated metadata" "$(wc -c <"$mnt/air.nc")" 8
+same "new, which they lack" "$(wc -c <"$mnt/new")" 12
+same "lines of t.csv, which they lack beside t" "$(wc -l <"$mnt/t.csv")" 7
+umount_store
+"$python" -c 'import sys, zarr; zarr.consolidate_metadata(sys.argv[1])' "$tmp/store.zarr" || exit 1
+must_mount "$tmp/store.zarr"
+same "t.csv, a variable of consolidated metadata" "$(wc -c <"$mnt/t.csv")" 12
+same "new.nc, a variable of consolidated metadata" "$(wc -c <"$mnt/new.nc")" 12
+umount_store
+
 must_mount "$tmp/store.zarr/t" list=flat:nc:csv:npy:cdl:dataset
 same "a single array" "$(ls "$mnt" | tr '\n' ' ')" "dataset.cdl dataset.nc t t.csv t.nc t.npy "
 exit $((failures != 0))
