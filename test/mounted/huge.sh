@@ -48,7 +48,7 @@ number()
 }
 export -f number
 
-# read by each tool: the coordinates; and with those, by the kernel, what comes next in the file: one step
+# chunks of the coordinates; who reads them has the kernel read ahead into the first step or two
 axes=9
 
 # $mnt is there for fresh to take down
@@ -80,22 +80,22 @@ tool numpy.load 4 "1.5 432700.0 -1.0" "$python" "$here/huge.py" read load "$at/h
 
 # with coordinates
 tool "ncdump -v lat" 4 "-90 ;" sh -c "ncdump -v lat $huge | grep -o -- '-90 ;'"
-tool "nccopy -V" $((axes + 1)) "1319999 ;" sh -c "nccopy -V time,lat $huge out.nc && ncdump -v time out.nc | grep -o '[0-9]* ;$'"
+tool "nccopy -V" $((axes + 2)) "1319999 ;" sh -c "nccopy -V time,lat $huge out.nc && ncdump -v time out.nc | grep -o '[0-9]* ;$'"
 tool "netCDF4" 5 "1.5 432700.0 -999.0" "$python" "$here/huge.py" read netCDF4 "$huge"
 tool "netCDF4 of dataset.nc" 5 "1.5 432700.0 -999.0" "$python" "$here/huge.py" read netCDF4 "$at/dataset.nc"
 for how in "xarray netcdf4" "xarray scipy" "scipy mmap"; do
 	tool "$how" $((axes + 4)) "1.5 432700.0 -1.0" "$python" "$here/huge.py" read "$how" "$huge"
 done
-tool ncdf4 $((axes + 2)) 1.5 R --slave -e "library(ncdf4); cat(sprintf('%.1f\n', ncvar_get(nc_open('$huge'), 'huge', c(1440, 721, 1320000), c(1, 1, 1))))"
+tool ncdf4 $((axes + 3)) 1.5 R --slave -e "library(ncdf4); cat(sprintf('%.1f\n', ncvar_get(nc_open('$huge'), 'huge', c(1440, 721, 1320000), c(1, 1, 1))))"
 box=-selindexbox,1440,1440,721,721
 tool cdo $((axes + 3)) 1.5 cdo -s outputf,%.1f,1 $box -seltimestep,1320000 "$huge"
 tool "cdo sinfo" $((axes + 3)) "2150-08-01 20:00:00 2150-08-01 21:00:00 2150-08-01 22:00:00 2150-08-01 23:00:00" cdo -s sinfo "$huge"
 tool "cdo sinfo of 200 GB" 6 "2005-09-14 04:00:00 2005-09-14 05:00:00 2005-09-14 06:00:00 2005-09-14 07:00:00" cdo -s sinfo "$large"
 tool GMT $((axes + 3)) 1.5 bash -c "gmt grd2xyz -ZTLf '$huge?huge[1319999]' | number"
 printf '%s\n' "use \"$huge\"" "list/l=1320000/i=1440/j=1 huge" quit >huge.jnl
-tool Ferret $((axes + 2)) 1.500 env PATH=/usr/bin:/bin pyferret3 -nodisplay -script "$tmp/huge.jnl"
+tool Ferret $((axes + 3)) 1.500 env PATH=/usr/bin:/bin pyferret3 -nodisplay -script "$tmp/huge.jnl"
 printf '%s\n' "'sdfopen $huge'" "'set x 1440'" "'set y 1'" "'set t 1320000'" "'d huge'" "say result" "'quit'" >huge.gs
-tool GrADS $((axes + 2)) "Result value = 1.5" sh -c 'grads -blc "run huge.gs" | grep value'
+tool GrADS $((axes + 3)) "Result value = 1.5" sh -c 'grads -blc "run huge.gs" | grep value'
 printf '%s\n' "dset $at/huge" "options little_endian" "undef -1" "xdef 1440 linear 0 0.25" "ydef 721 linear -90 0.25" "zdef 1 linear 0 1" \
 	"tdef 1320000 linear 00Z01JAN2000 1hr" "vars 1" "huge 0 99 huge" endvars >huge.ctl
 sed "s/sdfopen.*'/open huge.ctl'/; s/set y 1'/set y 721'/" huge.gs >flat.gs
