@@ -24,7 +24,7 @@ struct recode {
 	char *where; /* for messages: the file that holds what this cannot; owned; may be NULL */
 };
 
-/* From elements of the type t, not a structured one, to `type`, which is one that recode_types() allows for it. */
+/* From elements of the type t, not a structured one, to `type`, which is the one that nc_type_in_file() says. */
 int recode_make(const struct dtype *t, enum nc_type type, struct recode *ret);
 /* What recode_make made works on a field of type t of a structured element of `size` bytes; parts are taken over. */
 void recode_pick(struct recode *, uint32_t size, struct recode_part *part, uint32_t nparts);
