@@ -9,8 +9,6 @@
 #include "base/log.h"
 
 #include <malloc.h>
-#include <signal.h>
-#include <unistd.h>
 
 /* `.zarrfs/config` has no argument: there is one mount a process. */
 static struct opts in_force;
@@ -39,22 +37,6 @@ keep_zone(void)
 	setenv("TZ", ":/etc/localtime", 0);
 }
 
-static void
-enough(int sig)
-{
-	(void)sig;
-	_exit(EXIT_SUCCESS);
-}
-
-/* The mount is gone and nothing is to be saved: a store that hangs now keeps nobody. */
-static void
-limit_the_rest(void)
-{
-	enum { LIMIT = 3 /* s */ };
-	sigaction(SIGALRM, &(struct sigaction){.sa_handler = enough}, NULL);
-	alarm(LIMIT);
-}
-
 int
 serve(const struct opts *o, void (*ready)(void *arg), void *arg)
 {
@@ -78,7 +60,6 @@ serve(const struct opts *o, void (*ready)(void *arg), void *arg)
 		mount_on_note(m, complain_note, NULL);
 		in_force.memory = (int64_t)data_memory(mount_data(m));
 		r = session_run(&(struct session_start){m, o, mountpoint, ready, arg});
-		limit_the_rest();
 	}
 	if (r < 0)
 		log_error("%s", err_text());

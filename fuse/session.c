@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -146,6 +147,22 @@ fuse_loop(struct fuse_session *se, unsigned threads)
 	return r < 0 ? err_sys(-r, "the connection to the kernel is lost") : 0;
 }
 
+static void
+enough(int sig)
+{
+	(void)sig;
+	_exit(EXIT_SUCCESS);
+}
+
+/* The mount is gone and nothing is to be saved: a store that hangs now keeps nobody. */
+static void
+limit_the_rest(void)
+{
+	enum { LIMIT = 3 /* s */ };
+	sigaction(SIGALRM, &(struct sigaction){.sa_handler = enough}, NULL);
+	alarm(LIMIT);
+}
+
 int
 session_run(const struct session_start *start)
 {
@@ -173,6 +190,7 @@ session_run(const struct session_start *start)
 		notifier_stop(notifier);
 	if (se)
 		fuse_session_unmount(se);
+	limit_the_rest();
 	keeper_free(keeper);
 	mount_on_stats(start->mount, NULL, NULL);
 	mount_on_stale(start->mount, NULL, NULL);

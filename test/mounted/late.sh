@@ -8,8 +8,8 @@ export TSAN_OPTIONS="${TSAN_OPTIONS:-}:report_thread_leaks=0" # a daemon that le
 cp -r "$data/sample.zarr" "$tmp/store.zarr"
 rm -f "$tmp/store.zarr/.zmetadata"
 timeout=3
-must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.deaf=1&fault.match=wind&fault.calls=get,stat,list&fault.file=$tmp/broken" \
-	"timeout=$timeout,metadata_ttl=1"
+store="fault+file://$tmp/store.zarr#fault.kind=hang&fault.deaf=1&fault.match=wind&fault.calls=get,stat,list&fault.file=$tmp/broken"
+must_mount "$store" "timeout=$timeout,metadata_ttl=1"
 ls -lR "$mnt" >/dev/null
 cat "$mnt/sst" >/dev/null
 touch "$tmp/broken"
@@ -74,6 +74,17 @@ rm "$tmp/broken"
 eventually 10 test -d "$mnt/wind" || fail "the group does not come back with the store"
 
 # and an end is an end while it is gone
+let_go()
+{
+	umount "$mnt" 2>/dev/null || fusermount3 -u "$mnt" 2>/dev/null
+}
+touch "$tmp/broken"
+kill -HUP "$daemon"
+sleep 0.3
+eventually 10 let_go || fail "umount while a look at the store hangs"
+eventually 6 ended "$daemon" || fail "a look at the store that hangs keeps the daemon"
+rm "$tmp/broken"
+must_mount "$store" "timeout=$timeout,metadata_ttl=1"
 touch "$tmp/broken"
 stat "$mnt/wind/z" >/dev/null 2>&1 &
 disown
