@@ -92,7 +92,7 @@ release_kept(struct load *l, struct piece *kept)
 		cache_cool(c, &(struct piece_id){id->space, id->chunk, PIECE_ENCODED, 0}, 1, false);
 }
 
-/* The whole chunk, decoded into `out`, which has room for it. */
+/* The whole chunk, decoded. There is no memory for it before it is known to be there: it may be a very large hole. */
 static int
 decode_all(struct load *l, struct buf *out)
 {
@@ -115,6 +115,8 @@ decode_all(struct load *l, struct buf *out)
 		load_learn_size(a, in.len);
 		r = load_check_found(l);
 		if (r == 0)
+			r = buf_reserve(out, a->grid.chunk_bytes);
+		if (r == 0)
 			r = codec_chain_decode(a->chain, NULL, in, out);
 		load_count(&a->data->counts.decodes, 1);
 		load_count(&a->data->counts.decoded_bytes, a->grid.chunk_bytes);
@@ -127,9 +129,7 @@ int
 load_whole(struct load *l)
 {
 	CLEAN(buf_free) struct buf out = {0};
-	int r = load_room(l, &out);
-	if (r == 0)
-		r = decode_all(l, &out);
+	int r = decode_all(l, &out);
 	if (r == 0 && l->array->raw)
 		r = load_check_found(l);
 	if (r == 0)
@@ -167,11 +167,9 @@ int
 load_slice(struct load *l)
 {
 	CLEAN(buf_free) struct buf all = {0}, out = {0};
-	int r = buf_reserve(&all, l->array->grid.chunk_bytes);
+	int r = decode_all(l, &all);
 	if (r == 0)
 		r = load_room(l, &out);
-	if (r == 0)
-		r = decode_all(l, &all);
 	if (r != 0)
 		return r;
 	memcpy(out.data, all.data + l->piece->id.off, l->piece->id.len);

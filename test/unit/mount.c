@@ -164,6 +164,23 @@ test_bytes(struct mount *m)
 	CHECK(!f);
 }
 
+/* A chunk that no memory holds costs nothing where it is absent. */
+static void
+test_hole(struct mount *m, struct zmap *z)
+{
+	char got[8];
+	struct file *f = NULL;
+	put_text(z, "hole/.zarray",
+		"{\"zarr_format\": 2, \"shape\": [4, 1099511627776], \"chunks\": [2, "
+		"1099511627776], "
+		"\"dtype\": \"|i1\", \"compressor\": {\"id\": \"zlib\", \"level\": 1}, "
+		"\"filters\": null, \"order\": \"C\", \"fill_value\": 7}");
+	CHECK_INT(open_path(m, "hole", &f), 0);
+	CHECK_INT(read_at(f, 2199023255552 - 4, 8, got), 8);
+	CHECK_MEM(got, "\7\7\7\7\7\7\7\7", 8);
+	f = file_close(f);
+}
+
 static void
 test_errors(struct mount *m)
 {
@@ -285,6 +302,7 @@ main(void)
 	test_attributes(m);
 	test_special(m);
 	test_store_keys(m, z);
+	test_hole(m, z);
 	m = mount_close(m);
 	CHECK(!m);
 	zmap_close(z);
