@@ -74,6 +74,7 @@ rm "$tmp/broken"
 eventually 10 test -d "$mnt/wind" || fail "the group does not come back with the store"
 
 # and an end is an end while it is gone
+# shellcheck disable=SC2317 # by its name
 let_go()
 {
 	umount "$mnt" 2>/dev/null || fusermount3 -u "$mnt" 2>/dev/null

@@ -1,5 +1,6 @@
 #!/bin/bash
 # The other transport of S3: the same bytes, by signatures of version 2; its own weaknesses are refused or made good.
+# shellcheck disable=SC2012 # names here have no newlines
 . "$(dirname "$0")/functions.sh"
 . "$here/s3_functions.sh"
 
