@@ -45,7 +45,8 @@ expect(struct zmap_get g, int want, const char *text)
 	g.max = 100;
 	CHECK_INT(zmap_get(store, &g, &s), want);
 	CHECK_INT(b.len, strlen(text));
-	CHECK(b.len == strlen(text) && !memcmp(b.data, text, b.len));
+	CHECK_INT(buf_terminate(&b), 0);
+	CHECK_STR((char *)b.data, text);
 }
 
 static void
