@@ -13,7 +13,7 @@ enum {
 	VERSION_TRIES = 4,
 	ROW_LOOKS = 1 << 16,
 	LEAD = 2 << 20, /* how far the kernel reads ahead of the reader, or a little more */
-	LATE = LEAD, /* a request may come after the one behind it, each of 1 MiB */
+	LATE = LEAD,    /* a request may come after the one behind it, each of 1 MiB */
 };
 
 static const int64_t STUCK_AFTER = SECOND / 4;

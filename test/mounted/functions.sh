@@ -139,6 +139,19 @@ stat_value()
 	sed -n "s/^zarrfs_$1 //p" "${2:-$mnt}/.zarrfs/stats"
 }
 
+# find_corpus: $corpus, the folder with expected.tsv of the conformance corpus, and $stores, where its V2 stores are (unpacked if need be).
+# ZARRFS_CORPUS names the folder.
+find_corpus()
+{
+	corpus=${ZARRFS_CORPUS:-$here/../../../shared/corpus}
+	[ -f "$corpus/expected.tsv" ] || skip "no corpus in ${ZARRFS_CORPUS:-ZARRFS_CORPUS}"
+	stores=$corpus
+	[ -d "$corpus/synthetic_v2" ] && return
+	stores=$tmp/corpus
+	mkdir "$stores"
+	tar -C "$stores" -xJf "$corpus/zarr-v2.tar.xz" || exit 1
+}
+
 # peak_memory: of the present daemon, KiB
 peak_memory()
 {

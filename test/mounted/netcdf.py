@@ -99,35 +99,34 @@ def make(store):
 
 
 DAYS = {"D": 1, "W": 7}
-SECONDS = {"ns": (1, 10 ** 9), "us": (1, 10 ** 6), "ms": (1, 1000), "s": (1, 1), "m": (60, 1), "h": (3600, 1), "10ms": (10, 1000)}
+SECONDS = {"ns": (1, 10 ** 9), "us": (1, 10 ** 6), "ms": (1, 1000), "s": (1, 1), "m": (60, 1), "h": (3600, 1)}
 
 
 def times(values):
     """Times as the file's doubles: nearest to what they are."""
     from fractions import Fraction
-    unit = np.datetime_data(values.dtype)
-    name = unit[0] if unit[1] == 1 else "%d%s" % (unit[1], unit[0])
+    name, count = np.datetime_data(values.dtype)
     raw = values.view("i8")
     out = []
-    for value, number in zip(values, raw.tolist()):
+    for value, number in zip(values.ravel(), raw.ravel().tolist()):
         if number == NAT:
             out.append(NC_FILL)
         elif name in SECONDS:
             mul, div = SECONDS[name]
-            out.append(float(Fraction(number * mul, div)))
+            out.append(float(Fraction(number * count * mul, div)))
         elif name in DAYS:
-            out.append(float(number * DAYS[name]))
+            out.append(float(number * count * DAYS[name]))
         elif values.dtype.kind == "M":
             out.append(float(value.astype("M8[D]").view("i8")))
         else:
             out.append(float(number))
-    return np.array(out)
+    return np.array(out).reshape(values.shape)
 
 
 def chars(values, width):
     """Bytes of texts, padded."""
     if values.dtype.kind == "S":
-        texts = values.tolist()
+        texts = values.ravel().tolist()
     else:
         texts = [str(v).encode() for v in values.ravel()]
     data = b"".join(t.ljust(width, b"\0") for t in texts)
@@ -140,7 +139,9 @@ def expected(values, cdf5):
     if kind == "c":
         return np.stack([values.real, values.imag], -1)
     if kind == "S":
-        return chars(values, size)
+        return chars(values, size) if size > 1 else values.astype("S1")
+    if kind == "V":
+        return np.frombuffer(values.tobytes(), "i1").reshape(values.shape + (size,))
     if kind == "U":
         return chars(values, size)
     if kind == "O":
