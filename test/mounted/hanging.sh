@@ -55,3 +55,10 @@ before=$SECONDS
 timeout 10 umount "$mnt" || timeout 10 fusermount3 -u "$mnt" || fail "umount"
 eventually 5 ended "$daemon" || fail "the daemon does not end within 5 s of umount"
 [ $((SECONDS - before)) -le 5 ] || fail "umount took $((SECONDS - before)) s"
+
+# what fails shortly before its time is over is not begun again when the kernel asks for the same page
+printf 'no chunk' >"$tmp/store.zarr/big/0.0.0"
+must_mount "fault+file://$tmp/store.zarr#fault.kind=delay&fault.ms=4000&fault.match=big/0&fault.calls=get&fault.file=$tmp/broken" "timeout=5"
+before=$SECONDS
+head -c 1000 "$mnt/big" >/dev/null 2>&1 && fail "a broken chunk gave data"
+[ $((SECONDS - before)) -le 7 ] || fail "a read that fails after 4 s took $((SECONDS - before)) s"
