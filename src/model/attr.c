@@ -19,6 +19,21 @@ attr_clear(struct attr *a)
 	*a = (struct attr){0};
 }
 
+int
+attr_set_text(struct attr *a, const char *text, size_t len)
+{
+	char *data = malloc(len + 1);
+	if (!data)
+		return err_set(-ENOMEM, "no memory for a text of %zu bytes", len);
+	if (len)
+		memcpy(data, text, len);
+	data[len] = 0;
+	a->type = NC_TYPE_CHAR;
+	a->count = len;
+	a->data = data;
+	return 0;
+}
+
 void
 attrs_free(struct attrs *as)
 {

@@ -159,21 +159,6 @@ make_numbers(enum nc_type t, const struct json *v, struct attr *ret)
 	return 0;
 }
 
-static int
-make_chars(const char *s, size_t len, struct attr *ret)
-{
-	char *data = malloc(len + 1);
-	if (!data)
-		return err_set(-ENOMEM, "no memory for a text of %zu bytes", len);
-	if (len)
-		memcpy(data, s, len);
-	data[len] = 0;
-	ret->type = NC_TYPE_CHAR;
-	ret->count = len;
-	ret->data = data;
-	return 0;
-}
-
 struct wanted {
 	const char *name;
 	const char *text;
@@ -204,9 +189,9 @@ make_source(const struct reading *g, const char *name, const struct json *v, str
 		return r;
 	ret->json = true;
 	if (w.text && !memchr(w.text, '\n', w.len))
-		return make_chars(w.text, w.len, ret);
+		return attr_set_text(ret, w.text, w.len);
 	CLEAN(clean_free) char *text = json_dump(v);
-	return text ? make_chars(text, strlen(text), ret)
+	return text ? attr_set_text(ret, text, strlen(text))
 		    : err_set(-ENOMEM, "no memory for the text of '%s'", name);
 }
 
@@ -235,7 +220,7 @@ make_text(const struct reading *g, const char *name, const struct json *v, struc
 		return make_source(g, name, v, ret);
 	size_t len;
 	const char *s = scalar_text(v, &len);
-	return make_chars(s, len, ret);
+	return attr_set_text(ret, s, len);
 }
 
 /* A list of texts. NULs inside would end them: netCDF's strings are C's. */

@@ -110,15 +110,8 @@ convert(const struct attr *a, enum nc_type t, bool round, struct attr *ret)
 static int
 make_text(const char *text, size_t len, struct attr *ret)
 {
-	char *copy = malloc(len + 1);
-	if (!copy)
-		return err_set(-ENOMEM, "no memory for a text");
-	memcpy(copy, text, len);
-	copy[len] = 0;
-	ret->type = NC_TYPE_CHAR;
-	ret->count = len;
-	ret->data = copy;
-	return 1;
+	int r = attr_set_text(ret, text, len);
+	return r < 0 ? r : 1;
 }
 
 static int
