@@ -38,6 +38,15 @@ begin_radosgw()
 	export AWS_ENDPOINT_URL_S3=$S3_ENDPOINT
 }
 
+# begin_bucket: a server with a store in bucket/store.zarr; it is $tmp/store.zarr, what is in it $tmp/want
+begin_bucket()
+{
+	"$python" "$here/s3.py" store "$tmp/store.zarr" "$tmp/want" || exit 1
+	begin_radosgw
+	s3 make bucket
+	s3 put "$tmp/store.zarr" bucket/store.zarr
+}
+
 begin_swift()
 {
 	begin_server swift

@@ -5,10 +5,7 @@
 . "$here/s3_functions.sh"
 
 store=s3://bucket/store.zarr
-"$python" "$here/s3.py" store "$tmp/store.zarr" "$tmp/want" || exit 1
-begin_radosgw
-s3 make bucket
-s3 put "$tmp/store.zarr" bucket/store.zarr
+begin_bucket
 begin_proxy
 unsign
 mkdir -p "$HOME/.aws"
