@@ -1,93 +1,18 @@
 /* One look at one path: what is there, in the store's own objects or in consolidated metadata. */
 #include "base/err.h"
 #include "base/log.h"
-#include "model/place.h"
+#include "model/own.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-enum {
-	A = 1 << META_ARRAY,
-	G = 1 << META_GROUP,
-	T = 1 << META_ATTRS,
-	ALL = 1 << META_ALL,
-	NC_GROUP = 1 << META_NC_GROUP,
-	NC_ARRAY = 1 << META_NC_ARRAY,
-	NC_ATTRS = 1 << META_NC_ATTRS,
-	V3 = 1 << META_V3,
-};
-
-/* A look at a node's own objects. */
-struct own {
-	struct look *l;
-	struct fetch f;
-	unsigned asked,
-		stale; /* what was asked for; what is known to be the same but has no bytes here */
-	bool in_zarr;  /* the path lies in a Zarr hierarchy */
-	bool v1, pure;
-	bool listed, below; /* it is known whether there are keys below; there are some */
-};
-
-static void
-need(struct own *o, unsigned kinds)
-{
-	o->f.want = kinds & ~o->asked;
-	if (o->f.want)
-		fetch(o->l, &o->f);
-	o->asked |= kinds;
-}
-
-static bool
-has(const struct own *o, unsigned kinds)
-{
-	for (unsigned k = 0; k < META_KINDS; k++)
-		if ((kinds & o->asked) >> k & 1 &&
-			(o->f.result[k] == 0 || o->f.result[k] == ZMAP_SAME))
-			return true;
-	return false;
-}
-
-/* Does what is there tell what the path is without object k? Buckets that nobody may list refuse what is absent. */
-static bool
-optional(const struct own *o, unsigned k)
-{
-	bool remote = o->l->model->zmap->caps & ZMAP_REMOTE;
-	return k != META_ARRAY || (remote && has(o, G | ALL | NC_GROUP));
-}
-
-/* Refused, or too large: one may do without. */
-static bool
-left_out(int r)
-{
-	return r == -EACCES || r == -EFBIG;
-}
-
-/* The first failure among what was asked for. Beside an object that is there, one that is refused or
- * too large is only left out where it is optional. */
-static int
-failure(const struct own *o, bool found)
-{
-	for (unsigned k = 0; k < META_KINDS; k++) {
-		int r = o->asked >> k & 1 ? o->f.result[k] : 0;
-		if (r < 0 && !(found && left_out(r) && optional(o, k)))
-			return r;
-	}
-	return 0;
-}
-
-static bool
-covered(const struct look *l)
-{
-	return l->walk->con && catalog_has(l->walk->con, l->path + l->walk->con_skip);
-}
 
 /* Consolidated metadata of this group; a .zmetadata that is none is as good as none. */
 static int
 open_consolidated(struct own *o)
 {
 	struct look *l = o->l;
-	if (!has(o, ALL) || l->con)
+	if (!own_has(o, ALL) || l->con)
 		return 0;
 	if (o->f.result[META_ALL] == ZMAP_SAME) {
 		l->con = catalog_ref(l->old_con);
@@ -117,143 +42,12 @@ static int
 by_consolidated(struct own *o, bool *ret)
 {
 	CLEAN(metas_done) struct metas m = {0};
-	need(o, ALL);
+	own_need(o, ALL);
 	int r = o->f.result[META_ALL];
-	r = r < 0 && !left_out(r) ? r : open_consolidated(o);
+	r = r < 0 && !own_left_out(r) ? r : open_consolidated(o);
 	if (r == 0 && o->l->con)
 		*ret = catalog_node(o->l->con, "", &m) && m.of[META_GROUP].data;
 	return r;
-}
-
-enum {
-	LISTED_MAX = 1000, /* a page of S3's */
-	TOO_MANY = 100,    /* no outcome of a store */
-};
-
-struct found {
-	unsigned kinds, names;
-};
-
-static int
-note_name(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
-{
-	struct found *f = arg;
-	for (unsigned k = 0; k < META_KINDS && !prefix; k++)
-		for (unsigned i = 0; i < 2 && meta_name[k][i]; i++)
-			if (!strcmp(name, meta_name[k][i]))
-				f->kinds |= 1u << k;
-	return ++f->names >= LISTED_MAX ? TOO_MANY : 0;
-}
-
-/* Above stores most paths are no nodes, and one listing says which metadata objects there are. What it does not name is not asked for.
- * 0, also where it cannot say; or -errno. */
-static int
-look_at_names(struct own *o)
-{
-	const struct look *l = o->l;
-	char prefix[PATH_BYTES_MAX + 2];
-	struct found f = {0};
-	const unsigned need_both = ZMAP_REMOTE | ZMAP_LIST;
-	if (o->in_zarr || l->seen || (l->model->zmap->caps & need_both) != need_both)
-		return 0;
-	snprintf(prefix, sizeof prefix, "%s%s", l->path, *l->path ? "/" : "");
-	int r = zmap_list(l->model->zmap, prefix, note_name, &f);
-	o->below = f.names;
-	o->listed = r >= 0;
-	if (r < 0 || r == TOO_MANY)
-		return r == -EACCES || r == TOO_MANY ? 0 : r;
-	for (unsigned k = 0; k < META_KINDS; k++)
-		if (!(f.kinds >> k & 1) && !(o->asked >> k & 1)) {
-			o->asked |= 1u << k;
-			o->f.result[k] = ZMAP_ABSENT;
-		}
-	return 0;
-}
-
-/* Everything that can say what the path is. Where each request costs a round trip, all that is likely needed goes together. */
-static unsigned
-ask_what_it_is(struct own *o)
-{
-	bool remote = o->l->model->zmap->caps & ZMAP_REMOTE;
-	bool consolidated = o->l->model->opt.consolidated != CONSOLIDATED_IGNORE && !covered(o->l);
-	unsigned group = G | T | (consolidated ? ALL : 0);
-	if (o->v1 || (!remote && !o->in_zarr && !o->pure))
-		group |= NC_GROUP;
-	/* Below a group most are arrays, which need no more than their own two. */
-	need(o, !remote ? A : o->in_zarr ? A | T : A | group | V3);
-	if (has(o, A)) {
-		bool v1 = o->v1 || (!*o->l->path && !o->pure);
-		need(o, T | (v1 ? NC_ARRAY | NC_ATTRS : 0));
-		return A;
-	}
-	need(o, group);
-	if (has(o, G) && !o->in_zarr && !o->pure) { /* always beside a .zgroup */
-		group |= NC_GROUP;
-		need(o, group);
-	}
-	if (has(o, NC_GROUP))
-		need(o, NC_ATTRS);
-	if (!has(o, group) && (!o->in_zarr || !remote))
-		need(o, V3);
-	return has(o, group) ? group : has(o, V3) ? V3 : 0;
-}
-
-/* All that was asked for is as it was when the node was made. */
-static bool
-unchanged(const struct own *o)
-{
-	const struct look *l = o->l;
-	if (!l->old || !l->seen)
-		return false;
-	for (unsigned k = 0; k < META_KINDS; k++) {
-		bool asked = o->asked >> k & 1;
-		if (!asked && l->seen[k].present)
-			return false;
-		if (asked && o->f.result[k] != (l->seen[k].present ? ZMAP_SAME : ZMAP_ABSENT))
-			return false;
-	}
-	return true;
-}
-
-/* Bytes of what was the same, since a node is made of all of its objects; not of .zmetadata, whose index is kept. */
-static void
-get_the_same(struct own *o)
-{
-	o->f.if_changed = NULL;
-	o->f.want = 0;
-	for (unsigned k = 0; k < META_KINDS; k++)
-		if (k != META_ALL && o->asked >> k & 1 && o->f.result[k] == ZMAP_SAME)
-			o->f.want |= 1u << k;
-	if (o->f.want)
-		fetch(o->l, &o->f);
-}
-
-static int
-keep_seen(const struct own *o, struct seen **ret)
-{
-	struct seen *seen = calloc(META_KINDS, sizeof *seen);
-	for (unsigned k = 0; seen && k < META_KINDS; k++) {
-		if (!has(o, 1u << k))
-			continue;
-		seen[k].present = true;
-		const char *version = o->f.metas.of[k].version;
-		if (*version && !(seen[k].version = strdup(version))) {
-			seen_free(seen);
-			seen = NULL;
-		}
-	}
-	if (!seen)
-		return err_set(-ENOMEM, "no memory for versions");
-	*ret = seen;
-	return 0;
-}
-
-void
-seen_free(struct seen *s)
-{
-	for (unsigned k = 0; s && k < META_KINDS; k++)
-		free(s[k].version);
-	free(s);
 }
 
 static int
@@ -264,8 +58,8 @@ make_group(struct own *o)
 	int r = open_consolidated(o);
 	if (r < 0)
 		return r;
-	bool only_consolidated = !has(o, G | T | NC_GROUP);
-	if (only_consolidated && !l->con && has(o, ALL))
+	bool only_consolidated = !own_has(o, G | T | NC_GROUP);
+	if (only_consolidated && !l->con && own_has(o, ALL))
 		return ZMAP_ABSENT; /* kerchunk's, say */
 	if (only_consolidated && l->con)
 		catalog_node(l->con, "", &o->f.metas);
@@ -279,7 +73,7 @@ anything_below(const struct own *o)
 {
 	const struct look *l = o->l;
 	bool remote = l->model->zmap->caps & ZMAP_REMOTE;
-	int r = failure(o, false);
+	int r = own_failure(o, false);
 	if (r == 0)
 		r = o->listed ? o->below : fetch_below(l);
 	return r == -EACCES && l->walk->con && remote ? 0 : r;
@@ -306,8 +100,8 @@ make_plain(struct own *o)
 {
 	struct look *l = o->l;
 	const struct scope s = walk_scope(l->walk, l->model);
-	if (covered(l)) /* consolidated metadata know better than what chunks suggest */
-		return failure(o, false) < 0 ? failure(o, false) : ZMAP_ABSENT;
+	if (look_covered(l)) /* consolidated metadata know better than what chunks suggest */
+		return own_failure(o, false) < 0 ? own_failure(o, false) : ZMAP_ABSENT;
 	int r = anything_below(o);
 	if (r < 0)
 		return r;
@@ -382,8 +176,8 @@ make(struct own *o, unsigned what)
 {
 	struct look *l = o->l;
 	const struct scope s = walk_scope(l->walk, l->model);
-	get_the_same(o);
-	int r = what ? failure(o, true) : 0;
+	own_get_the_same(o);
+	int r = what ? own_failure(o, true) : 0;
 	if (r < 0)
 		return r;
 	if (what == V3)
@@ -426,15 +220,15 @@ look_beside_consolidated(struct own *o)
 	const struct scope s = walk_scope(l->walk, l->model);
 	CLEAN(metas_done) struct metas theirs = {0};
 	CLEAN(node_unrefp) struct node *before = NULL;
-	if (!(l->model->zmap->caps & ZMAP_REMOTE) || !covered(l) ||
+	if (!(l->model->zmap->caps & ZMAP_REMOTE) || !look_covered(l) ||
 		!catalog_node(l->walk->con, l->path + l->walk->con_skip, &theirs) ||
 		!theirs.of[META_ARRAY].data)
 		return 0;
 	o->f.if_changed = NULL; /* its bytes are needed, and are few */
-	need(o, A);
+	own_need(o, A);
 	int r = o->f.result[META_ARRAY];
 	if (r != 0)
-		return r < 0 && !left_out(r) ? r : 0;
+		return r < 0 && !own_left_out(r) ? r : 0;
 	struct metas mixed = theirs; /* borrowed */
 	mixed.of[META_ARRAY] = o->f.metas.of[META_ARRAY];
 	r = meta_v2_array(l->path, &theirs, &s, &before);
@@ -444,7 +238,7 @@ look_beside_consolidated(struct own *o)
 		r = detect_separator(l, l->node);
 	if (r == 0 && before->array && l->node->array && !l->node->error &&
 		same_form(before->array, l->node->array))
-		return keep_seen(o, &l->new_seen);
+		return own_keep_seen(o, &l->new_seen);
 	l->node = node_unref(l->node);
 	return r;
 }
@@ -453,7 +247,7 @@ look_beside_consolidated(struct own *o)
 static void
 settle(struct look *l)
 {
-	if (covered(l) && l->node->mtime < catalog_mtime(l->walk->con))
+	if (look_covered(l) && l->node->mtime < catalog_mtime(l->walk->con))
 		l->node->mtime = catalog_mtime(l->walk->con);
 	prefer_old(l);
 }
@@ -473,7 +267,7 @@ look_own(struct look *l)
 	if (!o.in_zarr && place_is_key(l->model, l->path)) {
 		int r = make_object(l);
 		if (r == 0)
-			r = keep_seen(&o, &l->new_seen);
+			r = own_keep_seen(&o, &l->new_seen);
 		if (r == 0)
 			prefer_old(l);
 		if (r != ZMAP_ABSENT)
@@ -481,7 +275,7 @@ look_own(struct look *l)
 	}
 	if (l->how == HOW_NOW && l->old && l->old->array && o.f.if_changed &&
 		o.f.if_changed[META_ARRAY].version) {
-		need(&o, A); /* all that decides what chunks mean */
+		own_need(&o, A); /* all that decides what chunks mean */
 		if (o.f.result[META_ARRAY] == ZMAP_SAME) {
 			l->partly = true;
 			l->node = node_ref(l->old);
@@ -494,11 +288,11 @@ look_own(struct look *l)
 	if (r == 0 && l->node)
 		settle(l);
 	if (r == 0 && !l->node && !enough)
-		r = look_at_names(&o);
+		r = own_names(&o);
 	if (r < 0 || l->node)
 		return r;
-	unsigned what = enough ? ALL : ask_what_it_is(&o);
-	if (unchanged(&o) && what) {
+	unsigned what = enough ? ALL : own_what(&o);
+	if (own_unchanged(&o) && what) {
 		l->node = node_ref(l->old);
 		if (!l->con)
 			l->con = catalog_ref(l->old_con);
@@ -506,7 +300,7 @@ look_own(struct look *l)
 	}
 	r = make(&o, what);
 	if (r == 0)
-		r = keep_seen(&o, &l->new_seen);
+		r = own_keep_seen(&o, &l->new_seen);
 	if (r == 0)
 		settle(l);
 	return r;
@@ -599,18 +393,18 @@ look_at(struct look *l)
 	const struct catalog *con = l->walk->con;
 	bool trust = l->model->opt.consolidated == CONSOLIDATED_TRUST;
 	bool found_gone = con && !l->old && l->old_con_id == catalog_id(con);
-	if (con && (trust || (covered(l) && l->how == HOW_LOOKUP && !found_gone))) {
+	if (con && (trust || (look_covered(l) && l->how == HOW_LOOKUP && !found_gone))) {
 		int alive = l->how == HOW_NOW ? fetch_alive(l->model) : 0;
 		l->own = l->how != HOW_LOOKUP;
 		return alive < 0 ? alive : look_consolidated(l);
 	}
 	int r = look_own(l);
-	if (r == ZMAP_ABSENT && covered(l) && !deleted(l)) {
+	if (r == ZMAP_ABSENT && look_covered(l) && !deleted(l)) {
 		r = fetch_alive(l->model);
 		return r < 0 ? r : look_consolidated(l);
 	}
 	CLEAN(metas_done) struct metas m = {0};
-	if (covered(l))
+	if (look_covered(l))
 		compare_consolidated(l, &m);
 	return confirm_loss(l, r);
 }
