@@ -4,9 +4,9 @@
  *   nowhere is an error and not absence: somebody meant the data to be there (a disk that is not mounted, git-annex).
  * - A read gives one version of a file: it is looked at before and after, and read again from the start if it changed. A file that is
  *   read in parts is still found by its version when another one was renamed over it (dir_held.c).
- * - The path of the store is looked at again every LOOK_EVERY, and before anything is called absent: a store that is moved away
+ * - The path of the store is looked at again ten times a second, and before anything is called absent: a store that is moved away
  *   gives -EIO, and where another directory is put in its place (rename, a flipped link) that one is used from then on.
- * - Writing is in dir_put.c. */
+ * - Finding what is there is in dir_find.c, writing in dir_put.c. */
 #include "backends/dir.h"
 
 #include "base/err.h"
@@ -24,19 +24,11 @@
 #include <unistd.h>
 
 enum {
-	LOOK_EVERY = 100 * 1000 * 1000, /* ns */
-	TRIES = 9,                      /* of a file that changes: an eighth of a second together */
+	TRIES = 9,         /* of a file that changes: an eighth of a second together */
 	SETTLE = 10000000, /* ns: longer than a write of one chunk, and than a tick of file times */
 	PIECE = 64 << 20,  /* bytes between two looks at the deadline */
 	PATIENCE_EVERY = 1024, /* directory entries, likewise */
 };
-
-void
-dir_clean_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
 
 /* Fixed width, so that no two different files can give one text: 4 × 13 digits of 5 bits. */
 static void
@@ -89,179 +81,6 @@ placed(const struct dir *d, const char *key, const struct stat *file)
 	if (path && fstat(d->root, &s) == 0)
 		return later(last, &s) + SETTLE;
 	return INT64_MAX;
-}
-
-/* --- where the store is --- */
-
-static int
-take_root(struct dir *d)
-{
-	struct stat s;
-	CLEAN(dir_clean_fd) int fd = open(d->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &s) != 0)
-		return -errno;
-	if (d->root < 0)
-		d->root = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	else if (dup3(fd, d->root, O_CLOEXEC) < 0)
-		return -errno;
-	if (d->root < 0)
-		return -errno;
-	d->dev = s.st_dev;
-	d->ino = s.st_ino;
-	return 0;
-}
-
-static int
-say_gone(struct dir *d)
-{
-	return err_set(-EIO, "store '%s' is gone or was moved", d->path);
-}
-
-/* 0; DIR_AGAIN: another directory is the store now; -EIO: there is none. */
-static int
-look_now(struct dir *d)
-{
-	struct stat s;
-	int r = stat(d->path, &s) == 0 ? 0 : -errno;
-	bool moved = r == 0 && (s.st_dev != d->dev || s.st_ino != d->ino);
-	if (moved)
-		r = take_root(d);
-	d->gone = r < 0;
-	if (r == -ENOENT || r == -ENOTDIR)
-		return say_gone(d);
-	if (r < 0) {
-		err_sys(-r, "store '%s' is lost", d->path);
-		return -EIO;
-	}
-	return moved ? DIR_AGAIN : 0;
-}
-
-int
-dir_look(struct dir *d)
-{
-	long long now = when_now(), due = atomic_load_explicit(&d->next_look, memory_order_relaxed);
-	if (now < due || !atomic_compare_exchange_strong(&d->next_look, &due, now + LOOK_EVERY))
-		return d->gone ? say_gone(d) : 0;
-	int r = look_now(d);
-	return r < 0 ? r : 0;
-}
-
-static int
-dir_alive(struct zmap *z)
-{
-	int r = look_now((struct dir *)z);
-	return r < 0 ? r : 0;
-}
-
-/* --- opening what is below it: fd, or -errno without a text --- */
-
-static bool
-fd_path(int fd, char path[PATH_MAX])
-{
-	char link[32];
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	ssize_t n = readlink(link, path, PATH_MAX);
-	if (n <= 0 || n >= PATH_MAX)
-		return false;
-	path[n] = 0;
-	return true;
-}
-
-/* Where the kernel will not say it itself: opens what the path leads to without touching it, and looks where that is. */
-static int
-open_and_see(struct dir *d, const char *path, int flags)
-{
-	char root[PATH_MAX], here[PATH_MAX], link[32];
-	CLEAN(dir_clean_fd)
-	int fd = openat(d->root, path, O_PATH | O_CLOEXEC | (flags & O_DIRECTORY));
-	if (fd < 0)
-		return -errno;
-	if (!fd_path(d->root, root) || !fd_path(fd, here))
-		return -ENOTSUP;
-	size_t n = strlen(root);
-	if (n > 1 && (strncmp(root, here, n) || (here[n] && here[n] != '/')))
-		return -EXDEV;
-	if (flags & O_PATH) {
-		int out = fd;
-		fd = -1;
-		return out;
-	}
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	int out = open(link, flags);
-	return out < 0 ? -errno : out;
-}
-
-int
-dir_open_below(struct dir *d, const char *path, int flags)
-{
-	flags |= O_CLOEXEC | O_NONBLOCK | O_NOCTTY; /* a FIFO must not hold us up */
-	if (d->follow) {
-		int fd = openat(d->root, path, flags);
-		return fd < 0 ? -errno : fd;
-	}
-	if (d->has_openat2) {
-		struct open_how how = {
-			.flags = (uint64_t)(flags & O_PATH ? flags & ~(O_NONBLOCK | O_NOCTTY)
-							   : flags),
-			.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
-		};
-		int fd = (int)syscall(SYS_openat2, d->root, path, &how, sizeof how);
-		if (fd >= 0)
-			return fd;
-		if (errno != EXDEV)
-			return -errno;
-		/* perhaps only an absolute link to another place in the store */
-	}
-	return open_and_see(d, path, flags);
-}
-
-/* Nothing was found at path. DIR_AGAIN: look there again. */
-static int
-absent(struct dir *d, const char *path)
-{
-	struct stat s;
-	int r = look_now(d);
-	if (r)
-		return r;
-	if (fstatat(d->root, path, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(s.st_mode))
-		return err_set(-EIO, "a symbolic link that leads nowhere");
-	return ZMAP_ABSENT;
-}
-
-int
-dir_refused(struct dir *d, const char *path, int e)
-{
-	switch (e) {
-	case ENOENT:
-	case ENOTDIR:
-	case ENAMETOOLONG: return absent(d, path);
-	case EAGAIN:
-	case ESTALE: return DIR_AGAIN;
-	case EXDEV:
-		return err_set(-EACCES,
-			"a symbolic link leads out of the store (option 'follow' allows it)");
-	case ENXIO:
-	case ENODEV: return err_set(-EIO, "not a regular file");
-	default: return err_sys(e, "open");
-	}
-}
-
-/* 0, ZMAP_ABSENT, DIR_AGAIN, -errno. */
-int
-dir_open_file(struct dir *d, const char *key, int flags, int *ret, struct stat *ret_stat)
-{
-	CLEAN(dir_clean_fd) int fd = dir_open_below(d, key, flags);
-	if (fd < 0)
-		return dir_refused(d, key, -fd);
-	if (fstat(fd, ret_stat) != 0)
-		return errno == ESTALE ? DIR_AGAIN : err_sys(errno, "stat");
-	if (S_ISDIR(ret_stat->st_mode))
-		return ZMAP_ABSENT;
-	if (!S_ISREG(ret_stat->st_mode))
-		return err_set(-EIO, "not a regular file");
-	*ret = fd;
-	fd = -1;
-	return 0;
 }
 
 /* Waits before the n-th try: not at all, then 1, 2, 4 … ms. */
@@ -457,6 +276,13 @@ dir_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 
 /* --- opening the store --- */
 
+static int
+dir_alive(struct zmap *z)
+{
+	int r = dir_look_now((struct dir *)z);
+	return r < 0 ? r : 0;
+}
+
 static void
 dir_close(struct zmap *z)
 {
@@ -483,7 +309,7 @@ dir_open(const struct url *url, const struct zmap_options *options, struct zmap 
 	d->follow = options->follow;
 	d->root = -1;
 	d->path = strdup(url->path);
-	int r = d->path ? take_root(d) : -ENOMEM;
+	int r = d->path ? dir_take_root(d) : -ENOMEM;
 	if (r == 0) {
 		struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH};
 		CLEAN(dir_clean_fd)
@@ -498,7 +324,6 @@ dir_open(const struct url *url, const struct zmap_options *options, struct zmap 
 		dir_close(&d->z);
 		return err_set(r, "%s", strerrordesc_np(-r));
 	}
-	d->next_look = when_now() + LOOK_EVERY;
 	*ret = &d->z;
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* What the two halves of the directory store share: dir.c (finding and reading), dir_put.c (writing). */
+/* What the parts of the directory store share: dir.c (reading and listing), dir_find.c, dir_held.c, dir_put.c (writing). */
 #pragma once
 
 #include "store/zmap.h"
@@ -37,6 +37,10 @@ struct dir {
 
 /* For CLEAN(dir_clean_fd) int fd = -1. */
 void dir_clean_fd(int *fd);
+/* Takes what is at its path for the store. 0, or -errno without a text. */
+int dir_take_root(struct dir *);
+/* 0; DIR_AGAIN: another directory is the store now; -EIO: there is none. */
+int dir_look_now(struct dir *);
 /* 0, or -EIO: the store is not where it was opened. Cheap; looks every 100 ms. */
 int dir_look(struct dir *);
 /* A descriptor, or -errno without a text (dir_refused gives it one). Never of anything outside the store. */
