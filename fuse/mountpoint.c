@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/url.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -130,6 +131,23 @@ check_directory(const char *path)
 	return 0;
 }
 
+/* A daemon that reads its own mount waits for itself, and not even SIGKILL ends it. */
+static int
+check_apart(const char *store, const char *path)
+{
+	struct url u = {0};
+	int r = url_parse(store, &u);
+	if (r < 0)
+		return r;
+	bool local = !*u.scheme || !strcmp(u.scheme, "file");
+	CLEAN(clean_free) char *top = local ? realpath(u.path, NULL) : NULL;
+	size_t n = top ? strlen(top) : 0;
+	url_free(&u);
+	if (!n || strncmp(path, top, n) || (n > 1 && path[n] && path[n] != '/'))
+		return 0;
+	return err_set(-EINVAL, "mount point '%s' lies in the store '%s'", path, top);
+}
+
 /* libfuse's setuid helper lets other users in only where root agreed. */
 static int
 check_others(const struct opts *o)
@@ -191,6 +209,8 @@ mountpoint_prepare(const struct opts *o, char **ret)
 		*ret = realpath(path, NULL);
 		r = *ret ? 0 : err_sys(errno, "mount point '%s'", path);
 	}
+	if (r == 0)
+		r = check_apart(o->store, *ret);
 	if (r == 0)
 		say_if_full(*ret);
 	return r;

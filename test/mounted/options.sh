@@ -45,15 +45,19 @@ refuses "too many" "$store" "$tmp/at" more
 refuses "no command" "$store" "$tmp/at" --
 refuses "needs a store and a path" --cat "$store"
 
-# the store and the mount point: status 1
-for arguments in "$tmp/no-such-store $tmp/at" "$store $tmp/no-such-directory" "$store $data/sample.sha256"; do
+# the store and the mount point: status 1. A daemon that read its own mount would wait for itself, and nothing could end it.
+mkdir -p "$tmp/inside/deep"
+cp -r "$store" "$tmp/inside/sample.zarr"
+ln -s inside "$tmp/link"
+for arguments in "$tmp/no-such-store $tmp/at" "$store $tmp/no-such-directory" "$store $data/sample.sha256" "$tmp/inside $tmp/inside/deep" \
+	"$tmp/inside/sample.zarr $tmp/inside/sample.zarr" "file://$tmp/link $tmp/inside/deep" "trace+file://$tmp/inside $tmp/link/sample.zarr/wind"; do
 	status=0
 	# shellcheck disable=SC2086
 	said=$("$ZARRFS" $arguments 2>&1) || status=$?
 	same "status of '$arguments'" $status 1
 	[ "$(wc -l <<<"$said")" = 1 ] || fail "'$arguments' says '$said'"
 done
-is_mounted "$tmp/at" && fail "something is mounted"
+grep -F " $tmp/" /proc/self/mountinfo && fail "something is mounted"
 
 # --help, manual, config
 help=$("$ZARRFS" --help) || fail "--help fails"
