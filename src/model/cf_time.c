@@ -139,7 +139,7 @@ static bool
 take_date(const char **p, struct cf_time *t)
 {
 	int64_t year, month = 1, day = 1;
-	if (!take_number(p, 4, &year))
+	if (!take_number(p, 4, &year) || (!year && t->mixed)) /* which to some is the year 1 */
 		return false;
 	if (!take_char(p, '-') || !take_number(p, 2, &month))
 		return false;
@@ -267,6 +267,8 @@ cf_time_of_attrs(const struct attrs *as, struct cf_time *ret)
 	const char *units = text_of(as, "units");
 	if (!units)
 		return err_set(-EINVAL, "no units");
+	if (attrs_find(as, "scale_factor") || attrs_find(as, "add_offset"))
+		return err_set(-EINVAL, "packed numbers, which are no times yet");
 	return cf_time_parse(units, text_of(as, "calendar"), ret);
 }
 

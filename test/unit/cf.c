@@ -3,6 +3,7 @@
 
 #include "model/cf.h"
 
+#include <errno.h>
 #include <math.h>
 
 static void
@@ -50,7 +51,8 @@ test_times(void)
 		{"days since 0001-01-01", "standard", -1, "(none)"},
 		{"days since 9999-12-31", NULL, 0.99999, "9999-12-31T23:59:59"},
 		{"days since 9999-12-31", NULL, 1, "(none)"},
-		{"days since 0000-01-01", NULL, 366, "0001-01-01T00:00:00"},
+		{"days since 0000-01-01", NULL, 366, "(no units)"},
+		{"days since 0000-01-01", "proleptic_gregorian", 366, "0001-01-01T00:00:00"},
 		{"days since 1600-02-29", "standard", 0, "1600-02-29T00:00:00"},
 		{"days since 1700-02-29", "standard", 0, "(no units)"},
 		{"days since 1500-02-29", "standard", 0, "1500-02-29T00:00:00"},
@@ -88,6 +90,26 @@ test_times(void)
 	CHECK(!cf_time_text(&t, (double)INFINITY, text));
 	CHECK(!cf_time_text_int(&t, INT64_MAX, text));
 	CHECK(!cf_time_text_int(&t, INT64_MIN, text));
+}
+
+static void
+test_packed(void)
+{
+	static char units[] = "days since 2000-01-01";
+	double factor = 0.5;
+	struct attr a[] = {
+		{.name = (char *)"units",
+			.type = NC_TYPE_CHAR,
+			.count = strlen(units),
+			.data = units},
+		{.name = (char *)"scale_factor",
+			.type = NC_TYPE_DOUBLE,
+			.count = 1,
+			.data = &factor},
+	};
+	struct cf_time t;
+	CHECK_INT(cf_time_of_attrs(&(struct attrs){.attr = a, .count = 1}, &t), 0);
+	CHECK_INT(cf_time_of_attrs(&(struct attrs){.attr = a, .count = 2}, &t), -EINVAL);
 }
 
 static void
@@ -280,6 +302,7 @@ int
 main(void)
 {
 	test_times();
+	test_packed();
 	test_datetimes();
 	test_roles();
 	test_references();
