@@ -273,9 +273,12 @@ static void
 count_element(const struct json *v, struct census *c)
 {
 	double d;
+	size_t len;
 	switch (json_type(v)) {
 	case JSON_TYPE_BOOL: c->bools++; break;
 	case JSON_TYPE_TEXT:
+		if (strlen(json_text(v, &len)) < len) /* a string of netCDF ends there */
+			c->others++;
 		c->texts++;
 		c->specials +=
 			json_is(v, "NaN") || json_is(v, "Infinity") || json_is(v, "-Infinity");
@@ -294,6 +297,25 @@ count_element(const struct json *v, struct census *c)
 	}
 }
 
+/* Is there an integer that a double would round? */
+static bool
+any_rounded(const struct json *v)
+{
+	char text[DBL_MAX_10_EXP + sizeof "-0"];
+	for (size_t i = 0, n = elements(v); i < n; i++) {
+		const struct json *e = element(v, i);
+		double d;
+		if (!json_word_is_int(e))
+			continue;
+		if (json_double(e, &d) < 0)
+			return true;
+		snprintf(text, sizeof text, "%.0f", d);
+		if (strcmp(text, json_text(e, NULL)) != 0)
+			return true;
+	}
+	return false;
+}
+
 /* netcdf-c takes the type of the first element; where that does not hold the others, the first that holds all. */
 static enum nc_type
 infer(const struct json *v)
@@ -310,7 +332,7 @@ infer(const struct json *v)
 	if (c.bools == n)
 		return NC_TYPE_UBYTE;
 	if (c.reals || c.texts || c.above_uint64 || (c.above_int64 && c.negative))
-		return NC_TYPE_DOUBLE;
+		return any_rounded(v) ? NC_TYPE_NONE : NC_TYPE_DOUBLE;
 	if (c.above_int64)
 		return NC_TYPE_UINT64;
 	if (c.above_uint || c.below_int || (c.above_int && c.negative))
@@ -334,7 +356,10 @@ static int
 make_inferred(const struct reading *g, const char *name, const struct json *v, struct attr *ret)
 {
 	const struct array_meta *a = g->node->array;
-	enum nc_type t = a && takes_type(name) ? nc_type_of(&a->dtype) : NC_TYPE_NONE;
+	bool half = a && a->dtype.kind == DTYPE_FLOAT && a->dtype.size == 2;
+	enum nc_type t = !a || !takes_type(name) ? NC_TYPE_NONE
+			 : half                  ? NC_TYPE_FLOAT
+						 : nc_type_of(&a->dtype);
 	if (nc_type_size(t) && t != NC_TYPE_CHAR && make_numbers(t, v, ret) == 0)
 		return 0;
 	t = infer(v);
