@@ -175,21 +175,36 @@ is_fill(const char *name)
 	return strcmp(name, "_FillValue") == 0;
 }
 
+/* Elements that a reader takes for missing. */
+static bool
+is_limit(const char *name)
+{
+	static const char *const names[] = {
+		"_FillValue", "missing_value", "valid_min", "valid_max", "valid_range", NULL};
+	return in_list(names, name);
+}
+
 static bool
 takes_type(const char *name)
 {
-	static const char *const names[] = {"_FillValue", "missing_value", "valid_min", "valid_max",
-		"valid_range", "flag_values", "flag_masks", NULL};
-	return in_list(names, name);
+	static const char *const names[] = {"flag_values", "flag_masks", NULL};
+	return is_limit(name) || in_list(names, name);
 }
 
 /* What the file's own numbers for times say better. */
 static bool
 of_time(const char *name)
 {
-	static const char *const names[] = {"units", "calendar", "_FillValue", "missing_value",
-		"valid_min", "valid_max", "valid_range", NULL};
-	return in_list(names, name);
+	static const char *const names[] = {"units", "calendar", NULL};
+	return is_limit(name) || in_list(names, name);
+}
+
+/* Elements of complex numbers and of texts have a dimension of their own in the file. */
+static bool
+in_parts(const struct nc_attrs_of *of)
+{
+	return of->dtype->kind == DTYPE_COMPLEX ||
+	       (nc_type_size(of->type) == 1 && of->dtype->size > 1);
 }
 
 static bool
@@ -221,6 +236,8 @@ make_typed(struct making *m, const struct attr *a, struct attr *ret)
 	bool fits = text ? a->type == NC_TYPE_CHAR : attr_is_number(a);
 	if (m->of->field)
 		return 0;
+	if (is_limit(a->name) && in_parts(m->of))
+		return problem(m, a, "an element has several parts in the file");
 	if (is_fill(a->name) && (a->count != 1 || !fits))
 		return problem(m, a, "it is not one element of the variable's type");
 	if (!fits && !text)
