@@ -81,11 +81,13 @@ request_claim(struct request *r)
 	return true;
 }
 
-/* Codes that mean something to whoever called; all others are EIO, and ENOSYS would switch the operation off. */
+/* Codes that mean something to whoever called; all others are EIO, and ENOSYS would switch the operation off. A chunk that is too large is no
+ * file that is. */
 static int
-shown(int code)
+shown(enum op op, int code)
 {
 	switch (code) {
+	case -EFBIG: return op == OP_OPEN ? EFBIG : EIO;
 	case -ENOENT:
 	case -EACCES:
 	case -EPERM:
@@ -152,7 +154,7 @@ request_fail(struct request *r, int code)
 		const char *path = r->inode->path;
 		complain(&(struct complaint){verb[r->op], path, r->name, err_text()});
 	}
-	fuse_reply_err(r->req, shown(code));
+	fuse_reply_err(r->req, shown(r->op, code));
 }
 
 void

@@ -149,7 +149,7 @@ open_view(struct file *f, const struct entry *e)
 		r = err_set(now->error_code ? now->error_code : -EIO, "%s", now->error);
 	else
 		r = open_layout(f, e, now);
-	if (r < 0 && r != -ESTALE)
+	if (r < 0 && r != -ESTALE && now->made_of)
 		err_add(r, "'%s%s%s'", now->path, *now->path ? "/" : "", now->made_of);
 	return r;
 }

@@ -37,14 +37,23 @@ empty_lead(const struct nc_candidate *c, bool *ret_more)
 	return lead;
 }
 
-/* The dimension that a variable leads with; empty: only if that has length 0. */
+static bool
+has_behind(const struct nc_candidate *c, const struct nc_use *u)
+{
+	bool behind = false;
+	for (unsigned i = 1; i < c->rank; i++)
+		behind |= c->use[i] == u;
+	return behind;
+}
+
+/* The dimension that a variable leads with, if it can have records of it; empty: only if that has length 0. */
 static struct nc_use *
 lead_of(const struct nc_candidate *c, bool empty)
 {
 	bool more;
 	if (empty)
 		return empty_lead(c, &more);
-	return array_rank(c) ? c->use[0] : NULL;
+	return array_rank(c) && !has_behind(c, c->use[0]) ? c->use[0] : NULL;
 }
 
 /* The dimension that most variables lead with; the file's own variable decides where there is one. name NULL: any. */
@@ -103,10 +112,7 @@ check_record(struct nc_build *b)
 {
 	for (size_t i = 0; b->record && i < b->n; i++) {
 		struct nc_candidate *c = &b->candidate[i];
-		bool behind = false;
-		for (unsigned k = 1; k < c->rank; k++)
-			behind |= c->use[k] == b->record;
-		if (behind && !c->out)
+		if (!c->out && has_behind(c, b->record))
 			nc_build_leave_out(b, c, "the record dimension is not its first");
 	}
 }
@@ -304,8 +310,9 @@ nc_plan_fits(struct mount *m, const struct node *n)
 		return false;
 	bool vlen =
 		n->array->dtype.kind == DTYPE_VLEN_TEXT || n->array->dtype.kind == DTYPE_VLEN_BYTES;
+	uint64_t longest = m->options.nc == NC_FORM_CDF5 ? INT64_MAX : INT32_MAX;
 	for (unsigned i = 0; i < n->array->rank; i++)
-		if (n->array->shape[i] > INT32_MAX || (i && !n->array->shape[i]))
+		if (n->array->shape[i] > longest || (i && !n->array->shape[i]))
 			return false;
 	if (variable_get(m, n, 0, &v) < 0)
 		return false;

@@ -51,6 +51,8 @@ def make(store):
     stores.put(store, "U5", np.array(["abc", "", "12345", "\u00e9\u6e29\U0001f600"], "U5"), dims("t"), chunks=3)
     stores.put(store, "beU5", np.array(["abc", "", "12345", "\u00e9\u6e29\U0001f600"], ">U5"), dims("t"), chunks=3)
     import numcodecs
+    stores.put(store, "marked", np.array([b"abc", b"a"], "S3"), dims("m", _FillValue="a", flag_values="abc"), chunks=2)
+    stores.put(store, "marked_c8", np.array([1 + 2j, 1], "c8"), dims("m", _FillValue=1, valid_min=2), chunks=2, fill_value=None)
     vlen = zarr.open_array(zarr.DirectoryStore(store), "w", path="vlen", shape=(4,), dtype=object, object_codec=numcodecs.VLenUTF8(), chunks=2)
     vlen[...] = np.array(["one", "zwölf", "", "x" * 9], object)
     vlen.attrs.update(dims("t"))
@@ -88,6 +90,9 @@ def make(store):
     for key in ("absent/0.0.0", "absent/1.1.1"):
         import os
         os.unlink(os.path.join(store, key))
+    stores.put(store, "long/square", np.arange(16.0).reshape(4, 4), dims("t", "t"))
+    long = zarr.open_array(zarr.DirectoryStore(store), "w", path="long/wide", shape=2 ** 31, chunks=2 ** 20, dtype="i1", fill_value=7)
+    long.attrs.update(dims("w"))
     stores.put(store, "names/x", np.arange(5.0), dims("x"))
     stores.put(store, "names/below/x", np.arange(10.0).reshape(2, 5), dims("y", "x"))
     stores.put(store, "names/below/table", np.ones(3, [("a", "f4")]), dims("n"), fill_value=None)
@@ -236,6 +241,8 @@ def check_attrs(check, mnt):
         check.same("table.b", nc["table.b"].dimensions, ("row", "b_dim0", "b_dim1"))
         check.same("table.in.q", nc["table.in.q"].dimensions, ("row", "in_dim0", "q_dim0"))
         check.same("table.z", nc["table.z"].dimensions, ("row", "complex"))
+        check.same("attributes of marked", nc["marked"].ncattrs(), ["flag_values"])
+        check.same("attributes of marked_c8", nc["marked_c8"].ncattrs(), [])
         check.same("U5", nc["U5"].dimensions, ("t", "str20"))
         check.same("never", nc.dimensions["never"].isunlimited(), True)
         sizes = [v.size * v.dtype.itemsize for v in nc.variables.values() if "never" not in v.dimensions]

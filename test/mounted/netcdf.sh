@@ -14,3 +14,19 @@ if command -v cdo >/dev/null; then
 	cdo -s -O copy "$mnt/more/i8_few.nc" "$tmp/out.nc" 2>/dev/null && fail "cdo copies a small variable that cannot be read"
 fi
 umount_store
+
+# What options ask for, of what can be.
+must_mount "$tmp/store.zarr" unlimited=t
+ncdump -h "$mnt/f4.nc" | grep -q "t = UNLIMITED ; // (4 currently)" || fail "t has no records: $(ncdump -h "$mnt/f4.nc")"
+ncdump -h "$mnt/long/square.nc" | grep -q "t = 4 ;" || fail "what cannot have records has no fixed layout"
+[ -e "$mnt/long/square.rec.nc" ] && fail "there is a square.rec.nc"
+umount_store
+must_mount "$tmp/store.zarr" nc=cdf2
+same "the format of f4.nc" "$(ncdump -k "$mnt/f4.nc")" "64-bit offset"
+same "what does not fit" "$(grep -c . "$mnt/long/dataset.nc" 2>&1 | grep -o "File too large")" "File too large"
+grep -q "cannot open 'long/dataset.nc': dimension 'w' of 2147483648 elements does not fit CDF-2" "$log" || fail "the log does not say why: $(cat "$log")"
+umount_store
+must_mount "$tmp/store.zarr" nc=cdf5
+same "the format of wide.nc" "$(ncdump -k "$mnt/long/wide.nc")" cdf5
+same "its last byte" "$(tail -c 1 "$mnt/long/wide.nc" | od -An -tu1 | tr -d ' ')" 7
+umount_store
