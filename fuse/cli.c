@@ -40,15 +40,16 @@ find(const struct opts *o, struct mount **ret, struct entry *entry)
 {
 	struct mount_options options;
 	CLEAN(clean_free) char *path = strdup(o->path);
-	opts_for_mount(o, &options);
+	serve_options(o, &options);
 	int r = path ? mount_open(o->store, &options, ret)
 		     : err_set(-ENOMEM, "no memory for a path");
 	if (r < 0)
 		return r;
 	mount_on_note(*ret, complain_note, NULL);
 	r = mount_lookup(*ret, tidy(path), entry);
-	return r == ZMAP_ABSENT ? err_set(-ENOENT, "no '%s' in '%s'", o->path, mount_shown(*ret))
-				: r;
+	if (r == ZMAP_ABSENT)
+		return err_set(-ENOENT, "no '%s' in '%s'", o->path, mount_shown(*ret));
+	return r < 0 ? err_add(r, "cannot look up '%s'", o->path) : 0;
 }
 
 struct names {
@@ -106,11 +107,12 @@ list(const struct opts *o)
 	CLEAN(entry_free) struct entry e = {0};
 	CLEAN(names_free) struct names names = {0};
 	int r = find(o, &m, &e);
-	if (r == 0)
-		r = e.kind == ENTRY_FILE ? keep_name(&names, o->path, 0, 0)
-					 : mount_list(m, e.path, keep_name, &names);
 	if (r < 0)
 		return r;
+	r = e.kind == ENTRY_FILE ? keep_name(&names, o->path, 0, 0)
+				 : mount_list(m, e.path, keep_name, &names);
+	if (r < 0)
+		return err_add(r, "cannot list '%s'", *e.path ? e.path : "/");
 	if (names.count)
 		qsort(names.name, names.count, sizeof *names.name, by_bytes);
 	for (size_t i = 0; i < names.count; i++)
@@ -137,25 +139,24 @@ write_all(struct iovec *v, unsigned n)
 
 /* Returns how many bytes there were. */
 static int
-copy_some(struct file *f, const struct array_want *want, size_t *ret)
+copy_some(struct file *f, const char *path, const struct array_want *want, size_t *ret)
 {
 	struct reply reply = {0};
 	int r = file_read(f, want, &reply);
-	if (r >= 0)
-		r = write_all(reply.part, reply.parts);
+	r = r < 0 ? err_add(r, "cannot read '%s'", path) : write_all(reply.part, reply.parts);
 	*ret = reply.len;
 	reply_done(&reply);
 	return r;
 }
 
 static int
-copy_all(struct file *f, int64_t timeout)
+copy_all(struct file *f, const struct opts *o)
 {
 	struct array_want want = {.len = STEP};
 	size_t n;
 	do {
-		want.deadline = when_now() + timeout;
-		int r = copy_some(f, &want, &n);
+		want.deadline = when_now() + o->timeout;
+		int r = copy_some(f, o->path, &want, &n);
 		if (r < 0)
 			return r;
 		want.off += n;
@@ -176,8 +177,8 @@ cat(const struct opts *o)
 		return err_set(-EISDIR, "'%s' is a directory", o->path);
 	r = file_open(m, &e, &f);
 	if (r < 0)
-		return r;
-	r = copy_all(f, o->timeout);
+		return err_add(r, "cannot open '%s'", o->path);
+	r = copy_all(f, o);
 	file_close(f);
 	return r;
 }

@@ -19,6 +19,14 @@ config(struct buf *ret)
 	return opts_config(&in_force, ret);
 }
 
+void
+serve_options(const struct opts *o, struct mount_options *ret)
+{
+	in_force = *o;
+	opts_for_mount(o, ret);
+	ret->config = config;
+}
+
 /* Sixty threads must not each keep an arena, and what is freed goes back. */
 static void
 bound_malloc(void)
@@ -44,15 +52,12 @@ serve(const struct opts *o, void (*ready)(void *arg), void *arg)
 	struct mount_options options;
 	struct mount *m = NULL;
 	struct early *early = NULL;
-	in_force = *o;
 	bound_malloc();
 	keep_zone();
+	serve_options(o, &options);
 	int r = mountpoint_prepare(o, &mountpoint);
-	if (r == 0) {
-		opts_for_mount(o, &options);
-		options.config = config;
+	if (r == 0)
 		r = early_new(&early);
-	}
 	if (r == 0)
 		r = mount_open(o->store, &options, &m);
 	early_free(early);

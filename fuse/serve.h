@@ -6,5 +6,8 @@
 /* Returns the exit status; failures are logged. ready(arg) is called once the mount can be used. */
 int serve(const struct opts *, void (*ready)(void *arg), void *arg);
 
+/* What the options mean to a mount; `.zarrfs/config` tells them. */
+void serve_options(const struct opts *, struct mount_options *ret);
+
 /* What zarrfs exits with. */
 enum { EXIT_STORE = 1, EXIT_USAGE = 2 };

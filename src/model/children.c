@@ -192,9 +192,7 @@ names_said(const struct node *n, struct names *ret)
 	if (!n->group || !n->group->nczarr)
 		return err_set(-ENOTSUP,
 			"this kind of store cannot be listed and has no consolidated metadata; "
-			"what "
-			"is in '%s' can be opened by its name",
-			n->path);
+			"what is in it can be opened by its name");
 	for (size_t i = 0; n->group && i < n->group->norder && r == 0; i++)
 		r = strchr(n->group->order[i], '/') ? 0 : add_name(ret, n->group->order[i], true);
 	return r;

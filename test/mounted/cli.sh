@@ -36,5 +36,6 @@ must_mount "$store"
 for folder in "" $(cd "$mnt" && find . -mindepth 1 -type d -printf '%P '); do
 	same "names in '$folder'" "$("$ZARRFS" --ls "$store" "$folder")" "$(LC_ALL=C ls "$mnt/$folder")"
 done
+"$ZARRFS" -o strlen=9 --cat "$store" .zarrfs/config | grep -qx strlen=9 || fail "no options without a mount"
 [ -n "$("$ZARRFS" --cat "$store" .zarrfs/stats)" ] || fail "no stats without a mount"
 exit $((failures != 0))
