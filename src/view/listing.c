@@ -228,6 +228,8 @@ tree_list(struct mount *m, const char *path, mount_dir_fn *fn, void *arg)
 	int r = model_lookup(m->model, path, &n);
 	if (r)
 		return r;
+	if (n->kind == NODE_GROUP && n->error_code == -ENOTSUP)
+		return err_set(-EIO, "%s", n->error); /* else it would look empty */
 	l.plain = n->kind == NODE_PLAIN;
 	if (single)
 		r = list_child(&(struct model_child){m->single, NODE_ARRAY, true}, &l);

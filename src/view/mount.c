@@ -119,6 +119,13 @@ single_name(const struct url *u)
 	return strdup("array");
 }
 
+/* Whether this version can show anything of it: not of Zarr V3, nor of an array whose shape nobody knows. */
+static bool
+shows(const struct node *n)
+{
+	return !n->error || n->array || (n->kind == NODE_GROUP && n->error_code != -ENOTSUP);
+}
+
 /* Did the store answer, and is there anything? */
 static int
 look_at_root(struct mount *m)
@@ -134,6 +141,8 @@ look_at_root(struct mount *m)
 	if (root->kind == NODE_OBJECT)
 		return err_set(
 			-EINVAL, "'%s' is one object that belongs to no Zarr store", m->url.shown);
+	if (!shows(root))
+		return err_set(-EINVAL, "cannot open store '%s': %s", m->url.shown, root->error);
 	set_root(m, root);
 	m->single = single_name(&m->url);
 	return m->single ? 0 : err_set(-ENOMEM, "no memory for a name");

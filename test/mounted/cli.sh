@@ -26,6 +26,10 @@ refused "no 'nothing'" --ls "$store" nothing
 refused "no 'nothing'" --cat "$store" nothing
 refused "is a directory" --cat "$store" ""
 refused "nothing.zarr" --ls "$tmp/nothing.zarr"
+mkdir -p "$tmp/above/v3.zarr/a"
+printf '{"zarr_format": 3, "node_type": "group"}' >"$tmp/above/v3.zarr/zarr.json"
+refused "cannot open store.*Zarr version 3" --ls "$tmp/above/v3.zarr"
+refused "cannot list 'v3.zarr': Zarr version 3" --ls "$tmp/above" v3.zarr
 if [ -w /dev/full ]; then
 	"$ZARRFS" --cat "$store" sst >/dev/full 2>"$tmp/said" && fail "a full disk goes unseen"
 	grep -q "No space left" "$tmp/said" || fail "it says '$(cat "$tmp/said")'"

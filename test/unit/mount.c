@@ -287,6 +287,33 @@ test_store_keys(struct mount *m, struct zmap *z)
 	put_bytes(z, "g/b/0", "abcd", 4);
 }
 
+/* Zarr V3 is refused, rather than shown as an empty directory. */
+static void
+test_v3(const struct mount_options *o)
+{
+	static const char *const names[] = {"mem:v3group", "mem:v3array", "mem:broken"};
+	static const char *const key[] = {"zarr.json", "zarr.json", ".zarray"};
+	static const char *const text[] = {"{\"zarr_format\": 3, \"node_type\": \"group\"}",
+		"{\"zarr_format\": 3, \"node_type\": \"array\"}", "{\"zarr_format\": 2, "};
+	for (unsigned i = 0; i < 3; i++) {
+		struct zmap *z = store_new(names[i]);
+		struct mount *m = NULL;
+		put_text(z, key[i], "%s", text[i]);
+		CHECK_INT(mount_open(names[i], o, &m), -EINVAL);
+		CHECK(strstr(err_text(), i < 2 ? "Zarr version 3" : "bad .zarray"));
+		mount_close(m);
+		zmap_close(z);
+	}
+	struct zmap *z = store_new("mem:above");
+	put_text(z, "new/zarr.json", "%s", text[0]);
+	struct mount *m = mount_new("mem:above", o);
+	CHECK_STR(list_of(m, ""), "new? ");
+	CHECK_INT(mount_list(m, "new", list_name, NULL), -EIO);
+	CHECK(strstr(err_text(), "Zarr version 3"));
+	mount_close(m);
+	zmap_close(z);
+}
+
 int
 main(void)
 {
@@ -306,5 +333,6 @@ main(void)
 	m = mount_close(m);
 	CHECK(!m);
 	zmap_close(z);
+	test_v3(&o);
 	return check_end();
 }
