@@ -143,7 +143,7 @@ run_read(struct request *r)
 	int result = missed_lately(&f->missed, &bytes);
 	if (result == 0) {
 		result = file_read(f->file, &want, &reply);
-		if (result < 0 && took_long(r))
+		if (result < 0 && took_long(r) && !cancelled(&r->cancel))
 			missed_add(&f->missed, &bytes, result);
 	}
 	if (result < 0) {

@@ -56,6 +56,25 @@ timeout 10 umount "$mnt" || timeout 10 fusermount3 -u "$mnt" || fail "umount"
 eventually 5 ended "$daemon" || fail "the daemon does not end within 5 s of umount"
 [ $((SECONDS - before)) -le 5 ] || fail "umount took $((SECONDS - before)) s"
 
+# of two who share an open file one is killed, late: the other is told nothing of that
+must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=big/0&fault.calls=get&fault.file=$tmp/broken" "timeout=4"
+"$python" - "$mnt/big" "$tmp/want/big" "$tmp/broken" <<'END' || fail "a file that somebody else was killed over cannot be read"
+import os, sys, time
+file = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)  # a request of its own, which can be interrupted
+child = os.fork()
+if child == 0:
+    os.pread(file, 1000, 0)
+    os._exit(0)
+time.sleep(2.5)
+os.kill(child, 9)
+os.waitpid(child, 0)
+time.sleep(0.3)
+os.unlink(sys.argv[3])
+sys.exit(os.pread(file, 1000, 0) != open(sys.argv[2], "rb").read(1000))
+END
+umount_store
+touch "$tmp/broken"
+
 # what fails shortly before its time is over is not begun again when the kernel asks for the same page
 printf 'no chunk' >"$tmp/store.zarr/big/0.0.0"
 must_mount "fault+file://$tmp/store.zarr#fault.kind=delay&fault.ms=4000&fault.match=big/0&fault.calls=get&fault.file=$tmp/broken" "timeout=5"
