@@ -117,8 +117,10 @@ start(const struct opts *o, bool beside, pid_t *ret)
 	while ((n = read(pipes[0], &byte, 1)) < 0 && errno == EINTR)
 		;
 	close(pipes[0]);
-	if (n != 1)
-		return exit_status(pid);
+	if (n != 1) {
+		int status = exit_status(pid);
+		return status ? status : EXIT_STORE;
+	}
 	*ret = pid;
 	return 0;
 }
