@@ -8,6 +8,12 @@
 #include <string.h>
 
 static int
+only_one(const char *id, const char *secret)
+{
+	return err_set(-EINVAL, "%s and %s belong together, and only one is set", id, secret);
+}
+
+static int
 make(const char *id, const char *secret, const char *token, struct keys **ret)
 {
 	*ret = keys_new(id, secret, token, INT64_MAX);
@@ -19,7 +25,10 @@ static int
 google_environment(struct keys **ret)
 {
 	const char *id = getenv("GS_ACCESS_KEY_ID"), *secret = getenv("GS_SECRET_ACCESS_KEY");
-	if (!id || !*id || !secret || !*secret) {
+	bool has_id = id && *id, has_secret = secret && *secret;
+	if (has_id != has_secret)
+		return only_one("GS_ACCESS_KEY_ID", "GS_SECRET_ACCESS_KEY");
+	if (!has_id) {
 		id = getenv("AWS_ACCESS_KEY_ID");
 		secret = getenv("AWS_SECRET_ACCESS_KEY");
 		if (!id || strncmp(id, "GOOG", 4) != 0 || !secret || !*secret)
@@ -37,8 +46,7 @@ source_environment(const struct source_ask *a, struct keys **ret)
 		return google_environment(ret);
 	bool has_id = id && *id, has_secret = secret && *secret;
 	if (has_id != has_secret)
-		return err_set(-EINVAL, "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY belong "
-					"together, and only one is set");
+		return only_one("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY");
 	return has_id ? make(id, secret, settings_env(tokens), ret) : SOURCE_NONE;
 }
 

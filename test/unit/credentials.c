@@ -241,6 +241,8 @@ test_google(void)
 	setenv("AWS_ACCESS_KEY_ID", "GOOG1", 1);
 	CHECK_STR(find_keys("gs://bucket", &nothing, 0).id, "GOOG1");
 	setenv("GS_ACCESS_KEY_ID", "GID", 1);
+	find_keys("gs://bucket", &nothing, -EINVAL);
+	CHECK(strstr(err_text(), "GS_SECRET_ACCESS_KEY belong together"));
 	setenv("GS_SECRET_ACCESS_KEY", "Gs", 1);
 	CHECK_STR(find_keys("gs://bucket", &nothing, 0).id, "GID");
 	CHECK_STR(find_keys("gs://bucket", &nothing, 0).region, "auto");
