@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "store/zmap.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +32,6 @@ wipe(struct buf *b)
 static int
 write_auth(const char *scheme, const char *secret, size_t len, char **ret)
 {
-	while (len && strchr(" \t\r\n", secret[len - 1]))
-		len--;
 	if (asprintf(ret, "%s %.*s", scheme, (int)len, secret) >= 0)
 		return 0;
 	*ret = NULL;
@@ -58,6 +57,15 @@ use_token(const struct url *u, const char *token, size_t len, char **ret)
 		    !strcasecmp(host, "localhost");
 	if (strcmp(u->scheme, "https") != 0 && !here)
 		return err_set(-EINVAL, "a token is sent by https only");
+	while (len && isspace((unsigned char)token[len - 1]))
+		len--;
+	for (; len && isspace((unsigned char)*token); len--)
+		token++;
+	for (size_t i = 0; i < len; i++)
+		if (!isgraph((unsigned char)token[i]))
+			return err_set(-EINVAL, "a token is one word");
+	if (!len)
+		return err_set(-EINVAL, "there is no token in it");
 	return write_auth("Bearer", token, len, ret);
 }
 
@@ -91,10 +99,16 @@ auth_find(const struct url *u, const char *token_file, char **ret)
 	CLEAN(wipe) struct buf token = {0};
 	const char *env = getenv("ZARRFS_HTTP_TOKEN");
 	*ret = NULL;
-	if (!token_file)
-		return env && *env ? use_token(u, env, strlen(env), ret) : use_netrc(u, ret);
+	if (!token_file && (!env || !*env))
+		return use_netrc(u, ret);
+	if (!token_file) {
+		int r = use_token(u, env, strlen(env), ret);
+		return r < 0 ? err_add(r, "ZARRFS_HTTP_TOKEN") : 0;
+	}
 	int r = userfile_read(token_file, &token);
 	if (r == USERFILE_NONE)
-		r = err_set(-ENOENT, "there is no '%s'", token_file);
-	return r < 0 ? r : use_token(u, (char *)token.data, token.len, ret);
+		r = err_set(-ENOENT, "there is no such file");
+	if (r == 0)
+		r = use_token(u, (char *)token.data, token.len, ret);
+	return r < 0 ? err_add(r, "http_token_file '%s'", token_file) : 0;
 }
