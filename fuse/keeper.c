@@ -86,11 +86,10 @@ static void
 say_changes(const struct buf *text)
 {
 	const char *line = (const char *)text->data, *end = line + text->len;
-	log_info("looked at the store again: %s", text->len ? "this changed:" : "nothing changed");
 	while (line < end) {
 		const char *stop = memchr(line, '\n', (size_t)(end - line));
 		stop = stop ? stop : end;
-		log_info("%.*s", (int)(stop - line), line);
+		log_info("looked at the store again: %.*s", (int)(stop - line), line);
 		line = stop + 1;
 	}
 }
@@ -132,11 +131,12 @@ start_refresh(struct keeper *k)
 static void
 change_level(int by)
 {
+	static const char *const word[] = {"error", "warning", "info", "debug"};
 	int level = (int)log_get_level() + by;
 	if (level < LOG_LEVEL_ERROR || level > LOG_LEVEL_DEBUG)
 		return;
 	log_set_level((enum log_level)level);
-	log_info("log level is now %d of %d", level, LOG_LEVEL_DEBUG);
+	log_info("log level is now %s", word[level]);
 }
 
 /* Notices go first: the kernel can take them only while requests are still answered. */
