@@ -146,11 +146,8 @@ set_letter(struct opts *o, int letter)
 	case 't':
 	case 'N': return 0;
 	case ':': return err_set(-EINVAL, "'-%c' needs a value; try 'zarrfs --help'", optopt);
-	default: break;
+	default: return err_set(-EINVAL, "unknown option '-%c'; try 'zarrfs --help'", optopt);
 	}
-	if (optopt && optopt < 256)
-		return err_set(-EINVAL, "unknown option '-%c'; try 'zarrfs --help'", optopt);
-	return err_set(-EINVAL, "unknown option; try 'zarrfs --help'");
 }
 
 static int
@@ -208,7 +205,7 @@ opts_parse(int argc, char **argv, struct opts *ret)
 		letter = getopt_long(n, argv, o.helper ? ":o:t:N:fnsvhV" : ":o:fdhV", longs, NULL);
 		if (letter < 0)
 			break;
-		if (letter == '?' && !optopt)
+		if (letter == '?' && (!optopt || optopt >= LONG_LS))
 			return err_set(-EINVAL, "unknown option '%s'; try 'zarrfs --help'",
 				argv[optind - 1]);
 		r = set_letter(&o, letter);

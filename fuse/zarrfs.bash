@@ -14,7 +14,12 @@ _zarrfs()
 	local current=${line##*[[:space:]]}
 	local list=${current#-o}
 	COMPREPLY=()
-	if [[ $current == -o?* || $line =~ [[:space:]]-o[[:space:]]+[^[:space:]]*$ ]]; then
+	if [[ $before == -- ]]; then
+		mapfile -t COMPREPLY < <(compgen -c -- "$word")
+	elif [[ " ${COMP_WORDS[*]:0:COMP_CWORD} " == *' -- '* ]]; then # what a command is given
+		compopt -o filenames
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+	elif [[ $current == -o?* || $line =~ [[:space:]]-o[[:space:]]+[^[:space:]]*$ ]]; then
 		options=$(_zarrfs_options "${COMP_WORDS[0]}")
 		last=${list##*,}
 		if [[ $last == *=* ]]; then
@@ -33,8 +38,6 @@ _zarrfs()
 		fi
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "-f -d -o -h -V --help --version --ls --cat --" -- "$word")
-	elif [[ $before == -- ]]; then
-		mapfile -t COMPREPLY < <(compgen -c -- "$word")
 	else
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -d -- "$word"; compgen -f -X '!*.zip' -- "$word")

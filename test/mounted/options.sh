@@ -38,6 +38,8 @@ refuses "must not be above" -o umask=1000 "$store" "$tmp/at"
 refuses "no user 'nobody-of-this-name'" -o uid=nobody-of-this-name "$store" "$tmp/at"
 refuses "unknown option '-x'" -x "$store" "$tmp/at"
 refuses "unknown option '--nonsense'" --nonsense "$store" "$tmp/at"
+refuses "unknown option '--ls=x'" --ls=x "$store"
+refuses "unknown option '-x'" --ls -xf "$store"
 refuses "needs a value" -o
 refuses "no store"
 refuses "no mount point" "$store"
@@ -95,6 +97,7 @@ completes "zarrfs -o memory=1G,allow_o" 1G,allow_other
 completes "zarrfs -o endian=l" little
 completes "zarrfs -o memory=1G,list=flat:n" nc npy
 completes "zarrfs -o profile=" anon
+completes "zarrfs $tmp/stores/one.zarr mnt -- cat $tmp/stores/th" "$tmp/stores/three.txt"
 completes "zarrfs -o ca_bundle=$tmp/stores/th" "$tmp/stores/three.txt"
 
 must_mount "$store" 'endian=big,memory=64M,metadata_ttl=immutable,timeout=20,umask=027,uid=12,gid=34,strlen=9,missing=403,consolidated=ignore,loglevel=warning,_netdev,nofail,user=me,x-systemd.automount,comment=a\,b,noatime,noexec,defaults'
