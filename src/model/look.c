@@ -263,7 +263,8 @@ look_own(struct look *l)
 	o.pure = scope_pure(&s);
 	l->own = true;
 	/* Bytes that made no sense come again in any case: the store may have cut them short. */
-	o.f.if_changed = separator_due(l) || (l->old && l->old->error) ? NULL : l->seen;
+	o.f.if_changed =
+		separator_due(l) || (l->old && (l->old->error || l->old->flaw)) ? NULL : l->seen;
 	if (!o.in_zarr && place_is_key(l->model, l->path)) {
 		int r = make_object(l);
 		if (r == 0)

@@ -123,11 +123,15 @@ meta_v2_array(const char *path, const struct metas *m, const struct scope *s, st
 	if (r < 0)
 		return r;
 	n->made_of = meta_name[META_ARRAY][0];
-	/* What is bad in these only costs what they would have said; node_attrs tells of it. */
+	/* What is bad in these only costs what they would have said. */
 	const enum meta_kind minor[] = {META_ATTRS, META_NC_ARRAY, META_NC_ATTRS};
-	for (unsigned i = 0; i < sizeof minor / sizeof *minor; i++)
-		if (parse(m, minor[i], &p) == -ENOMEM)
-			return -ENOMEM;
+	for (unsigned i = 0; i < sizeof minor / sizeof *minor; i++) {
+		r = parse(m, minor[i], &p);
+		if (r < 0 && !n->flaw)
+			n->flaw = strdup(err_text());
+		if (r == -ENOMEM || (r < 0 && !n->flaw))
+			return err_set(-ENOMEM, "no memory for metadata");
+	}
 	r = parse(m, META_ARRAY, &p);
 	const struct nczarr_docs docs = {
 		p.doc[META_ATTRS], p.doc[META_ARRAY], p.doc[META_NC_ARRAY]};

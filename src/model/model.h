@@ -76,6 +76,7 @@ struct node {
 	bool nczarr;     /* attributes carry recorded types */
 	char *error;     /* why it cannot be read, one line; NULL: it can, as far as metadata say */
 	int error_code;  /* -errno of that */
+	char *flaw; /* what else of an array's metadata makes no sense; it can be read all the same */
 	struct attr_context *attr_context; /* what node_attrs needs besides; may be NULL */
 };
 

@@ -117,6 +117,7 @@ node_unref(struct node *n)
 	array_meta_free(n->array);
 	group_meta_free(n->group);
 	free(n->error);
+	free(n->flaw);
 	free(n->path);
 	free(n);
 	return NULL;
@@ -166,6 +167,8 @@ node_bytes(const struct node *n)
 		bytes += sizeof *n->group + (n->group->ndims + n->group->norder) * 4 * MALLOC_BYTES;
 	if (n->error)
 		bytes += strlen(n->error);
+	if (n->flaw)
+		bytes += strlen(n->flaw);
 	return bytes;
 }
 

@@ -16,7 +16,7 @@ shown(const struct entry *e)
 	return *e->path ? e->path : "/";
 }
 
-/* Why the variable cannot be read. ZMAP_ABSENT: it can, as far as can be said without reading. */
+/* Why the variable, or its attributes, cannot be read. ZMAP_ABSENT: they can, as far as can be said without reading. */
 static int
 error_text(struct mount *m, const struct entry *e, struct buf *ret)
 {
@@ -31,7 +31,7 @@ error_text(struct mount *m, const struct entry *e, struct buf *ret)
 	CLEAN(layout_unrefp) struct layout *l = NULL;
 	int r = e->view->lay_out(m, n, &l);
 	if (r >= 0)
-		return ZMAP_ABSENT;
+		return n->flaw ? buf_add(ret, n->flaw, strlen(n->flaw)) : ZMAP_ABSENT;
 	return r == -ENOMEM ? r : buf_add(ret, err_text(), strlen(err_text()));
 }
 
