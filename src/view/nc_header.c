@@ -12,6 +12,10 @@ enum { TAG_DIMENSION = 10, TAG_VARIABLE = 11, TAG_ATTRIBUTE = 12 };
 
 /* Tools make attributes longer in place: without room after the header, netcdf-c moves all data. */
 static const uint64_t DATA_UNIT = 64 << 10, SPARE = 16 << 10;
+/* libnetcdf reads the header in blocks of 8 KiB, before which the kernel reads ahead: 32 KiB first, then more and more. What it reads of the
+ * data costs chunks that nobody wants. */
+static const uint64_t BLOCK = 8 << 10, AHEAD_FIRST = 32 << 10, AHEAD_NEXT = 128 << 10,
+		      AHEAD_MOST = 1 << 20;
 /* The most that a reader takes at a time: CDO. */
 static const uint64_t ALONE_UNIT = 256 << 10;
 /* What is larger than 64 KiB begins on a page, so that it can be mapped. */
@@ -331,6 +335,18 @@ check(struct nc_file *f)
 	return r;
 }
 
+static uint64_t
+data_start(uint64_t header)
+{
+	uint64_t mark = BLOCK,
+		 ahead = AHEAD_FIRST; /* who comes behind the mark has more read ahead */
+	for (uint64_t n = AHEAD_NEXT; header > mark; n = min_u64(2 * n, AHEAD_MOST)) {
+		mark = ahead;
+		ahead += n;
+	}
+	return round_up(max_u64(ahead, header + SPARE), DATA_UNIT);
+}
+
 int
 nc_lay_out(struct nc_file *f)
 {
@@ -341,7 +357,7 @@ nc_lay_out(struct nc_file *f)
 	r = make_header(f); /* for its length, which does not depend on where things lie */
 	if (r < 0)
 		return r;
-	uint64_t at = round_up(f->header.len + SPARE, DATA_UNIT);
+	uint64_t at = data_start(f->header.len);
 	size_t nfixed = 0;
 	while (nfixed < f->nvars && !nc_is_record(f, &f->var[nfixed]))
 		nfixed++;

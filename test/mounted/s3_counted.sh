@@ -1,8 +1,9 @@
 #!/bin/bash
-# What is asked of an S3 server, counted at a proxy: one request to open, one for an array's own metadata, one a chunk; listings of
+# What is asked of an S3 server, counted at a proxy: one request to open, one for an array's own metadata, one a chunk, many at once; listings of
 # 500 variables and of 100,000 keys cost what they must, and little memory.
 . "$(dirname "$0")/functions.sh"
 . "$here/s3_functions.sh"
+needs ncdump
 
 keys=100000
 sanitized && keys=20000
@@ -19,6 +20,12 @@ begin_proxy
 counts()
 {
 	[ "$(requests "${3:-.}")" = "$2" ] || fail "$1: $(requests "${3:-.}") requests, not $2: $(asked)"
+}
+
+# peak: most requests under way at once since forget
+peak()
+{
+	curl -s "$PROXY/-/counts" | sed 's/.*"peak": *\([0-9]*\).*/\1/'
 }
 
 forget
@@ -50,6 +57,9 @@ forget
 must_mount s3://bucket/many.zarr
 same "lines of ls -l" "$(ls -l "$mnt" | grep -c '^-.* v[0-9]*$')" 500
 [ "$(requests)" -le 2 ] || fail "mount and ls -l of 500 variables: $(requests) requests: $(asked)"
+forget
+same "variables that ncdump -h shows" "$(ncdump -h "$mnt/dataset.nc" | grep -c '^.float v')" 500
+counts "ncdump -h of 500 variables" 0 'many.zarr/v[0-9]*/[0-9]'
 umount_store
 
 # metadata that are not consolidated: two objects an array, with those of its siblings
@@ -57,13 +67,48 @@ rm "$tmp/store.zarr/.zmetadata"
 s3 put "$tmp/store.zarr" bucket/loose.zarr
 must_mount s3://bucket/loose.zarr
 forget
+fault "kind=latency&seconds=0.1"
 ls -l "$mnt" >/dev/null
+[ "$(peak)" -ge 5 ] || fail "metadata of seven siblings: at most $(peak) requests at once"
+calm
 for name in plain packed checked lat sparse; do
 	counts "$name, which is not consolidated" 2 "$name/"
 done
 counts "a group that is not consolidated" 4 'deep/'
 umount_store
 s3 rm bucket/loose.zarr/
+
+# who reads in order has dozens of requests under way, of which the statistics tell
+must_mount s3://bucket/long.zarr
+fault "kind=latency&seconds=0.2"
+forget
+cmp "$mnt/v" <("$ZARRFS" --cat "$tmp/long.zarr" v) || fail "v"
+[ "$(peak)" -ge 24 ] || fail "reading in order: at most $(peak) requests at once"
+calm
+same "the slow half of all requests" "$(stat_value 'http_latency_seconds{kind="get",quantile="0.5"}' | awk '{ print ($1 >= 0.15 && $1 < 5) }')" 1
+same "the slowest of them" "$(stat_value 'http_latency_seconds{kind="get",quantile="0.99"}' | awk '{ print ($1 >= 0.15 && $1 < 30) }')" 1
+[ "$(stat_value http_read_bytes_total)" -ge $((300 << 17)) ] || fail "$(stat_value http_read_bytes_total) bytes were counted"
+umount_store
+
+# who reads a point of every third chunk gets the next ones asked for
+must_mount s3://bucket/long.zarr
+for ((n = 0; n < 6; n++)); do
+	dd if="$mnt/v" bs=4 count=1 skip=$((n * 3 * 32768)) status=none
+done | od -A n -t d4 -w4 -v | xargs >"$tmp/got"
+same "points along a stride" "$(cat "$tmp/got")" "0 3 6 9 12 15"
+# shellcheck disable=SC2317 # by eventually
+followed()
+{
+	[ "$(requests 'long.zarr/v/(18|21|24|27).0 ')" = 4 ]
+}
+eventually 10 followed || fail "nothing is fetched ahead along a stride: $(asked)"
+
+# a point of a large chunk costs a part of it
+forget
+same "a point" "$(dd if="$mnt/wide" bs=4 count=1 skip=1500000 status=none | od -A n -t d4 | xargs)" 1500000
+most=$(asked | awk '/wide\/1.0 / { n += $5 } END { print n + 0 }')
+((most > 0 && most <= 1 << 20)) || fail "a point of a chunk of 4 MiB took $most bytes: $(asked)"
+umount_store
 
 # who reads in order and then goes elsewhere does not wait for what was to be read next: with two connections, whose requests take
 # long, the chunk there is asked for before most of what was prefetched
