@@ -142,6 +142,10 @@ cat "$mnt/big" >/dev/null 2>"$tmp/said" && fail "refused chunks gave data"
 grep -q 'Permission denied' "$tmp/said" || fail "about a refused chunk it says '$(cat "$tmp/said")'"
 grep -q 'big/1.*HTTP 403' "$mnt/.zarrfs/log" || fail "the log does not say why: $(cat "$mnt/.zarrfs/log")"
 umount_store
+must_mount "$base/shut" missing=403
+cmp "$mnt/big" <(head -c 6400000 "$tmp/want/big"; head -c 6400000 /dev/zero; tail -c +12800001 "$tmp/want/big") ||
+	fail "refused chunks are not absent with missing=403"
+umount_store
 must_mount "$base/failing" timeout=20
 cat "$mnt/big" >/dev/null 2>"$tmp/said" && fail "a server's failure gave data"
 grep -q 'Input/output error' "$tmp/said" || fail "about a server's failure it says '$(cat "$tmp/said")'"

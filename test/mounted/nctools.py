@@ -1,5 +1,6 @@
 """nctools.py make FOLDER: FOLDER/a.zarr, a field with coordinates; b.zarr, the same in later times
 nctools.py check FOLDER A-MNT: scipy, numpy and xarray on what is mounted
+nctools.py xarray STORE MNT: dataset.nc of each group is to xarray what the store is
 nctools.py same FILE VARIABLE FROM TO|mean [LATS,LONS]: what a tool made of time steps FROM..TO"""
 
 import os
@@ -56,6 +57,19 @@ def check(folder, mnt):
     return check.failed
 
 
+def same_dataset(store, mnt):
+    import xarray
+    check = stores.Check()
+    for group in "", "wind":
+        want = xarray.open_zarr(store, group=group or None, consolidated=False, use_cftime=True)
+        with xarray.open_dataset(os.path.join(mnt, group, "dataset.nc"), use_cftime=True) as got:
+            got = got.drop_vars(set(got.variables) - set(want.variables))  # coordinates of the group above
+            if "region" in got:  # text is UTF-8 in a classic file
+                got["region"] = "region", [text.decode() for text in got["region"].values], got["region"].attrs
+            check.that(want.identical(got), "dataset.nc of '%s' is %r, not %r" % (group, got, want))
+    return check.failed
+
+
 def same(file, variable, first, last, slices=":,:"):
     lats, lons = (slice(*(int(n) if n else None for n in part.split(":"))) for part in slices.split(","))
     all_values = np.arange(48.0) if variable == "time" else np.concatenate([values(0), values(1)])[:, lats, lons] + (variable == "u")
@@ -77,4 +91,4 @@ if __name__ == "__main__":
     if command == "make":
         make(*arguments)
     else:
-        sys.exit({"check": check, "same": same}[command](*arguments) != 0)
+        sys.exit({"check": check, "xarray": same_dataset, "same": same}[command](*arguments) != 0)

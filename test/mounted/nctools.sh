@@ -76,3 +76,6 @@ before=$(decodes)
 "$python" -c 'import sys, netCDF4; print(netCDF4.Dataset(sys.argv[1])["t"][12].sum())' "$mnt/t.nc" >/dev/null || fail "a slice"
 [ $(($(decodes) - before)) -le 8 ] || fail "a time step of 24 took $(($(decodes) - before)) chunks"
 umount_store
+
+must_mount "$data/sample.zarr"
+"$python" "$here/nctools.py" xarray "$data/sample.zarr" "$mnt" || fail "xarray, against the store"

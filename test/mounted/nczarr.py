@@ -1,8 +1,13 @@
-"""nczarr.py STORES MOUNT: each store below STORES holds what data/writers.cdl says, less what its writer could not store"""
+"""nczarr.py STORES MOUNT WRITTEN: each store below STORES holds what data/writers.cdl says, less what its writer could not store; WRITTEN is
+the netCDF file that libnetcdf makes of that"""
 
+import difflib
 import os
+import re
+import subprocess
 import sys
 
+import netCDF4
 import numpy as np
 
 import stores
@@ -31,6 +36,7 @@ VARIABLES = {
     "g1/w": (numbers("<i4", *range(1, 7)), "/lat, /g1/x"),
     "g1/g2/z": (numbers("<f8", *range(1, 11)), "/g1/x, /lon"),
 }
+LOST_SCALAR = re.compile(r"o480|4\.8\.1")  # 4.8.0 and 4.8.1 stored its fill value only
 GROUPS = ["g1", "g1/g2", "empty"]
 # (path, name) → CDL with recorded types
 ATTRIBUTES = {
@@ -52,7 +58,46 @@ ATTRIBUTES = {
 }
 
 
-def check_store(check, folder, mount, name):
+def check_header(check, name, shown, written):
+    """dataset.cdl has every line that ncdump -h prints of the file, in the same order; more, where its writer was given more."""
+    want = subprocess.run(["ncdump", "-h", written], capture_output=True, check=True, text=True).stdout
+    with open(os.path.join(shown, "dataset.cdl"), encoding="utf8") as file:
+        got = file.read().replace("time = UNLIMITED ; // (2 currently)", "time = 2 ;")
+    changes = [line for line in difflib.ndiff(want.splitlines()[1:], got.splitlines()[1:]) if line[0] in "+-"]
+    check.same("%s: what its header lacks" % name, [line for line in changes if line[0] == "-"], [])
+    if name.startswith("here"):  # netcdf-c 4.9.0 to 4.9.2 make an attribute of every fill value
+        check.same("%s: what its header has besides" % name, [line for line in changes if ":_FillValue = " not in line], [])
+
+
+def same_attributes(check, what, got, want):
+    for key in want.ncattrs():
+        there = key in got.ncattrs()
+        check.that(there and np.array_equal(got.getncattr(key), want.getncattr(key), equal_nan=not isinstance(want.getncattr(key), str)) and
+                   np.asarray(got.getncattr(key)).dtype == np.asarray(want.getncattr(key)).dtype, "%s:%s is %r" % (what, key, there and got.getncattr(key)))
+
+
+def check_netcdf(check, name, shown, written):
+    """What libnetcdf reads from the files of the groups is what it reads from the file."""
+    for group in ["", *GROUPS]:
+        want = written[group] if group else written
+        if not want.variables:
+            continue
+        with netCDF4.Dataset(os.path.join(shown, group, "dataset.cdf5.nc")) as got:
+            got.set_auto_mask(False)
+            same_attributes(check, "%s: %s" % (name, group), got, want)
+            for path, variable in want.variables.items():
+                what = "%s: %s in dataset.cdf5.nc" % (name, path)
+                if not check.that(path in got.variables, what + " is missing"):
+                    continue
+                one = got[path]
+                check.same("type of " + what, one.dtype, variable.dtype)
+                check.same("dimensions of " + what, (one.dimensions, one.shape), (variable.dimensions, variable.shape))
+                if path != "scal" or not LOST_SCALAR.search(name):
+                    check.same(what, one[...].tobytes(), variable[...].tobytes())
+                same_attributes(check, what, one, variable)
+
+
+def check_store(check, folder, mount, name, written):
     recorded = "nczarr" in name and not name.endswith(("zarrzarr", "noxarray"))
     store, shown = os.path.join(folder, name), os.path.join(mount, name)
     for group in GROUPS:
@@ -61,8 +106,8 @@ def check_store(check, folder, mount, name):
         if not os.path.exists(os.path.join(store, path)):
             check.that(path == "str", "%s: its writer left out %s" % (name, path))
             continue
-        if path == "scal" and ("480" in name or "4.8.1" in name):
-            want = numbers("<i4", -2147483647)  # all that 4.8.0 and 4.8.1 stored of it
+        if path == "scal" and LOST_SCALAR.search(name):
+            want = numbers("<i4", -2147483647)
         file = os.path.join(shown, path)
         try:
             check.bytes("%s: %s" % (name, path), stores.read(file), want)
@@ -82,14 +127,18 @@ def check_store(check, folder, mount, name):
             check.same("%s: %s:%s" % (name, path, key), got, want)
     hidden = [key for path in ("", "t2m", "g1") for key in os.listxattr(os.path.join(shown, path)) if "ncz" in key.lower() or "_NC" in key or "_ARRAY" in key]
     check.same("%s: what should be hidden" % name, hidden, [])
+    if recorded:
+        check_header(check, name, shown, written.filepath())
+        check_netcdf(check, name, shown, written)
 
 
 def main():
-    folder, mount = sys.argv[1:]
-    check, names = stores.Check(), sorted(os.listdir(folder))
+    folder, mount, path = sys.argv[1:]
+    check, names, written = stores.Check(), sorted(os.listdir(folder)), netCDF4.Dataset(path)
+    written.set_auto_mask(False)
     for name in names:
         if not os.path.exists(os.path.join(folder, name, "zarr.json")):  # drafts of V3
-            check_store(check, folder, mount, name)
+            check_store(check, folder, mount, name, written)
     print("%d stores: %s" % (len(names), " ".join(names)))
     check.end()
 

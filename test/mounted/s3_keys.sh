@@ -117,8 +117,10 @@ calm
 
 # --- what a trace shows
 
+forget
 must_mount trace+$store loglevel=debug
 cmp "$mnt/packed" "$tmp/want/packed" || fail "packed"
+same "lines of the trace" "$(grep -c '^trace: ' "$log")" "$(requests)"
 fault 'kind=status&status=403&match=checked'
 cat "$mnt/checked" >/dev/null 2>&1 && fail "403 gives data"
 unseen "$S3_SECRET" Signature=
