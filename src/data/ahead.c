@@ -181,3 +181,24 @@ ahead_load(struct request *q)
 			prefetch_stride(q);
 	}
 }
+
+void
+array_expect(struct array *a)
+{
+	const struct scan s = {0};
+	struct batch batch = {.array = a};
+	int64_t now = when_now();
+	struct asks k = {.n = 1};
+	k.ask[0] = (struct cache_ask){
+		.id = scan_piece(&s, a, 0, 0, 1),
+		.hurry = CACHE_PREFETCH,
+		.only_new = true,
+		.now = now,
+		.fresh = data_fresh(a->data, now),
+		.since = now,
+		.loading = &a->loading,
+	};
+	if (a->remote && a->grid.bytes && k.ask[0].id.len == a->grid.chunk_bytes)
+		prefetch_send(&batch, &s, &k);
+	batch_send(&batch);
+}

@@ -33,8 +33,9 @@ struct array_hooks {
 	void *arg;
 	/* Do the metadata that this array was opened with still hold, looked at now? 0; -EIO with the reason (array gone, rewritten, store gone). */
 	int (*check)(void *arg);
-	/* When they were last known to hold, when_wall() clock. */
-	int64_t (*seen)(void *arg);
+	/* When they were last known to hold, when_wall() clock; where that is before `wanted`, not before somebody who looks at them just now
+	 * has done so. */
+	int64_t (*seen)(void *arg, int64_t wanted);
 	/* A chunk was found to have changed at `mtime` (ns): stale pages must go. Called on a worker, no lock held. */
 	void (*changed)(void *arg, int64_t mtime);
 	/* The array is gone: arg is not used again. May be NULL. */
@@ -57,6 +58,9 @@ const struct dtype *array_dtype(const struct array *);
  * bytes each; ZMAP_ABSENT if one is larger. */
 int array_measure(struct data *, struct zmap *, const char *key, const struct array_meta *,
 	size_t max_stored, uint32_t *ret);
+
+/* Somebody is about to read from the beginning: where that takes a store's answer, the first chunk is asked for now. */
+void array_expect(struct array *);
 
 struct stream;
 int stream_new(struct array *, struct stream **ret); /* takes a reference */

@@ -30,7 +30,7 @@ load_check_found(struct load *l)
 {
 	const struct array_hooks *h = &l->array->hooks;
 	int64_t placed = l->stat.placed ? l->stat.placed : l->stat.mtime + SECOND;
-	if (!h->seen || !l->stat.mtime || placed < h->seen(h->arg))
+	if (!h->seen || !l->stat.mtime || placed < h->seen(h->arg, placed + 1))
 		return 0;
 	return check_metadata(l);
 }
@@ -55,9 +55,8 @@ static int
 check_absent(struct load *l)
 {
 	const struct array_hooks *h = &l->array->hooks;
-	int64_t ttl = l->array->data->options.ttl;
-	if (l->array->remote && h->seen &&
-		(ttl == INT64_MAX || h->seen(h->arg) > when_wall() - ttl))
+	int64_t ttl = l->array->data->options.ttl, recent = when_wall() - ttl + 1;
+	if (l->array->remote && h->seen && (ttl == INT64_MAX || h->seen(h->arg, recent) >= recent))
 		return 0;
 	return check_metadata(l);
 }

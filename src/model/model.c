@@ -88,17 +88,36 @@ seen_above(const struct model *m, const char *path)
 	return 0;
 }
 
+bool
+model_is_due(struct model *m, const char *path)
+{
+	bool due = false;
+	LOCKED(&m->lock) {
+		const struct place *p = place_find(m, path);
+		due = m->opt.consolidated != CONSOLIDATED_TRUST &&
+		      (!p || !p->known || p->due <= when_now());
+	}
+	return due;
+}
+
+/* Lock held. */
+static int64_t
+seen_so_far(const struct model *m, const char *path, const struct place *p)
+{
+	int64_t wall = p ? p->wall : 0;
+	int64_t above = m->opt.consolidated == CONSOLIDATED_TRUST ? seen_above(m, path) : 0;
+	return above > wall ? above : wall;
+}
+
 int64_t
-model_seen(struct model *m, const char *path)
+model_seen(struct model *m, const char *path, int64_t wanted)
 {
 	int64_t wall = 0;
 	LOCKED(&m->lock) {
-		const struct place *p = place_find(m, path);
-		wall = p ? p->wall : 0;
-		if (m->opt.consolidated == CONSOLIDATED_TRUST) {
-			int64_t above = seen_above(m, path);
-			wall = above > wall ? above : wall;
-		}
+		const struct place *p;
+		while ((wall = seen_so_far(m, path, p = place_find(m, path))) < wanted && p &&
+			p->busy)
+			pthread_cond_wait(&m->idle, &m->lock);
 	}
 	return wall;
 }

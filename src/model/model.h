@@ -115,8 +115,10 @@ int model_lookup_known(struct model *, const char *path, struct node **ret);
 int model_check(struct model *, const char *path, struct node **ret);
 /* As model_check, but looks now, whatever the TTL (one cheap request if nothing changed). */
 int model_look_again(struct model *, const char *path, struct node **ret);
-/* When the node's own metadata were last seen, when_wall() clock; 0: never. */
-int64_t model_seen(struct model *, const char *path);
+/* Would model_check have to ask the store now? */
+bool model_is_due(struct model *, const char *path);
+/* When the node's own metadata were last seen, when_wall() clock; 0: never. Where that is before `wanted` it waits for who looks just now. */
+int64_t model_seen(struct model *, const char *path, int64_t wanted);
 
 /* Children of a group or plain directory in a stable order. known: the kind is certain (else readdir says DT_UNKNOWN and kind is a guess). */
 struct model_child {

@@ -131,11 +131,26 @@ open_layout(struct file *f, const struct entry *e, const struct node *now)
 	return 0;
 }
 
+/* The flat file is opened to be read, mostly from its beginning: a far store is asked for that while it is asked whether the metadata
+ * still hold. If they do not, nobody will want it. */
+static void
+expect_reader(struct mount *m, const struct entry *e)
+{
+	CLEAN(variable_unrefp) struct variable *v = NULL;
+	const struct node *n = e->node;
+	if (!(m->zmap->caps & ZMAP_REMOTE) || e->view != view_table[0] || !n->array || n->error ||
+		!n->array->dtype.size || !model_is_due(m->model, n->path))
+		return;
+	if (variable_get(m, n, 0, &v) == 0)
+		array_expect(v->array);
+}
+
 static int
 open_view(struct file *f, const struct entry *e)
 {
 	CLEAN(node_unrefp) struct node *now = NULL;
 	struct view_facts facts;
+	expect_reader(f->mount, e);
 	int r = model_check(f->mount->model, e->node->path, &now);
 	if (r == ZMAP_ABSENT || (r == 0 && now->kind != e->node->kind))
 		return stale_entry(e->path);

@@ -79,10 +79,10 @@ check(void *arg)
 }
 
 static int64_t
-seen(void *arg)
+seen(void *arg, int64_t wanted)
 {
 	struct variable *v = arg;
-	return model_seen(v->mount->model, v->node->path);
+	return model_seen(v->mount->model, v->node->path, wanted);
 }
 
 static void

@@ -53,6 +53,23 @@ head -c 4 "$mnt/lat" | cmp - <(head -c 4 "$tmp/want/lat") || fail "the first val
 [ "$(requests)" -le 3 ] || fail "mount and first value: $(requests) requests: $(asked)"
 umount_store
 
+# the metadata of an array that is opened and its first chunk are asked for together: one comes while the other does not
+must_mount s3://bucket/store.zarr
+forget
+fault 'kind=stall&match=lat/\.zarray'
+head -c 4 "$mnt/lat" >"$tmp/first" &
+reader=$!
+first_chunk()
+{
+	[ "$(requests 'GET [^ ]*lat/0 ')" = 1 ]
+}
+eventually 20 first_chunk || fail "the first chunk waits for the metadata: $(asked)"
+calm
+wait $reader
+cmp "$tmp/first" <(head -c 4 "$tmp/want/lat") || fail "the first value, whose metadata came late"
+counts "a chunk asked for before its metadata came" 1 'GET [^ ]*lat/0 '
+umount_store
+
 forget
 must_mount s3://bucket/many.zarr
 same "lines of ls -l" "$(ls -l "$mnt" | grep -c '^-.* v[0-9]*$')" 500
