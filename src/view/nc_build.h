@@ -20,7 +20,7 @@ struct nc_candidate {
 	const struct nc_column *column;
 	struct nc_use **use; /* one a dimension, borrowed */
 	unsigned rank;
-	uint64_t size; /* bytes in a file without records; UINT64_MAX: more than can be */
+	uint64_t size; /* bytes in a CDF-2 file without records; UINT64_MAX: more than can be */
 	bool own;      /* of the variable that the file is for */
 	bool out;      /* left out */
 };
@@ -34,6 +34,7 @@ struct nc_build {
 	size_t ncolumns;
 	struct nc_candidate *candidate;
 	size_t n;
+	bool five;             /* the file that is being made is CDF-5 */
 	struct set uses;       /* of struct nc_use, which it owns */
 	struct nc_use *record; /* the record dimension, or NULL */
 };

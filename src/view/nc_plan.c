@@ -138,6 +138,15 @@ has_records(const struct nc_build *b, const struct nc_candidate *c)
 	return b->record && c->rank && c->use[0] == b->record;
 }
 
+static uint64_t
+size_of(const struct nc_build *b, const struct nc_candidate *c)
+{
+	const struct dtype *t = &c->column->type;
+	uint64_t wide = nc_type_size(nc_type_in_file(t, false));
+	return c->size == UINT64_MAX ? c->size
+				     : c->size / wide * nc_type_size(nc_type_in_file(t, b->five));
+}
+
 /* The file's own variable last, what has records behind what has none, the smallest first. */
 static bool
 goes_before(const struct nc_build *b, const struct nc_candidate *x, const struct nc_candidate *y)
@@ -147,7 +156,7 @@ goes_before(const struct nc_build *b, const struct nc_candidate *x, const struct
 		return ry;
 	if (x->own != y->own)
 		return y->own;
-	return x->size < y->size;
+	return size_of(b, x) < size_of(b, y);
 }
 
 struct ordered {
@@ -206,7 +215,10 @@ lay_out_smallest(struct nc_file *f)
 static int
 make(struct nc_build *b, enum cdf_format format, struct nc_plan *ret)
 {
-	int r = nc_build_file(b, format ? format : CDF_2, ret);
+	b->five = format == CDF_5;
+	int r = sort(b);
+	if (r == 0)
+		r = nc_build_file(b, format ? format : CDF_2, ret);
 	if (r < 0)
 		return r;
 	r = format ? nc_lay_out(&ret->file) : lay_out_smallest(&ret->file);
@@ -289,8 +301,6 @@ nc_plan_make(struct mount *m, const struct node *n, const struct nc_want *want, 
 		err_set(-ENOENT, "netCDF cannot show it");
 		r = ZMAP_ABSENT;
 	}
-	if (r == 0)
-		r = sort(&b);
 	if (r == 0)
 		r = make_some(&b, &p);
 	if (r == 0) {

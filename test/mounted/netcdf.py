@@ -207,6 +207,11 @@ LEFT_OUT = {"nothing2"}
 COMPANIONS = {"t", "y", "t_b"}
 
 
+def check_order(check, nc):
+    sizes = [v.size * v.dtype.itemsize for v in nc.variables.values() if "never" not in v.dimensions]
+    check.same("order", sizes, sorted(sizes))
+
+
 def check_attrs(check, mnt):
     with read(mnt + "/dataset.nc") as nc:
         want = {"title": "types", "answer": 42, "large": float(2 ** 40), "larger": str(2 ** 60 + 1), "texts": "a\nbé", "nested": '{"a": [1, 2.5]}', "pi": 3.25}
@@ -245,8 +250,9 @@ def check_attrs(check, mnt):
         check.same("attributes of marked_c8", nc["marked_c8"].ncattrs(), [])
         check.same("U5", nc["U5"].dimensions, ("t", "str20"))
         check.same("never", nc.dimensions["never"].isunlimited(), True)
-        sizes = [v.size * v.dtype.itemsize for v in nc.variables.values() if "never" not in v.dimensions]
-        check.same("order", sizes, sorted(sizes))
+        check_order(check, nc)
+    with read(mnt + "/dataset.cdf5.nc") as nc:
+        check_order(check, nc)
 
 
 def check_names(check, mnt):
