@@ -158,10 +158,16 @@ is_hidden(const struct cdl_scope *s, const struct cdl_scope *owner, const char *
 	return false;
 }
 
+/* The path of a group from the text's own root, and a '/'. */
 static int
-add_path(const char *path, struct buf *ret)
+add_path(const struct cdl_scope *group, struct buf *ret)
 {
-	int r = 0;
+	const struct cdl_scope *root = group;
+	int r = buf_add(ret, "/", 1);
+	while (root->up)
+		root = root->up;
+	const char *path = group->path + strlen(root->path);
+	path += *path == '/';
 	while (*path && r == 0) {
 		size_t len = strcspn(path, "/");
 		CLEAN(clean_free) char *part = strndup(path, len);
@@ -191,6 +197,6 @@ cdl_dim_text(const struct cdl_scope *s, const struct dim *d, struct buf *ret)
 	if (!o)
 		return cdl_size_text(s, name_of(d, anonymous), d->size, ret);
 	const char *name = d->fqn ? strrchr(d->fqn, '/') + 1 : d->name;
-	int r = is_hidden(s, o, find(o, name, d->size)->shown) ? add_path(o->path, ret) : 0;
+	int r = is_hidden(s, o, find(o, name, d->size)->shown) ? add_path(o, ret) : 0;
 	return r < 0 ? r : cdl_size_text(o, name, d->size, ret);
 }

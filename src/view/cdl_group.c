@@ -194,6 +194,27 @@ write_compound(struct group_text *g, const char *name, const struct dtype *t, ch
 	return r;
 }
 
+/* netCDF-4 takes types that are alike for one, by the name of the first. NULL: no variable before this one has such a type. */
+static const char *
+find_type(const struct group_text *g, const struct cdl_variable *v)
+{
+	for (const struct cdl_variable *k = g->in.var; k < v; k++)
+		if (k->dtype && strcmp(k->dtype, v->dtype) == 0)
+			return k->type;
+	return NULL;
+}
+
+static int
+write_type(struct group_text *g, struct cdl_variable *v)
+{
+	v->dtype = dtype_text(&v->node->array->dtype);
+	const char *known = v->dtype ? find_type(g, v) : NULL;
+	if (v->dtype && !known)
+		return write_compound(g, v->shown, &v->node->array->dtype, &v->type);
+	v->type = known ? strdup(known) : NULL;
+	return v->type ? 0 : err_set(-ENOMEM, "no memory for a type");
+}
+
 static int
 write_types(struct group_text *g)
 {
@@ -206,7 +227,7 @@ write_types(struct group_text *g)
 		r = any ? 0 : heading(g->w, "types:");
 		any = true;
 		if (r == 0)
-			r = write_compound(g, v->shown, &v->node->array->dtype, &v->type);
+			r = write_type(g, v);
 	}
 	return r;
 }

@@ -14,6 +14,7 @@ cdl_members_done(struct cdl_members *g)
 	for (size_t i = 0; i < g->nvars; i++) {
 		node_unref(g->var[i].node);
 		free(g->var[i].shown);
+		free(g->var[i].dtype);
 		free(g->var[i].type);
 		free(g->var[i].why);
 		nc_columns_free(&g->var[i].columns);

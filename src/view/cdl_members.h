@@ -10,6 +10,7 @@ struct cdl_variable {
 	struct node *node;
 	char *shown;               /* its name */
 	char *type;                /* name of its compound type; NULL: it has none */
+	char *dtype;               /* that type as the store has it; NULL as long as type is */
 	struct nc_columns columns; /* one, unless it has a compound type */
 	uint32_t width;
 	char *why; /* it is left out */

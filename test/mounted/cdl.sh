@@ -34,6 +34,7 @@ variables:
 		string \2m_temp\(K\):list = "one", "two" ;
 		\2m_temp\(K\):valid_range = -1s, 1s ;
 	both_t both(x) ;
+	both_t both2(x_3) ;
 	byte flag(x_3) ;
 	ubyte _x66_loat(x) ;
 	// json is left out: netCDF has no type for it
@@ -57,6 +58,10 @@ group: g\,h {
   	float v(x, /x, x_3) ;
 
   group: deep {
+    dimensions:
+    	x = 4 ;
+    variables:
+    	float w(x, /g\,h/x) ;
     } // group deep
   } // group g\,h
 }
@@ -71,6 +76,10 @@ variables:
 	float v(x, x_2, x_3) ;
 
 group: deep {
+  dimensions:
+  	x = 4 ;
+  variables:
+  	float w(x, /x) ;
   } // group deep
 }
 END

@@ -58,10 +58,11 @@ def make(store):
     put(g, "text", 2, "<U4", ["x"])
     put(g, "when", 2, "<M8[h]", ["x"])
     put(g, "both", 2, BOTH, ["x"])
+    put(g, "both2", 3, BOTH, ["x"])
     put(g, "no ne", 0, "f8", ["none"])
     g.create_dataset("json", shape=1, dtype=object, object_codec=numcodecs.JSON())
     h = g.create_group("g,h")
-    h.create_group("deep")
+    put(h.create_group("deep"), "w", (4, 7), "f4", ["x", "x"])
     put(h, "v", (7, 2, 3), "f4", ["x", "x", "x"])
 
 
