@@ -223,7 +223,7 @@ depot_room(const struct depot *d)
 	struct statvfs s;
 	if (fstatvfs(d->dir, &s) != 0)
 		return 0;
-	uint64_t spare = (uint64_t)s.f_blocks / DEPOT_SPARE_SHARE, free = s.f_bavail;
+	uint64_t spare = ceil_div(s.f_blocks, DEPOT_SPARE_SHARE), free = s.f_bavail;
 	return free > spare ? (free - spare) * s.f_frsize : 0;
 }
 
@@ -289,14 +289,13 @@ write_copy(struct depot *d, const char *name, struct iovec *part, int parts, int
 	return r;
 }
 
-/* Is there room, by what is known of all? Taken if so. */
+/* Is there room, by what is known of all? Taken if so. others: bytes that are under way besides. */
 static bool
-take_room(struct depot *d, uint64_t bytes)
+take_room(struct depot *d, uint64_t need, uint64_t others)
 {
-	uint64_t need = footprint(bytes);
 	if (need > d->size / SHARE_MAX)
 		return false;
-	if (depot_room(d) < need) {
+	if (depot_room(d) < need + others) {
 		depot_wake_cleaner(d);
 		return false;
 	}
@@ -308,6 +307,22 @@ take_room(struct depot *d, uint64_t bytes)
 		return true;
 	tally_sub(d, need);
 	return false;
+}
+
+static void
+keep(struct depot *d, const char *name, struct iovec part[2], int64_t checked)
+{
+	uint64_t need = footprint(part[0].iov_len + part[1].iov_len);
+	uint64_t others = atomic_fetch_add(&d->under_way, need);
+	if (!take_room(d, need, others)) {
+		add(d, DEPOT_FULL);
+	} else if (write_copy(d, name, part, part[1].iov_len ? 2 : 1, checked) < 0) {
+		tally_sub(d, need);
+		depot_complain(d, "keep a copy");
+	} else {
+		add(d, DEPOT_KEPT);
+	}
+	atomic_fetch_sub(&d->under_way, need);
 }
 
 void
@@ -331,20 +346,11 @@ depot_keep(struct depot *d, const char *id, const struct zmap_stat *s, struct sp
 	memcpy(h->version, s->version, sizeof h->version);
 	memcpy(h + 1, id, id_len);
 	h->head_crc = libdeflate_crc32(0, (uint8_t *)h + SUMMED, sizeof *h + id_len - SUMMED);
-	uint64_t all = sizeof *h + id_len + bytes.len;
-	if (!take_room(d, all)) {
-		add(d, DEPOT_FULL);
-		return;
-	}
-	struct iovec part[2] = {
-		{h, sizeof *h + id_len}, {(void *)(uintptr_t)bytes.data, bytes.len}};
 	name_of(id, name);
-	if (write_copy(d, name, part, bytes.len ? 2 : 1, checked) < 0) {
-		tally_sub(d, footprint(all));
-		depot_complain(d, "keep a copy");
-		return;
-	}
-	add(d, DEPOT_KEPT);
+	keep(d, name,
+		(struct iovec[]){
+			{h, sizeof *h + id_len}, {(void *)(uintptr_t)bytes.data, bytes.len}},
+		checked);
 }
 
 void

@@ -26,6 +26,7 @@ struct depot {
 	uint64_t size;
 	void (*warn)(const char *what);
 	struct depot_tally *tally;
+	atomic_ullong under_way; /* bytes that are being written: the disk may not count them yet */
 	atomic_ullong count[DEPOT_COUNTS];
 	atomic_llong next_word; /* when_now(): failures are told again */
 

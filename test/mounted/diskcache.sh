@@ -12,6 +12,10 @@ for codec, name in (numcodecs.Blosc("lz4"), "lz4"), (None, "raw"):
     rng = np.random.default_rng(1)
     group.create_dataset(name, data=rng.integers(0, 1000, (24, 50000), "i4"), chunks=(1, 50000), compressor=codec)
 zarr.consolidate_metadata(sys.argv[1] + "/store")
+pieces = zarr.open_group(sys.argv[1] + "/pieces", mode="a")
+for name, length, count in ("small", 3000, 1300), ("large", 140000, 60):
+    pieces.create_dataset(name, data=rng.integers(0, 255, length * count, "u1"), chunks=length, compressor=None)
+zarr.consolidate_metadata(sys.argv[1] + "/pieces")
 END
 (cd "$tmp/store" && zip -q -r -0 "$tmp/store.zip" .)
 want=$("$ZARRFS" --cat "$tmp/store" lz4 | sha256sum)
@@ -167,6 +171,15 @@ if mount -t tmpfs -o size=4m zarrfs-test "$tmp/small" 2>/dev/null; then # else n
 	umount "$tmp/small"
 	[ "$used" -ge 50 ] || fail "only $used % of a small disk are used"
 	[ "$used" -le 95 ] || fail "$used % of a small disk are used"
+	for name in small large; do # many copies are made at once
+		mount -t tmpfs -o size=4m zarrfs-test "$tmp/small"
+		must_mount "$base/pieces" "cache_dir=$tmp/small/cache,cache_size=1G"
+		cmp "$mnt/$name" <("$ZARRFS" --cat "$tmp/pieces" $name) || fail "$name"
+		used=$(df --output=pcent "$tmp/small" | tr -dc 0-9)
+		umount_store
+		umount "$tmp/small"
+		[ "$used" -le 95 ] || fail "$used % of a small disk are used by $name copies"
+	done
 fi
 mkdir "$tmp/lost"
 must_mount "$base/store" "cache_dir=$tmp/lost/cache"
