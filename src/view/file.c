@@ -161,7 +161,7 @@ open_view(struct file *f, const struct entry *e)
 	if (r < 0)
 		return r;
 	if (now->error)
-		r = err_set(now->error_code ? now->error_code : -EIO, "%s", now->error);
+		r = err_set(now->error_code == -EACCES ? -EACCES : -EIO, "%s", now->error);
 	else
 		r = open_layout(f, e, now);
 	if (r < 0 && r != -ESTALE && now->made_of)
