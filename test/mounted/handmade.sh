@@ -9,3 +9,7 @@ for endian in little big; do
 	"$python" "$here/handmade.py" "$endian" "$mnt" || fail "see above (endian=$endian)"
 	umount_store
 done
+must_mount "$tmp/arrays" strlen=200
+long=("$mnt"/*"too large to measure, longer than strlen")
+same "bytes of texts with strlen=200" "$(wc -c <"${long[0]}")" $((60001 * 200))
+umount_store
