@@ -55,6 +55,8 @@ tell_inodes(struct notifier *n, const char *path, enum stale_what what)
 			drop_pages_later(n, inode[i]);
 		else
 			drop_pages(n, inode[i]);
+		if (what == STALE_PAGES)
+			pages_aged(s, inode[i]);
 		inodes_put(s->inodes, inode[i]);
 	}
 }

@@ -72,7 +72,14 @@ begin_anew(struct pages *p)
 	p->noticed = 0;
 }
 
-/* The lock is held. 0, or -ESTALE without a text. */
+/* Who opens the file now would be shown what was the store's longer ago than that may be. */
+static bool
+too_old(const struct server *s, const struct pages *p)
+{
+	return when_now() - atomic_load(&p->since) >= mount_options(s->mount)->data.ttl;
+}
+
+/* The lock is held. keep: they are young enough. 0, or -ESTALE without a text. */
 static int
 admit(struct pages *p, bool keep, bool reading, bool *ret_keep)
 {
@@ -100,7 +107,7 @@ pages_open(struct server *s, struct inode *i, bool keep, bool *ret_keep)
 	if (!p)
 		return err_set(-ENOMEM, "no memory for an open file");
 	LOCKED(&s->renewer->lock)
-		r = admit(p, keep, reading, ret_keep);
+		r = admit(p, keep && !too_old(s, p), reading, ret_keep);
 	if (r == 0)
 		return 0;
 	inodes_retire(s->inodes, i);
@@ -141,12 +148,26 @@ pages_retire(struct server *s, struct inode *i)
 	inodes_retire(s->inodes, i);
 }
 
+/* To be renewed, if anybody has it open. The lock is held. True: the list has a reference to the inode from now on. */
+static bool
+enlist(struct renewer *n, struct pages *p)
+{
+	if (!p->opens || p->listed)
+		return false;
+	p->listed = true;
+	p->try_at = p->tries = 0;
+	p->next = n->first;
+	n->first = p;
+	pthread_cond_signal(&n->more);
+	return true;
+}
+
 bool
 pages_changed(struct server *s, struct inode *i)
 {
 	struct renewer *n = s->renewer;
 	struct pages *p = atomic_load(&i->pages);
-	bool open = false;
+	bool open = false, listed = false;
 	if (!p)
 		return false;
 	inodes_get(s->inodes, inodes_id(s->inodes, i)); /* the list's, unless it is in it */
@@ -155,19 +176,28 @@ pages_changed(struct server *s, struct inode *i)
 		p->noticed_last = when_now();
 		p->noticed = p->noticed ? p->noticed : p->noticed_last;
 		p->retired |= open;
-		if (open && !p->listed) {
-			p->listed = true;
-			p->try_at = p->tries = 0;
-			p->next = n->first;
-			n->first = p;
-			i = NULL;
-			pthread_cond_signal(&n->more);
-		}
+		listed = enlist(n, p);
 	}
-	inodes_put(s->inodes, i);
+	if (!listed)
+		inodes_put(s->inodes, i);
 	if (open)
 		inodes_retire(s->inodes, p->inode);
 	return open;
+}
+
+void
+pages_aged(struct server *s, struct inode *i)
+{
+	struct renewer *n = s->renewer;
+	struct pages *p = atomic_load(&i->pages);
+	bool listed = false;
+	if (!p)
+		return;
+	inodes_get(s->inodes, inodes_id(s->inodes, i));
+	LOCKED(&n->lock)
+		listed = when_now() - atomic_load(&p->read) > QUIET && enlist(n, p);
+	if (!listed)
+		inodes_put(s->inodes, i);
 }
 
 /* May all who have it open see what there is at m->to from now on? */
@@ -241,7 +271,7 @@ move(struct renewer *n, struct pages *p, const struct array_move *m)
 	return done;
 }
 
-/* 0: the inode has begun anew, or nobody has it open any more; else when to try again. */
+/* 0: the inode has begun anew, or need not, or nobody has it open any more; else when to try again. */
 static int64_t
 renew(struct renewer *n, struct pages *p)
 {
@@ -255,9 +285,9 @@ renew(struct renewer *n, struct pages *p)
 	if (!open)
 		return 0;
 	if (!may_move(n, p, &m))
-		return m.to + AGAIN_ORDER;
+		return m.noticed ? m.to + AGAIN_ORDER : 0;
 	if (queue_reads(s->queue, p->inode, HANGING))
-		return m.to + AGAIN_BUSY;
+		return m.noticed ? m.to + AGAIN_BUSY : 0;
 	park(n, p, true);
 	notifier_drop(s->notifier, p->inode); /* from here on a read() that is under way is seen */
 	notifier_forget(s->notifier, p->inode);
@@ -269,7 +299,7 @@ renew(struct renewer *n, struct pages *p)
 	}
 	park(n, p, false);
 	log_debug("'%s' begins anew: %s", p->inode->path, done ? "now" : "later");
-	return done ? 0 : when_now() + (quiet ? AGAIN_ORDER : AGAIN_BUSY);
+	return done || !m.noticed ? 0 : when_now() + (quiet ? AGAIN_ORDER : AGAIN_BUSY);
 }
 
 /* The next one to be tried. NULL: the end has come. */
@@ -312,6 +342,8 @@ run(void *arg)
 		struct inode *i = p->inode;
 		int64_t again = renew(n, p);
 		LOCKED(&n->lock) {
+			if (!again && p->noticed && p->opens)
+				again = when_now(); /* a change was noticed in between */
 			p->try_at = again;
 			if (!again)
 				delist(n, p);

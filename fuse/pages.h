@@ -9,6 +9,8 @@
  *   waits (a few tenths of a second, or longer on a busy machine) while the reads that are under way come to their end. Who has
  *   gone on in file order since before the change comes to the end of the chunk first. (A page fault asks for no attributes: a
  *   program that reads a mapping gets page by page what there is, and may find a chunk changed from one page to the next.)
+ * A change is found when the chunk is read. So that nobody is shown what was replaced long ago, an inode that is as old as pages may
+ * get begins anew while nobody reads it, and who opens the file gets another one.
  * Safe from every thread. */
 #pragma once
 
@@ -39,5 +41,7 @@ void pages_read(struct inode *);
 void pages_wait(struct request *);
 /* A chunk has changed. False: nobody has it open, and its pages may go. */
 bool pages_changed(struct server *, struct inode *);
+/* Its pages have become too old, and were dropped. */
+void pages_aged(struct server *, struct inode *);
 /* The path is to lead to another inode from now on. */
 void pages_retire(struct server *, struct inode *);

@@ -1,6 +1,7 @@
 """replaced.py make STORE: arrays of one chunk, all elements the same
 replaced.py write ARRAY SECONDS: replaces the chunk by another again and again, by rename
 replaced.py read FILE SECONDS: reads it again and again, whole, through the page cache and around it
+replaced.py idle FILE ARRAY: replaces it while the file is open and nobody reads
 replaced.py last ARRAY: what its chunk holds now"""
 
 import mmap
@@ -21,16 +22,34 @@ def make(store):
         stores.put(store, name, np.full(SHAPE, 1, "<i4"), chunks=SHAPE, **how)
 
 
+def replace(array, number):
+    opened, path = zarr.open_array(array, "r"), os.path.join(array, "0.0")
+    chunk = np.full(SHAPE, number, "<i4")
+    with open(path + ".new", "wb") as file:
+        file.write(opened.compressor.encode(chunk) if opened.compressor else chunk.tobytes())
+    os.rename(path + ".new", path)
+
+
 def write(array, seconds):
-    opened, number, end = zarr.open_array(array, "r"), 1, time.monotonic() + seconds
-    path = os.path.join(array, "0.0")
+    number, end = 1, time.monotonic() + seconds
     while time.monotonic() < end:
         number += 1
-        chunk = np.full(SHAPE, number, "<i4")
-        with open(path + ".new", "wb") as file:
-            file.write(opened.compressor.encode(chunk) if opened.compressor else chunk.tobytes())
-        os.rename(path + ".new", path)
+        replace(array, number)
         time.sleep(0.003)
+
+
+def idle(path, array):
+    check = stores.Check()
+    holder = os.open(path, os.O_RDONLY)
+    before = np.frombuffer(os.pread(holder, 4, 0), "<i4")[0]
+    replace(array, before + 1)
+    time.sleep(4)
+    check.same("what who has it open reads", np.frombuffer(os.pread(holder, 4, 0), "<i4")[0], before + 1)
+    replace(array, before + 2)
+    time.sleep(4)
+    check.same("what who opens it now reads", np.frombuffer(stores.read(path), "<i4")[0], before + 2)
+    os.close(holder)
+    check.end()
 
 
 def read(path, seconds):
@@ -60,5 +79,7 @@ elif sys.argv[1] == "write":
     write(sys.argv[2], float(sys.argv[3]))
 elif sys.argv[1] == "read":
     read(sys.argv[2], float(sys.argv[3]))
+elif sys.argv[1] == "idle":
+    idle(*sys.argv[2:])
 else:
     print(zarr.open_array(sys.argv[2], "r")[0, 0])

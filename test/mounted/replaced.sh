@@ -14,3 +14,5 @@ for layout in raw packed; do
 	same "the first byte at the end" "$(head -c 4 "$mnt/$layout" | od -A n -t d4 | tr -d ' ')" "$("$python" "$here/replaced.py" last "$tmp/store.zarr/$layout")"
 	umount_store
 done
+must_mount "$tmp/store.zarr" "metadata_ttl=1"
+"$python" "$here/replaced.py" idle "$mnt/raw" "$tmp/store.zarr/raw" || fail "while nobody reads it"
