@@ -4,7 +4,9 @@
 
 #include "base/set.h"
 
-enum { NC_NAME_MAX = 256 }; /* bytes */
+enum {
+	NC_NAME_MAX = 255
+}; /* bytes; 256 are allowed, but ncdump finds no such attribute, and CDO aborts */
 
 /* The name in the file. Never empty, valid UTF-8, at most NC_NAME_MAX bytes (else cut, with a hash). Caller frees; NULL: no memory. */
 char *nc_name(const char *name);

@@ -93,6 +93,7 @@ def make(store):
     stores.put(store, "long/square", np.arange(16.0).reshape(4, 4), dims("t", "t"))
     long = zarr.open_array(zarr.DirectoryStore(store), "w", path="long/wide", shape=2 ** 31, chunks=2 ** 20, dtype="i1", fill_value=7)
     long.attrs.update(dims("w"))
+    stores.put(store, "long/" + "%" * 60, np.zeros(2), dims("n" * 300, **{"a" * 300: 1}))
     stores.put(store, "names/x", np.arange(5.0), dims("x"))
     stores.put(store, "names/below/x", np.arange(10.0).reshape(2, 5), dims("y", "x"))
     stores.put(store, "names/below/table", np.ones(3, [("a", "f4")]), dims("n"), fill_value=None)

@@ -12,7 +12,9 @@ grep -q "'nothing2' is not in the netCDF file of .*: it has a dimension of lengt
 if command -v cdo >/dev/null; then
 	cdo -s -O copy "$mnt/more/i8_fine.nc" "$tmp/out.nc" 2>/dev/null && fail "cdo copies what cannot be read"
 	cdo -s -O copy "$mnt/more/i8_few.nc" "$tmp/out.nc" 2>/dev/null && fail "cdo copies a small variable that cannot be read"
+	cdo -s sinfon "$mnt"/long/%*.nc >"$tmp/out" 2>&1 || fail "cdo and long names: $(cat "$tmp/out")"
 fi
+ncdump "$mnt"/long/%*.nc >"$tmp/out" 2>&1 || fail "ncdump and long names: $(tail -n 1 "$tmp/out")"
 umount_store
 
 # What options ask for, of what can be.

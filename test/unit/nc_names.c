@@ -93,8 +93,8 @@ test_long(void)
 	char *d = nc_name_with(c, "_12345");
 	CHECK(strlen(d) <= NC_NAME_MAX);
 	CHECK_STR(d + strlen(d) - 6, "_12345");
-	name[256] = 0;
-	memset(name, 'x', 256);
+	name[NC_NAME_MAX] = 0;
+	memset(name, 'x', NC_NAME_MAX);
 	char *e = nc_name(name);
 	CHECK_STR(e, name);
 	char *f = nc_name_with("t", "_2");
