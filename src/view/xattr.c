@@ -144,13 +144,16 @@ add_own(struct mount *m, const struct entry *e, struct buf *ret)
 	return r < 0 ? r : 0;
 }
 
+/* rsync -X copies nothing where one of the list cannot be had. */
 static const char *
-unfit(const char *name)
+unfit(const struct attr *a)
 {
-	size_t len = strlen(name) + PREFIX_LEN;
-	if (!*name)
+	CLEAN(buf_free) struct buf value = {0};
+	if (!*a->name)
 		return "it has no name";
-	return len > XATTR_NAME_MAX ? "its name is too long" : NULL;
+	if (strlen(a->name) + PREFIX_LEN > XATTR_NAME_MAX)
+		return "its name is too long";
+	return add_value(a, &value) == -E2BIG ? "its value is longer than 64 KiB" : NULL;
 }
 
 static bool
@@ -171,7 +174,7 @@ add_stored(struct mount *m, const struct entry *e, size_t from, struct buf *ret)
 	size_t left = 0;
 	int r = load(e, &all);
 	for (size_t i = 0; r == 0 && i < all.count; i++) {
-		const char *name = all.attr[i].name, *why = unfit(name);
+		const char *name = all.attr[i].name, *why = unfit(&all.attr[i]);
 		if (why)
 			notes_add(&m->notes, "attribute '%s' of '%s' is not listed: %s", name,
 				shown(e), why);

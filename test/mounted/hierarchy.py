@@ -175,13 +175,14 @@ def check_attributes(at):
     at.same("what is not listed", [name for name in SHOWN if "user." + name not in listed], [])
     listed = os.listxattr("too_much")
     at.that(800 < len(listed) < 1000 and "user.units" in listed, "%d attributes are listed" % len(listed))
+    at.that("user.large" not in listed, "an attribute is listed that cannot be had")
     at.same("a large attribute", attribute("too_much", "large"), errno.E2BIG)
     at.same("an attribute that is not listed", attribute("too_much", "n" * 60 + " 1999"), b"1999")
 
 
 def check_log(at):
     log = stores.read(".zarrfs/log").decode(errors="replace")
-    for what in ("'broken/array'", "'broken/array/.zarray'", "'links/outside'", "'links/chunk/1'", "'links/metadata/.zarray'", "attribute 'large' has 65537 bytes", "attributes of 'too_much' are not listed",
+    for what in ("'broken/array'", "'broken/array/.zarray'", "'links/outside'", "'links/chunk/1'", "'links/metadata/.zarray'", "attribute 'large' has 65537 bytes", "attribute 'large' of 'too_much' is not listed", "attributes of 'too_much' are not listed",
                  "'broken/attributes': "):
         at.that(what in log, "the log does not have %s" % what)
 
