@@ -3,7 +3,7 @@
 # 500 variables and of 100,000 keys cost what they must, and little memory.
 . "$(dirname "$0")/functions.sh"
 . "$here/s3_functions.sh"
-needs ncdump
+needs ncdump zip
 
 keys=100000
 sanitized && keys=20000
@@ -107,12 +107,29 @@ same "the slowest of them" "$(stat_value 'http_latency_seconds{kind="get",quanti
 [ "$(stat_value http_read_bytes_total)" -ge $((300 << 17)) ] || fail "$(stat_value http_read_bytes_total) bytes were counted"
 umount_store
 
+# so does one of an archive, of which only the directory was read until then
+(cd "$tmp/long.zarr" && zip -q -0 -r "$tmp/long.zip" .) || fail "zip"
+s3 put "$tmp/long.zip" bucket/long.zip
+forget
+must_mount s3://bucket/long.zip
+ls -lR "$mnt" >/dev/null
+before=$(requests)
+[ "$before" -le 6 ] || fail "mount and ls -lR of an archive: $before requests: $(asked)"
+fault "kind=latency&seconds=0.2"
+cmp "$mnt/v" <("$ZARRFS" --cat "$tmp/long.zarr" v) || fail "v of an archive"
+[ "$(peak)" -ge 24 ] || fail "reading an archive in order: at most $(peak) requests at once"
+[ $(($(requests) - before)) -le 302 ] || fail "300 chunks of an archive: $(($(requests) - before)) requests"
+calm
+umount_store
+s3 rm bucket/long.zip
+
 # who reads a point of every third chunk gets the next ones asked for
 must_mount s3://bucket/long.zarr
-for ((n = 0; n < 6; n++)); do
-	dd if="$mnt/v" bs=4 count=1 skip=$((n * 3 * 32768)) status=none
-done | od -A n -t d4 -w4 -v | xargs >"$tmp/got"
-same "points along a stride" "$(cat "$tmp/got")" "0 3 6 9 12 15"
+forget
+same "points along a stride" "$("$python" -c '
+import os, sys
+file = os.open(sys.argv[1], os.O_RDONLY)
+print(*(int.from_bytes(os.pread(file, 4, n * 3 << 17), "little") for n in range(6)))' "$mnt/v")" "0 3 6 9 12 15"
 # shellcheck disable=SC2317 # by eventually
 followed()
 {

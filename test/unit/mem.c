@@ -1,9 +1,12 @@
 #include "base/mem.h"
 #include "base/buf.h"
 #include "check.h"
+#include "data/memlimit.h"
+#include "store.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/stat.h>
 
 static void
 sizes(void)
@@ -125,9 +128,46 @@ bufs(void)
 	CHECK_INT(buf_add(&broken, "abc", 3), -ENOMEM);
 }
 
+static void
+say_limit(const struct place *p, const char *file, const char *text)
+{
+	char path[sizeof p->path + 64];
+	snprintf(path, sizeof path, "%s%s", p->path, file);
+	FILE *f = fopen(path, "w");
+	CHECK(f && fputs(text, f) >= 0);
+	if (f)
+		fclose(f);
+}
+
+/* The least limit of a group and of those above it, by either version of cgroups. */
+static void
+cgroups(void)
+{
+	struct place p = place_new();
+	char path[sizeof p.path + 64];
+	snprintf(path, sizeof path, "%s/a", p.path);
+	CHECK_INT(mkdir(path, 0700), 0);
+	snprintf(path, sizeof path, "%s/a/b", p.path);
+	CHECK_INT(mkdir(path, 0700), 0);
+	CHECK(memlimit_cgroup(p.path, "/a/b") == SIZE_MAX);
+	say_limit(&p, "/a/b/memory.max", "max\n");
+	CHECK(memlimit_cgroup(p.path, "/a/b") == SIZE_MAX);
+	say_limit(&p, "/a/memory.max", "3000000\n");
+	CHECK_INT(memlimit_cgroup(p.path, "/a/b"), 3000000);
+	say_limit(&p, "/a/b/memory.limit_in_bytes", "2000000\n");
+	CHECK_INT(memlimit_cgroup(p.path, "/a/b"), 2000000);
+	CHECK_INT(memlimit_cgroup(p.path, "/a"), 3000000);
+	say_limit(&p, "/memory.max", "1000000\n");
+	CHECK_INT(memlimit_cgroup(p.path, "/a/b"), 1000000);
+	CHECK_INT(memlimit_cgroup(p.path, "/none"), 1000000);
+	CHECK(memlimit_default() > 0 && memlimit_default() <= (size_t)4 << 30);
+	place_remove(&p);
+}
+
 int
 main(void)
 {
+	cgroups();
 	sizes();
 	used_again();
 	threads();
