@@ -230,6 +230,8 @@ tree_list(struct mount *m, const char *path, mount_dir_fn *fn, void *arg)
 		return r;
 	if (n->kind == NODE_GROUP && n->error_code == -ENOTSUP)
 		return err_set(-EIO, "%s", n->error); /* else it would look empty */
+	if (n->kind == NODE_GROUP && n->error)
+		notes_add(&m->notes, "'%s': %s", *path ? path : "/", n->error);
 	l.plain = n->kind == NODE_PLAIN;
 	if (single)
 		r = list_child(&(struct model_child){m->single, NODE_ARRAY, true}, &l);

@@ -137,7 +137,7 @@ def check_names(at):
 
 
 def check_groups(at):
-    for path, want in {"implicit": ["g"], "implicit/g": ["h", "w"], "implicit/g/h": ["v"], "broken": ["array", "attributes", "good", "group"], "above": ["deep", "folder"],
+    for path, want in {"implicit": ["g"], "implicit/g": ["h", "w"], "implicit/g/h": ["v"], "broken": ["array", "attributes", "good", "group"], "broken/group": ["v"], "above": ["deep", "folder"],
                        "above/folder": ["readme.txt", "single"], "above/deep/er": ["s.zarr"], "above/deep/er/s.zarr": ["v"],
                        "links": ["chunk", "inside", "metadata", "outside", "real"]}.items():
         at.same("names in " + path, names(path), want)
@@ -182,7 +182,7 @@ def check_attributes(at):
 
 def check_log(at):
     log = stores.read(".zarrfs/log").decode(errors="replace")
-    for what in ("'broken/array'", "'broken/array/.zarray'", "'links/outside'", "'links/chunk/1'", "'links/metadata/.zarray'", "attribute 'large' has 65537 bytes", "attribute 'large' of 'too_much' is not listed", "attributes of 'too_much' are not listed",
+    for what in ("'broken/array'", "'broken/array/.zarray'", "'links/outside'", "'links/chunk/1'", "'links/metadata/.zarray'", "attribute 'large' has 65537 bytes", "attribute 'large' of 'too_much' is not listed", "warning 'broken/group': ", "attributes of 'too_much' are not listed",
                  "'broken/attributes': "):
         at.that(what in log, "the log does not have %s" % what)
 
