@@ -79,9 +79,10 @@ too_old(const struct server *s, const struct pages *p)
 	return when_now() - atomic_load(&p->since) >= mount_options(s->mount)->data.ttl;
 }
 
-/* The lock is held. keep: they are young enough. 0, or -ESTALE without a text. */
+/* The lock is held. keep: they are young enough; brief: none ever are, and two who open the file together would take each new inode from
+ * the other. 0, or -ESTALE without a text. */
 static int
-admit(struct pages *p, bool keep, bool reading, bool *ret_keep)
+admit(struct pages *p, bool keep, bool brief, bool reading, bool *ret_keep)
 {
 	bool good = keep && !p->retired && !p->noticed;
 	*ret_keep = true;
@@ -90,7 +91,7 @@ admit(struct pages *p, bool keep, bool reading, bool *ret_keep)
 	} else if (!good && !p->opens && !reading) {
 		begin_anew(p);
 		*ret_keep = false;
-	} else if (!good && !(p->retired && when_now() - p->begun < JUST_BEGUN)) {
+	} else if (!good && !((p->retired || brief) && when_now() - p->begun < JUST_BEGUN)) {
 		p->retired = true;
 		return -ESTALE;
 	}
@@ -107,7 +108,8 @@ pages_open(struct server *s, struct inode *i, bool keep, bool *ret_keep)
 	if (!p)
 		return err_set(-ENOMEM, "no memory for an open file");
 	LOCKED(&s->renewer->lock)
-		r = admit(p, keep && !too_old(s, p), reading, ret_keep);
+		r = admit(p, keep && !too_old(s, p), !mount_options(s->mount)->data.ttl, reading,
+			ret_keep);
 	if (r == 0)
 		return 0;
 	inodes_retire(s->inodes, i);

@@ -21,3 +21,24 @@ for memory in 1G 64M; do
 	done
 	umount_store
 done
+
+# many who open a file at once, also where nothing that is known holds for any time
+must_mount "$tmp/store.zarr" metadata_ttl=0
+"$python" - "$mnt/scalar" "$tmp/want/scalar" <<'END' || fail "many who open a file"
+import sys, threading, time
+failed, end, want = set(), time.monotonic() + 3, open(sys.argv[2], "rb").read()
+def reader():
+    while time.monotonic() < end:
+        try:
+            with open(sys.argv[1], "rb") as file:
+                failed.update({"other bytes"} if file.read() != want else ())
+        except OSError as error:
+            failed.add(str(error))
+threads = [threading.Thread(target=reader) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+sys.exit(", ".join(failed) or 0)
+END
+umount_store
