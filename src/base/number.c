@@ -1,5 +1,6 @@
 #include "base/number.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -152,29 +153,30 @@ shortest(const struct binary *b, const struct kind *k, struct decimal *ret)
 }
 
 static bool
-same(const char *text, double v, const struct kind *k)
+comes_back(const struct decimal *d, double v, const struct kind *k)
 {
+	char text[40];
+	snprintf(text, sizeof text, "%" PRIu64 "e%d", d->digits, d->exponent);
 	return k->single ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v;
 }
 
-/* Numbers that are very large or very small: rare, and slow. */
+/* Numbers that are very large or very small: rare, and slow. Powers of two have more room above than below, where the nearest may be. */
 static void
 slow(double v, const struct kind *k, struct decimal *ret)
 {
-	char text[40], digits[20];
-	size_t n = 0;
 	for (int p = 1; p <= k->most; p++) {
+		char text[40], *c = text;
 		snprintf(text, sizeof text, "%.*e", p - 1, v);
-		if (same(text, v, k))
+		for (ret->digits = 0; *c != 'e'; c++)
+			if (*c >= '0' && *c <= '9')
+				ret->digits = 10 * ret->digits + (uint64_t)(*c - '0');
+		ret->exponent = (int)strtol(c + 1, NULL, 10) - p + 1;
+		if (comes_back(ret, v, k))
+			break;
+		ret->digits++;
+		if (comes_back(ret, v, k))
 			break;
 	}
-	const char *e = strchr(text, 'e');
-	for (const char *c = text; c < e; c++)
-		if (*c >= '0' && *c <= '9')
-			digits[n++] = *c;
-	digits[n] = 0;
-	ret->digits = strtoull(digits, NULL, 10);
-	ret->exponent = (int)strtol(e + 1, NULL, 10) - (int)n + 1;
 	strip_zeros(ret);
 }
 

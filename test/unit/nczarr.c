@@ -196,9 +196,35 @@ test_mislabelled(void)
 	CHECK(!is_big("4.9.2", own));
 	CHECK(is_big("4.9.3", own));
 	CHECK(is_big("4.10.1", own));
-	CHECK(is_big("nonsense", own));
+	CHECK(!is_big("nonsense", own)); /* later versions put that elsewhere */
+	CHECK(is_big("nonsense", ""));
 	CHECK(!is_big("4.9.2", " ")); /* written as pure Zarr */
 	CHECK(is_big("4.9.2", ""));   /* put into an NCZarr store by somebody else */
+}
+
+/* Opened below the root that names the writer. */
+static void
+test_alone(void)
+{
+	static const char *const old[] = {".zarray",
+		"{" ZARRAY_BODY ", \"dtype\": \"<U1\", \"fill_value\": \"\", "
+		"\"_NCZARR_ARRAY\": {\"dimrefs\": [\"/x\"]}}",
+		NULL};
+	static const char *const newer[] = {".zgroup",
+		"{\"zarr_format\": 2, \"_nczarr_group\": {}}", "v/.zarray",
+		"{" ZARRAY_BODY ", \"dtype\": \">i2\", \"fill_value\": 0, "
+		"\"_nczarr_array\": {\"dimrefs\": [\"/x\"]}}",
+		NULL};
+	struct tree t = tree_new(NULL, old);
+	struct node *n = tree_node(&t, "");
+	CHECK_INT(n->array->dtype.size, 1);
+	node_unref(n);
+	tree_free(&t);
+	t = tree_new(NULL, newer);
+	n = tree_node(&t, "v");
+	CHECK(!n->array->dtype.big);
+	node_unref(n);
+	tree_free(&t);
 }
 
 static void
@@ -334,6 +360,7 @@ main(void)
 	test_generations();
 	test_pure();
 	test_mislabelled();
+	test_alone();
 	test_dims();
 	const char *corpus = getenv("ZARRFS_CORPUS");
 	char unpacked[1024];
