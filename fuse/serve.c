@@ -19,14 +19,6 @@ config(struct buf *ret)
 	return opts_config(&in_force, ret);
 }
 
-void
-serve_options(const struct opts *o, struct mount_options *ret)
-{
-	in_force = *o;
-	opts_for_mount(o, ret);
-	ret->config = config;
-}
-
 /* Sixty threads must not each keep an arena, and what is freed goes back. */
 static void
 bound_malloc(void)
@@ -45,6 +37,15 @@ keep_zone(void)
 	setenv("TZ", ":/etc/localtime", 0);
 }
 
+void
+serve_options(const struct opts *o, struct mount_options *ret)
+{
+	in_force = *o;
+	keep_zone();
+	opts_for_mount(o, ret);
+	ret->config = config;
+}
+
 int
 serve(const struct opts *o, void (*ready)(void *arg), void *arg)
 {
@@ -53,7 +54,6 @@ serve(const struct opts *o, void (*ready)(void *arg), void *arg)
 	struct mount *m = NULL;
 	struct early *early = NULL;
 	bound_malloc();
-	keep_zone();
 	serve_options(o, &options);
 	int r = mountpoint_prepare(o, &mountpoint);
 	if (r == 0)

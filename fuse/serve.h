@@ -6,7 +6,7 @@
 /* Returns the exit status; failures are logged. ready(arg) is called once the mount can be used. */
 int serve(const struct opts *, void (*ready)(void *arg), void *arg);
 
-/* What the options mean to a mount; `.zarrfs/config` tells them. */
+/* Before a mount is opened: what the options mean to it, as `.zarrfs/config` then tells. */
 void serve_options(const struct opts *, struct mount_options *ret);
 
 /* What zarrfs exits with. */
