@@ -266,7 +266,7 @@ put(char *to, const char *text)
 static size_t
 write_number(double v, const struct binary *b, const struct kind *k, char *to)
 {
-	struct decimal d;
+	struct decimal d = {0};
 	size_t sign = signbit(v) != 0;
 	if (isnan(v))
 		return put(to, "NaN");
