@@ -75,6 +75,10 @@ axis_new(struct mount *m, const struct node *n, unsigned dim, struct axis *ret)
 		a.name = NULL;
 	int r = a.name ? cf_coordinate(m->model, n, dim, &a.coordinate)
 		       : err_set(-ENOMEM, "no memory for a name");
+	if (r == 0 && a.coordinate->error)
+		notes_add(&m->notes,
+			"coordinate '%s' is in no .csv, which has the index instead: %s",
+			mount_path(m, a.coordinate->path), a.coordinate->error);
 	if (r == 0 && !serves(a.coordinate))
 		a.coordinate = node_unref(a.coordinate);
 	if (r == 0 && a.coordinate)

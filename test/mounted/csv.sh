@@ -28,6 +28,13 @@ same "a line of times" "$(sed -n 2p "$mnt/air.csv" | tr -d ' ')" "0,2000-01-01T0
 same "a line of datetime64" "$(sed -n 3p "$mnt/by_day.csv" | tr -d ' ')" "1,2001-02-04T00:00:00,1"
 same "a missing value" "$(sed -n 4p "$mnt/air.csv" | tr -d ' ')" "2,2000-01-01T06:00:00,10.5,\"c,\"\"c\"\"\","
 
+# a coordinate that cannot be read
+sed -i 's/"id": "[a-z0-9]*"/"id": "nope"/' "$tmp/store.zarr/depth/.zarray"
+umount_store
+must_mount "$tmp/store.zarr"
+same "an index in its place" "$(sed -n 3p "$mnt/half.csv" | tr -d ' ')" "1,1,1.5"
+grep -q "coordinate 'depth' is in no .csv, which has the index instead: codec 'nope' is not supported" "$log" || fail "the log does not tell of 'depth': $(cat "$log")"
+
 # a single array; its name may be "n"
 umount_store
 must_mount "$tmp/store.zarr/n" list=csv
