@@ -149,6 +149,17 @@ scope_pure(const struct scope *s)
 	return s->mode & (URL_ZARR | URL_XARRAY | URL_NOXARRAY);
 }
 
+/* Of an array whose root says nothing, or was not seen because the store was opened below it: the newest that puts its mark there. */
+static unsigned
+writer_by_mark(const struct nczarr_docs *d)
+{
+	if (!d->main)
+		return 0;
+	return json_get(d->main, "_NCZARR_ARRAY")   ? 40900
+	       : json_get(d->main, "_nczarr_array") ? 40902
+						    : 0;
+}
+
 bool
 nczarr_wrote(const struct nczarr_docs *d, const struct scope *s, unsigned from, unsigned to)
 {
@@ -156,6 +167,8 @@ nczarr_wrote(const struct nczarr_docs *d, const struct scope *s, unsigned from, 
 	unsigned writer = writer_of(d->attrs);
 	if (!writer && g)
 		writer = g->writer;
+	if (!writer)
+		writer = writer_by_mark(d);
 	/* Into an NCZarr store other programs may have put arrays of their own; netcdf-c marks its own. */
 	return writer >= from && writer <= to && (!g || !g->nczarr || array_part(d));
 }
