@@ -292,7 +292,7 @@ odd_names(void)
 static void
 many_names(void)
 {
-	const int names = w->caps & ZMAP_REMOTE ? 2100 : 5000; /* pages of S3 have 1000 */
+	const int names = w->caps & ZMAP_REMOTE ? 1100 : 5000; /* pages of S3 have 1000 */
 	char key[32], path[sizeof here.path + 32];
 	const uint8_t x = 'x';
 	if (!(z->caps & ZMAP_LIST))
@@ -341,13 +341,14 @@ nobody_waits(void)
 }
 
 /* One object that is always one letter all through, while others replace it by one of another letter and length. */
-enum { OBJECT = 300000, ROUNDS = 100 };
+enum { OBJECT = 300000 };
 
 static void *
 replacer(void *arg)
 {
+	const int rounds = w->caps & ZMAP_REMOTE ? 25 : 100;
 	char *text = malloc(OBJECT + 64);
-	for (int i = 0; i < ROUNDS && text; i++) {
+	for (int i = 0; i < rounds && text; i++) {
 		size_t n = OBJECT + (size_t)i % 64;
 		memset(text, 'a' + i % 26, n);
 		CHECK_INT(zmap_put(w, "x/big", (struct span){(uint8_t *)text, n}, NULL), 0);
