@@ -135,8 +135,9 @@ static int
 describe_variable(struct mount *m, struct cdl_variable *v)
 {
 	const struct node *n = v->node;
-	int r = n->array ? flat_width(m, n, &v->width)
-			 : err_set(-ENOTSUP, "%s", n->error ? n->error : "its metadata are odd");
+	bool known = n->array && !(n->error && n->array->dtype.kind == DTYPE_RAW);
+	int r = known ? flat_width(m, n, &v->width)
+		      : err_set(-ENOTSUP, "%s", n->error ? n->error : "its metadata are odd");
 	if (r == 0)
 		r = nc_columns_make(n->array, v->width, &v->columns);
 	if (r != -ENOTSUP)

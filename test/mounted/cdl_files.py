@@ -61,6 +61,11 @@ def make(store):
     put(g, "both2", 3, BOTH, ["x"])
     put(g, "no ne", 0, "f8", ["none"])
     g.create_dataset("json", shape=1, dtype=object, object_codec=numcodecs.JSON())
+    put(g, "odd", 2, "f8", ["x"])
+    with open(store + "/odd/.zarray", "r+", encoding="utf8") as file:
+        text = file.read().replace('"<f8"', '"<f16"')
+        file.seek(0)
+        file.write(text)
     h = g.create_group("g,h")
     put(h.create_group("deep"), "w", (4, 7), "f4", ["x", "x"])
     put(h, "v", (7, 2, 3), "f4", ["x", "x", "x"])
