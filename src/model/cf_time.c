@@ -264,12 +264,14 @@ text_of(const struct attrs *as, const char *name)
 int
 cf_time_of_attrs(const struct attrs *as, struct cf_time *ret)
 {
-	const char *units = text_of(as, "units");
+	const char *units = text_of(as, "units"), *calendar = text_of(as, "calendar");
 	if (!units)
 		return err_set(-EINVAL, "no units");
+	if (!calendar && attrs_find(as, "calendar"))
+		return err_set(-EINVAL, "a calendar that is no text");
 	if (attrs_find(as, "scale_factor") || attrs_find(as, "add_offset"))
 		return err_set(-EINVAL, "packed numbers, which are no times yet");
-	return cf_time_parse(units, text_of(as, "calendar"), ret);
+	return cf_time_parse(units, calendar, ret);
 }
 
 int

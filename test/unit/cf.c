@@ -92,8 +92,9 @@ test_times(void)
 	CHECK(!cf_time_text_int(&t, INT64_MIN, text));
 }
 
+/* Numbers with units of time that are no times all the same. */
 static void
-test_packed(void)
+test_no_times(void)
 {
 	static char units[] = "days since 2000-01-01";
 	double factor = 0.5;
@@ -109,6 +110,8 @@ test_packed(void)
 	};
 	struct cf_time t;
 	CHECK_INT(cf_time_of_attrs(&(struct attrs){.attr = a, .count = 1}, &t), 0);
+	CHECK_INT(cf_time_of_attrs(&(struct attrs){.attr = a, .count = 2}, &t), -EINVAL);
+	a[1].name = (char *)"calendar";
 	CHECK_INT(cf_time_of_attrs(&(struct attrs){.attr = a, .count = 2}, &t), -EINVAL);
 }
 
@@ -302,7 +305,7 @@ int
 main(void)
 {
 	test_times();
-	test_packed();
+	test_no_times();
 	test_datetimes();
 	test_roles();
 	test_references();
