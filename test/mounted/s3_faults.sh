@@ -146,12 +146,18 @@ AWS_ENDPOINT_URL_S3=http://127.0.0.1:$(cat "$tmp/deaf") refused $store timeout=4
 [ $((SECONDS - before)) -le 7 ] || fail "a deaf server: being refused took $((SECONDS - before)) s"
 kill $silent
 
-# --- a bucket that disappears: what is not there any more is an error, not fill
+# --- a store, then its bucket, that disappears: what is not there any more is an error, not fill
 
 must_mount $store metadata_ttl=1,timeout=5
 head -c 512 "$mnt/sparse" | cmp - <(head -c 512 "$tmp/want/sparse") || fail "sparse"
-s3 drop bucket
+exec 3<"$mnt/plain"
+head -c 4 <&3 >/dev/null || fail "plain"
+s3 rm bucket/store.zarr/
 sleep 1.5
+dd bs=4096 skip=150 count=1 status=none <&3 >"$tmp/got" 2>"$tmp/said" && fail "a store that is gone: the open file gives $(wc -c <"$tmp/got") bytes"
+grep -q 'Input/output error' "$tmp/said" || fail "a store that is gone: about the open file '$(cat "$tmp/said")'"
+exec 3<&-
+s3 drop bucket
 for file in sparse plain checked; do
 	tail -c 2000 "$mnt/$file" >"$tmp/got" 2>"$tmp/said" && fail "a bucket that is gone: $file gives $(wc -c <"$tmp/got") bytes"
 	[ -s "$tmp/got" ] && fail "a bucket that is gone: $file gives some bytes"
