@@ -48,7 +48,8 @@ tell_inodes(struct notifier *n, const char *path, enum stale_what what)
 	struct inode *inode[LAYOUTS];
 	size_t count = inodes_of_path(s->inodes, path, inode, LAYOUTS);
 	for (size_t i = 0; i < count; i++) {
-		if (what == STALE_ATTRIBUTES || (what == STALE_CHUNK && pages_changed(s, inode[i])))
+		if (what == STALE_ATTRIBUTES || what == STALE_NAME ||
+			(what == STALE_CHUNK && pages_changed(s, inode[i])))
 			fuse_lowlevel_notify_inval_inode(
 				n->se, inodes_id(s->inodes, inode[i]), -1, 0);
 		else if (queue_reads(s->queue, inode[i], HANGING * SECOND))

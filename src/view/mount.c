@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -77,6 +78,24 @@ get_root(struct mount *m)
 	return n;
 }
 
+/* The names of the files that views make of a variable, and of its group. */
+static void
+views_stale(struct mount *m, const char *node_path)
+{
+	struct stale *s = atomic_load(&m->stale);
+	const char *path = mount_path(m, node_path), *slash = strrchr(path, '/');
+	int dir = slash ? (int)(slash + 1 - path) : 0;
+	for (const struct view_ops *const *v = view_table; s && *v; v++) {
+		char *file = NULL;
+		bool group = (*v)->of_group;
+		if ((group || *(*v)->suffix) &&
+			asprintf(&file, "%.*s%s", group ? dir : (int)strlen(path), path,
+				(*v)->suffix) >= 0)
+			stale_push(s, file, STALE_NAME);
+		free(file);
+	}
+}
+
 /* The model has replaced a node, or it has vanished. */
 static void
 node_changed(void *arg, struct node *old, struct node *now)
@@ -90,7 +109,9 @@ node_changed(void *arg, struct node *old, struct node *now)
 	bool group = old && now && old->kind == now->kind &&
 		     (now->kind == NODE_GROUP || now->kind == NODE_PLAIN);
 	bool pages = !group && !(old && variable_lives_on(old, now));
-	mount_stale(m, path, pages ? STALE_PAGES : STALE_ATTRIBUTES);
+	mount_stale(m, path, pages ? STALE_PAGES : group ? STALE_ATTRIBUTES : STALE_NAME);
+	if (!group)
+		views_stale(m, path);
 }
 
 /* What the one variable of a single array is called: the last part of where it is. */

@@ -11,6 +11,9 @@ add()
 }
 
 rm "$tmp/store.zarr/.zmetadata"
+mkdir "$tmp/store.zarr/wind/first"
+echo '{"zarr_format": 2, "shape": [50], "chunks": [2], "dtype": "<f8", "compressor": null, "fill_value": 0, "filters": null, "order": "C"}' \
+	>"$tmp/store.zarr/wind/first/.zarray"
 must_mount "$tmp/store.zarr" endian=little,metadata_ttl=3600
 ls "$mnt" >/dev/null
 cat "$mnt/first" 2>/dev/null && fail "what is not there can be read"
@@ -28,6 +31,16 @@ sed -i 's/degrees_north/degrees_south/' "$tmp/store.zarr/lat/.zattrs"
 cat "$mnt/.zarrfs/refresh" >"$tmp/said"
 grep -q lat "$tmp/said" || fail "refresh does not say what changed: '$(cat "$tmp/said")'"
 same "units after refresh" "$(getfattr --absolute-names --only-values -n user.units "$mnt/lat")" degrees_south
+# an array that grew, which nobody opens: sizes of its files
+grown()
+{
+	[ "$(stat -c %s "$mnt/wind/first")" = 8000 ] && [ "$(stat -c %s "$mnt/wind/first.npy")" = 12096 ] && [ "$(stat -c %s "$mnt/wind/first.csv")" -gt 16000 ]
+}
+stat "$mnt/wind/first" "$mnt/wind/first.npy" "$mnt/wind/first.csv" >/dev/null || fail "a file of the new array is not there"
+sed -i 's/50/1000/' "$tmp/store.zarr/wind/first/.zarray"
+cat "$mnt/.zarrfs/refresh" >/dev/null
+sleep 0.5
+grown || fail "sizes of an array that grew, after refresh, are $(cd "$mnt/wind" && stat -c '%n %s' first first.npy first.csv)"
 rm -r "$tmp/store.zarr/second"
 cat "$mnt/.zarrfs/refresh" >/dev/null
 eventually 10 test ! -e "$mnt/second" || fail "an array that was removed still shows after refresh"
