@@ -6,9 +6,9 @@
 
 enum stale_what {
 	STALE_ATTRIBUTES,
-	STALE_NAME, /* it leads to another layout now, beside which the old one lives on; attributes, too */
 	STALE_PAGES, /* what the kernel has of the file's bytes must be asked for again: too old, or of another layout */
 	STALE_CHUNK, /* a chunk has changed: pages of both versions must not meet */
+	STALE_NAME, /* it leads to another layout now, beside which the old one lives on; attributes, too */
 };
 
 typedef void stale_fn(void *arg, const char *path, enum stale_what);
