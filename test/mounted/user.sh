@@ -6,6 +6,7 @@
 needs fusermount3 setpriv
 [ -u "$(command -v fusermount3)" ] || skip "fusermount3 is not setuid"
 [ "$(id -u)" = 0 ] || skip "not root, who can be any user"
+[ -e /etc/mtab ] || skip "no /etc/mtab, by which fusermount3 unmounts"
 [ "$(stat -c %a /dev/fuse)" = 666 ] || skip "/dev/fuse is for root"
 
 user=65534
