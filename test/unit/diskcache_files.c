@@ -154,10 +154,7 @@ reader(void *arg)
 		g.into = &b;
 		CHECK_INT(zmap_get(arg, &g, &s), 0);
 		CHECK_INT(b.len, s.size);
-		size_t same = 0;
-		while (same < b.len && b.data[same] == b.data[0])
-			same++;
-		CHECK_INT(same, b.len);
+		store_expect_one_letter(&b);
 	}
 	return NULL;
 }

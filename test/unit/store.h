@@ -62,6 +62,16 @@ store_open(const char *wrappers, const char *backend, const char *path, bool wri
 	return store_open_with(wrappers, backend, path, &o, NULL);
 }
 
+/* What others replace by the same of another letter is all of one. */
+static inline void
+store_expect_one_letter(const struct buf *b)
+{
+	size_t same = 0;
+	while (same < b->len && b->data[same] == b->data[0])
+		same++;
+	CHECK_INT(same, b->len);
+}
+
 /* Compares outcome and bytes of one request. */
 static inline void
 store_expect(struct zmap *z, struct zmap_get g, int want, const char *text)

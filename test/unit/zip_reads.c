@@ -170,10 +170,7 @@ reader(void *arg)
 			continue;
 		}
 		CHECK_INT(b.len, 100000 - g.off);
-		size_t same = 0;
-		while (same < b.len && b.data[same] == b.data[0])
-			same++;
-		CHECK_INT(same, b.len);
+		store_expect_one_letter(&b);
 	}
 	return NULL;
 }
