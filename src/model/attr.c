@@ -212,3 +212,14 @@ attr_text(const struct attr *a)
 		memcpy(text, b.data, b.len + 1);
 	return text;
 }
+
+bool
+attr_takes_type(const char *name)
+{
+	static const char *const names[] = {"_FillValue", "missing_value", "valid_min", "valid_max",
+		"valid_range", "flag_values", "flag_masks", NULL};
+	for (const char *const *n = names; *n; n++)
+		if (!strcmp(*n, name))
+			return true;
+	return false;
+}

@@ -42,6 +42,8 @@ void attrs_free(struct attrs *);
 void attr_clear(struct attr *); /* what it holds */
 /* Makes it text: a copy of len bytes; its name stays. 0 or -ENOMEM. */
 int attr_set_text(struct attr *, const char *text, size_t len);
+/* CF and netCDF want the attribute of that name in its variable's own type. */
+bool attr_takes_type(const char *name);
 const struct attr *attrs_find(const struct attrs *, const char *name);
 size_t nc_type_size(enum nc_type); /* 0 for STRING */
 /* The one of these types that goes with elements of 1, 2, 4 or 8 bytes; NC_TYPE_NONE for other sizes. */

@@ -340,26 +340,14 @@ infer(const struct json *v)
 	return c.above_int ? NC_TYPE_UINT : NC_TYPE_INT;
 }
 
-/* CF and netCDF want these in the variable's own type. */
-static bool
-takes_type(const char *name)
-{
-	static const char *const names[] = {"_FillValue", "missing_value", "valid_min", "valid_max",
-		"valid_range", "flag_values", "flag_masks", NULL};
-	for (const char *const *n = names; *n; n++)
-		if (!strcmp(*n, name))
-			return true;
-	return false;
-}
-
 static int
 make_inferred(const struct reading *g, const char *name, const struct json *v, struct attr *ret)
 {
 	const struct array_meta *a = g->node->array;
 	bool half = a && a->dtype.kind == DTYPE_FLOAT && a->dtype.size == 2;
-	enum nc_type t = !a || !takes_type(name) ? NC_TYPE_NONE
-			 : half                  ? NC_TYPE_FLOAT
-						 : nc_type_of(&a->dtype);
+	enum nc_type t = !a || !attr_takes_type(name) ? NC_TYPE_NONE
+			 : half                       ? NC_TYPE_FLOAT
+						      : nc_type_of(&a->dtype);
 	if (nc_type_size(t) && t != NC_TYPE_CHAR && make_numbers(t, v, ret) == 0)
 		return 0;
 	t = infer(v);

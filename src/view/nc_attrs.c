@@ -184,13 +184,6 @@ is_limit(const char *name)
 	return in_list(names, name);
 }
 
-static bool
-takes_type(const char *name)
-{
-	static const char *const names[] = {"flag_values", "flag_masks", NULL};
-	return is_limit(name) || in_list(names, name);
-}
-
 /* What the file's own numbers for times say better. */
 static bool
 of_time(const char *name)
@@ -268,7 +261,7 @@ make(struct making *m, const struct attr *a)
 	int r;
 	if (is_time(m->of) && of_time(a->name))
 		return 0;
-	if (m->of->type != NC_TYPE_NONE && takes_type(a->name))
+	if (m->of->type != NC_TYPE_NONE && attr_takes_type(a->name))
 		r = make_typed(m, a, &made);
 	else
 		r = make_any(m, a, &made);
