@@ -14,11 +14,11 @@ batch_send(struct batch *b)
 }
 
 void
-batch_add(struct batch *b, struct piece *p, bool keep_encoded)
+batch_add(struct batch *b, struct piece *p, enum keep keep)
 {
 	if (!b->n)
 		b->last = &b->first;
-	p->keep_encoded = keep_encoded;
+	p->keep = keep;
 	p->ahead = !b->urgent;
 	*b->last = p;
 	b->last = &p->batch;

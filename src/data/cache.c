@@ -145,6 +145,10 @@ get_locked(struct cache *c, const struct cache_ask *a, struct piece **ret)
 			r = take_found(c, a, p, ret);
 			break;
 		}
+		if (a->only_there) {
+			r = -ENOENT;
+			break;
+		}
 		if (p)
 			table_drop(c, p);
 		if (p && p->state == PIECE_READY) { /* the loader compares it with the store */

@@ -26,6 +26,13 @@ static const uint64_t PIECE_ENCODED = UINT64_MAX;
 static const int64_t PIECE_CURRENT = INT64_MAX;
 enum { CHUNKS_KNOWN = 1 << 14 };
 
+/* Are a chunk's stored bytes to be cached too? */
+enum keep {
+	KEEP_NOT,
+	KEEP_FOR_ALL,  /* whoever reads at random may want any part of it next */
+	KEEP_FOR_PASS, /* a reader in file order wants each part once, the last one at the end */
+};
+
 enum piece_state { PIECE_LOADING, PIECE_READY, PIECE_FAILED };
 
 struct piece_id {
@@ -59,7 +66,7 @@ struct piece {
 	void *owner;
 	struct piece *batch; /* the next piece that the same task loads */
 	atomic_bool ahead;   /* loaded before anybody asked for it, and nobody has since */
-	bool keep_encoded;   /* the chunk's stored bytes are to be cached too */
+	enum keep keep;
 	/* The cache's, under its lock: */
 	enum piece_state state;
 	unsigned pins;
@@ -93,8 +100,9 @@ struct cache_ask {
 	unsigned crowd;
 	enum cache_hurry hurry;
 	bool keep; /* a piece that is made stays pinned for the caller, beside the pin of its load */
-	bool only_new; /* what is there already is neither pinned nor touched */
-	int64_t now;   /* when_now() */
+	bool only_there; /* nothing is made: -ENOENT */
+	bool only_new;   /* what is there already is neither pinned nor touched */
+	int64_t now;     /* when_now() */
 	int64_t fresh; /* pieces checked before this moment must be compared with the store again */
 	int64_t since; /* when the reader began */
 	int64_t deadline;

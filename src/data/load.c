@@ -177,7 +177,7 @@ fetch_and_decode(struct load *l)
 		return load_raw_range(l);
 	if (!a->ranged)
 		return load_slice(l);
-	return l->keep_encoded ? load_kept_range(l) : load_range(l);
+	return l->keep ? load_kept_range(l) : load_range(l);
 }
 
 static size_t
@@ -187,7 +187,7 @@ scratch_of(const struct load *l)
 	size_t encoded = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed),
 	       n = a->scratch;
 	bool part = l->piece->id.len < a->grid.chunk_bytes;
-	if (a->raw || (part && a->ranged && !l->keep_encoded))
+	if (a->raw || (part && a->ranged && !l->keep))
 		return n;
 	n += encoded ? encoded + encoded / 4 : a->encoded_max;
 	return part && !a->ranged ? n + a->grid.chunk_bytes : n;
@@ -353,7 +353,7 @@ run(struct task *t)
 	array_ref(a); /* beside that of the task, which may go on without us */
 	tell(p, NULL);
 	for (struct piece *next; p && in; p = next) {
-		struct load l = {.array = a, .piece = p, .keep_encoded = p->keep_encoded};
+		struct load l = {.array = a, .piece = p, .keep = p->keep};
 		task_of(a, p);
 		next = p->batch;
 		in = enter(&l);

@@ -6,7 +6,7 @@
 struct load {
 	struct array *array;
 	struct piece *piece;
-	bool keep_encoded;
+	enum keep keep;
 	bool changed; /* a version was found that is not the one before */
 	int64_t deadline;
 	struct zmap_stat stat;

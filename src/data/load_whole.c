@@ -7,7 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The piece that keeps the chunk's stored bytes: ready, or made and to be filled. NULL: they are not kept. */
+/* The piece that keeps the chunk's stored bytes: ready, or made and to be filled. NULL: they are not kept. Who does not keep them may
+ * find that another reader does. */
 static struct piece *
 kept_piece(struct load *l, bool *ret_new)
 {
@@ -18,6 +19,7 @@ kept_piece(struct load *l, bool *ret_new)
 		.id = {a->space, l->piece->id.chunk, PIECE_ENCODED, likely ? likely : 1},
 		.hurry = CACHE_TRY,
 		.keep = true,
+		.only_there = !l->keep,
 		.now = now,
 		.fresh = data_fresh(a->data, now),
 		.since = l->piece->since,
@@ -63,7 +65,7 @@ static int
 fetch_encoded(struct load *l, struct buf *into, struct piece **ret_kept)
 {
 	bool new = false;
-	struct piece *kept = l->keep_encoded ? kept_piece(l, &new) : NULL;
+	struct piece *kept = l->keep || l->array->remote ? kept_piece(l, &new) : NULL;
 	*ret_kept = kept;
 	if (kept && !new) {
 		memcpy(l->stat.version, kept->version, sizeof kept->version);
@@ -88,7 +90,7 @@ release_kept(struct load *l, struct piece *kept)
 		return;
 	cache_unpin(c, &kept, 1);
 	const struct piece_id *id = &l->piece->id;
-	if (id->off + id->len == l->array->grid.chunk_bytes)
+	if (l->keep == KEEP_FOR_PASS && id->off + id->len == l->array->grid.chunk_bytes)
 		cache_cool(c, &(struct piece_id){id->space, id->chunk, PIECE_ENCODED, 0}, 1, false);
 }
 

@@ -39,7 +39,7 @@ struct batch {
 	bool urgent, alone; /* alone: each piece is worth a task of its own */
 };
 
-void batch_add(struct batch *, struct piece *, bool keep_encoded);
+void batch_add(struct batch *, struct piece *, enum keep);
 void batch_send(struct batch *);
 
 /* What is asked for at once, under one lock of the cache. */

@@ -199,15 +199,15 @@ scan_larger(const struct scan *s, const struct array *a, struct cache_ask *ask)
 	ask->crowd = a->ranged ? CROWD : 1;
 }
 
-bool
+enum keep
 scan_keeps(const struct scan *s, const struct array *a)
 {
 	size_t mean = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
 	uint64_t stored = mean ? mean : a->grid.chunk_bytes / 2;
 	if (s->mode == SCAN_ORDER)
-		return s->keep_encoded;
-	return a->remote && a->ranged && !a->raw && a->grid.chunk_bytes > WHOLE_BELOW &&
-	       stored <= FETCH_WHOLE;
+		return s->keep_encoded ? KEEP_FOR_PASS : KEEP_NOT;
+	bool parts = a->remote && a->ranged && !a->raw && a->grid.chunk_bytes > WHOLE_BELOW;
+	return parts && stored <= FETCH_WHOLE ? KEEP_FOR_ALL : KEEP_NOT;
 }
 
 /* --- the way through the file --- */

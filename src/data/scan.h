@@ -42,7 +42,7 @@ struct piece_id scan_piece(
 void scan_larger(const struct scan *, const struct array *, struct cache_ask *);
 
 /* Are the stored bytes of chunks to be cached too, because other pieces of them will be wanted? */
-bool scan_keeps(const struct scan *, const struct array *);
+enum keep scan_keeps(const struct scan *, const struct array *);
 
 /* What follows in file order from offset `at`: chunks first … first + n - 1, each with the piece that holds byte in_chunk, up to
  * file offset `end`; last: no later part of the file needs these pieces again (whole: nor any other piece of these chunks). */

@@ -144,6 +144,24 @@ most=$(asked | awk '/wide\/1.0 / { n += $5 } END { print n + 0 }')
 ((most > 0 && most <= 1 << 20)) || fail "a point of a chunk of 4 MiB took $most bytes: $(asked)"
 umount_store
 
+# of compressed chunks the stored bytes stay for who reads parts of them, the last one first, and for who reads all in order then
+cat >"$tmp/parts.py" <<'END'
+import os, sys
+file, want = (os.open(name, os.O_RDONLY) for name in sys.argv[1:])
+for part in 3, 0, 2:
+    for chunk in sorted(range(24), key=lambda n: n * 7 % 24):
+        at = (4 * chunk + part << 18) + 1000 * chunk
+        assert os.pread(file, 4, at) == os.pread(want, 4, at), at
+END
+"$ZARRFS" --cat "$tmp/long.zarr" packed >"$tmp/packed"
+must_mount s3://bucket/long.zarr memory=128M
+forget
+"$python" "$tmp/parts.py" "$mnt/packed" "$tmp/packed" || fail "parts of packed"
+counts "three parts of 24 chunks" 24 'packed/[0-9]'
+cmp "$mnt/packed" "$tmp/packed" || fail "packed"
+counts "all of 24 chunks after parts of them" 24 'packed/[0-9]'
+umount_store
+
 # who reads in order and then goes elsewhere does not wait for what was to be read next: with two connections, whose requests take
 # long, the chunk there is asked for before most of what was prefetched
 cat >"$tmp/seek.py" <<'END'
