@@ -162,6 +162,15 @@ cmp "$mnt/packed" "$tmp/packed" || fail "packed"
 counts "all of 24 chunks after parts of them" 24 'packed/[0-9]'
 umount_store
 
+# who reads a little in order, but not from the beginning, has not much more fetched ahead
+must_mount s3://bucket/long.zarr
+forget
+dd if="$mnt/v" bs=256K skip=40 count=1 status=none >"$tmp/part"
+sleep 0.5
+"$ZARRFS" --cat "$tmp/long.zarr" v | tail -c +$((40 * 262144 + 1)) | cmp -n 262144 - "$tmp/part" || fail "a part of v"
+[ "$(requests 'long.zarr/v/[0-9]')" -le 80 ] || fail "for 256 KiB $(requests 'long.zarr/v/[0-9]') chunks of 128 KiB are fetched"
+umount_store
+
 # who reads in order and then goes elsewhere does not wait for what was to be read next: with two connections, whose requests take
 # long, the chunk there is asked for before most of what was prefetched
 cat >"$tmp/seek.py" <<'END'
