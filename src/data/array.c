@@ -111,6 +111,7 @@ array_open(struct data *d, struct zmap *z, const char *key, const struct array_m
 	if (!a)
 		return err_set(-ENOMEM, "no memory");
 	a->refs = 1;
+	pthread_mutex_init(&a->lock, NULL);
 	a->data = d;
 	a->zmap = z;
 	a->remote = z->caps & ZMAP_REMOTE;
@@ -149,6 +150,7 @@ array_unref(struct array *a)
 	free(a->fill);
 	free(a->fill_error);
 	free(a->key);
+	pthread_mutex_destroy(&a->lock);
 	free(a);
 	return NULL;
 }

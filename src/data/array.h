@@ -16,6 +16,7 @@ struct data_options {
 	int64_t ttl; /* ns after which a cached chunk is compared with the store again; INT64_MAX: never */
 	int64_t timeout;  /* ns for one operation */
 	bool missing_403; /* a refused chunk is an absent one */
+	bool remote;      /* each request to the store costs a round trip */
 };
 
 struct data;

@@ -60,6 +60,8 @@ struct array {
 	atomic_size_t grain; /* bytes the codec decodes at the least; 0: not known yet */
 	atomic_size_t encoded_mean; /* stored size of a chunk, of those seen; 0: none yet */
 	struct array_hooks hooks;
+	pthread_mutex_t lock;   /* guards streams */
+	struct stream *streams; /* of all readers there are, the oldest first */
 };
 
 /* Key of a chunk: the array's prefix and the indices. -ENAMETOOLONG. */

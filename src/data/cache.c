@@ -8,16 +8,16 @@
 #include <string.h>
 
 int
-cache_new(size_t budget, struct cache **ret)
+cache_new(size_t budget, bool remote, struct cache **ret)
 {
 	struct cache *c = calloc(1, sizeof *c);
 	if (!c)
 		return err_set(-ENOMEM, "no memory for the chunk cache");
 	c->budget = budget;
 	c->lend = budget / CACHE_LEND;
-	/* What a reader in file order has passed stays for a moment, for requests that overtake each other, and
-	 * so that memory is used again while it is still in the processor's caches. */
-	c->cold_max = min_u64(budget / 8, 8 << 20);
+	/* What a reader in file order has passed stays for a moment, for requests that overtake each other, and so that memory is used
+	 * again while it is still in the processor's caches; where having it again costs a round trip, as long as there is room. */
+	c->cold_max = remote ? budget / 4 : min_u64(budget / 8, 8 << 20);
 	pthread_mutex_init(&c->lock, NULL);
 	for (int i = 0; i < CACHE_CONDS; i++)
 		when_cond_init(&c->loaded[i]);

@@ -83,7 +83,8 @@ struct piece {
 
 struct cache;
 
-int cache_new(size_t budget, struct cache **ret);
+int cache_new(
+	size_t budget, bool remote, struct cache **ret); /* remote: each load costs a round trip */
 struct cache *cache_free(struct cache *);
 
 enum cache_hurry {

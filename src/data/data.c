@@ -34,7 +34,7 @@ data_new(const struct data_options *o, struct data **ret)
 		d->options.memory = MEMORY_MIN;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	d->workers = o->workers ? o->workers : cpus > 0 ? (unsigned)cpus : 1;
-	int r = cache_new(for_cache(d->options.memory), &d->cache);
+	int r = cache_new(for_cache(d->options.memory), o->remote, &d->cache);
 	if (r == 0)
 		r = spaces_new(&d->spaces);
 	if (r == 0)

@@ -56,9 +56,15 @@ is_stride(struct scan *s, size_t len)
 }
 
 bool
-scan_breaks(const struct scan *s, uint64_t off)
+scan_near(uint64_t front, uint64_t off)
 {
-	return s->covered && (off > s->high + OVERTAKE / 4 || off + OVERTAKE < s->high);
+	return front != UINT64_MAX && off <= front + OVERTAKE / 4 && off + OVERTAKE >= front;
+}
+
+bool
+scan_begins(const struct scan *s, uint64_t off)
+{
+	return !s->covered || !scan_near(s->high, off);
 }
 
 void
@@ -69,7 +75,7 @@ scan_note(struct scan *s, struct array *a, uint64_t off, size_t len)
 	s->last[1] = s->last[0];
 	s->last[0] = off;
 	s->nlast += s->nlast < 3;
-	if (!s->covered || scan_breaks(s, off)) {
+	if (scan_begins(s, off)) {
 		s->start = off;
 		s->high = end;
 		s->covered = 0;

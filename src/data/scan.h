@@ -27,8 +27,10 @@ struct scan {
 	uint64_t done;        /* file offset up to which pieces were cooled */
 };
 
-/* Would a request at `off` end the run in file order? */
-bool scan_breaks(const struct scan *, uint64_t off);
+/* Does a request at `off` go on where a run in file order ends, or nearly there: requests overtake each other? No run: UINT64_MAX. */
+bool scan_near(uint64_t front, uint64_t off);
+/* Would a request at `off` be the first of a run? */
+bool scan_begins(const struct scan *, uint64_t off);
 /* A request was made. */
 void scan_note(struct scan *, struct array *, uint64_t off, size_t len);
 /* The reader goes away. */

@@ -14,6 +14,7 @@ enum {
 	ROW_LOOKS = 1 << 16,
 	LEAD = 2 << 20, /* how far the kernel reads ahead of the reader, or a little more */
 	LATE = LEAD,    /* a request may come after the one behind it, each of 1 MiB */
+	FOLLOW_FROM = 128 << 10, /* requests that one who reads in order makes */
 };
 
 static const int64_t STUCK_AFTER = SECOND / 4;
@@ -93,6 +94,11 @@ request_answer(struct request *q, const void *data, size_t len)
 	r->len += len;
 }
 
+/* --- readers that are one --- */
+
+/* Those who read one file at the same moment share the kernel's pages, so that each asks for what the others have not asked for: with
+ * gaps, by which none of them reads in order. Their requests go through the stream of the oldest one, the lead. */
+
 int
 stream_new(struct array *a, struct stream **ret)
 {
@@ -100,25 +106,95 @@ stream_new(struct array *a, struct stream **ret)
 	if (!s)
 		return err_set(-ENOMEM, "no memory");
 	s->array = array_ref(a);
+	s->refs = 1;
+	s->front = UINT64_MAX;
 	pthread_mutex_init(&s->lock, NULL);
+	LOCKED(&a->lock) {
+		struct stream **last = &a->streams;
+		while (*last)
+			last = &(*last)->next;
+		*last = s;
+	}
 	*ret = s;
 	return 0;
+}
+
+static void
+stream_unref(struct stream *s)
+{
+	if (!s)
+		return;
+	LOCKED(&s->array->lock) {
+		if (--s->refs)
+			return;
+		struct stream **at = &s->array->streams;
+		while (*at != s)
+			at = &(*at)->next;
+		*at = s->next;
+	}
+	if (s->scan.mode == SCAN_ORDER)
+		ahead_pass(s, s->scan.high);
+	ahead_leave(s);
+	scan_end(&s->scan, s->array);
+	stream_unref(s->lead);
+	array_unref(s->array);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
 }
 
 struct stream *
 stream_free(struct stream *s)
 {
-	if (!s)
-		return NULL;
-	if (s->scan.mode == SCAN_ORDER)
-		ahead_pass(s, s->scan.high);
-	ahead_leave(s);
-	scan_end(&s->scan, s->array);
-	array_unref(s->array);
-	pthread_mutex_destroy(&s->lock);
-	free(s);
+	stream_unref(s);
 	return NULL;
 }
+
+/* The oldest stream that is in file order just where this one asks, or this one. The array's lock is held. */
+static struct stream *
+find_lead(struct stream *s, const struct array_want *w)
+{
+	struct stream *o = s->array->streams;
+	for (; o != s; o = o->next) {
+		/* who asks for little may read elsewhere, or is not yet read ahead for */
+		bool follows = w->len >= FOLLOW_FROM || o == s->lead;
+		if (follows && scan_near(o->front, w->off))
+			break;
+	}
+	return o;
+}
+
+/* The stream through which a request goes; with a reference. */
+static struct stream *
+follow(struct stream *s, const struct array_want *w)
+{
+	struct stream *lead = NULL, *was = NULL;
+	LOCKED(&s->array->lock) {
+		lead = find_lead(s, w);
+		lead->refs++;
+		struct stream *other = lead == s ? NULL : lead;
+		if (other != s->lead) {
+			was = s->lead;
+			s->lead = other;
+			if (other)
+				other->refs++;
+		}
+	}
+	stream_unref(was);
+	return lead;
+}
+
+/* The stream's own way ends: what was loaded ahead on it is for the one that it follows now. */
+static void
+rest(struct stream *s)
+{
+	LOCKED(&s->lock) {
+		scan_end(&s->scan, s->array);
+		s->scan.covered = 0;
+		s->front = UINT64_MAX;
+	}
+}
+
+/* --- one request --- */
 
 static void
 note(struct stream *s, struct request *q)
@@ -126,7 +202,7 @@ note(struct stream *s, struct request *q)
 	struct array *a = s->array;
 	LOCKED(&s->lock) {
 		s->read = q->now;
-		if (!s->began || scan_breaks(&s->scan, q->want->off)) {
+		if (scan_begins(&s->scan, q->want->off)) {
 			s->again = s->began;
 			s->began = q->now;
 			ahead_leave(s);
@@ -134,6 +210,7 @@ note(struct stream *s, struct request *q)
 		scan_note(&s->scan, a, q->want->off, q->want->len);
 		if (s->scan.mode == SCAN_ORDER && !s->scan.planes)
 			scan_plan(&s->scan, a);
+		s->front = s->scan.mode == SCAN_ORDER ? s->scan.high : UINT64_MAX;
 		q->scan = s->scan;
 		if (s->nactive < ACTIVE_MOST)
 			s->active[s->nactive++] = q->want->off;
@@ -179,14 +256,20 @@ bool
 stream_move(struct stream *s, const struct array_move *m)
 {
 	struct array *a = s->array;
+	struct stream *lead = NULL;
 	uint64_t at = 0;
 	bool on = false;
-	LOCKED(&s->lock) {
-		const struct scan *c = &s->scan;
-		on = c->mode == SCAN_ORDER && c->covered <= c->high - c->start &&
-		     (!s->again || s->began < m->noticed) && m->to - s->read < STILL_READS;
-		at = s->scan.last[0];
+	LOCKED(&a->lock) {
+		lead = s->lead ? s->lead : s;
+		lead->refs++;
 	}
+	LOCKED(&lead->lock) {
+		const struct scan *c = &lead->scan;
+		on = c->mode == SCAN_ORDER && c->covered <= c->high - c->start &&
+		     (!lead->again || lead->began < m->noticed) && m->to - lead->read < STILL_READS;
+		at = c->last[0];
+	}
+	stream_unref(lead);
 	return !on || (keep_row(a, at, m->since, m->to) &&
 			      keep_row(a, at - min_u64(at, LEAD), m->since, m->to));
 }
@@ -195,14 +278,17 @@ int
 stream_read(struct stream *s, const struct array_want *w, struct reply *ret)
 {
 	struct array *a = s->array;
-	struct request q = {.stream = s, .array = a, .want = w, .now = when_now(), .reply = ret};
+	struct request q = {.array = a, .want = w, .now = when_now(), .reply = ret};
 	q.fresh = data_fresh(a->data, q.now);
 	q.since = w->since ? w->since : q.now;
 	if (!w->len)
 		return 0;
 	if (scan_wants_size(a))
 		load_probe_size(a, 0);
-	note(s, &q);
+	q.stream = follow(s, w);
+	if (q.stream != s)
+		rest(s);
+	note(q.stream, &q);
 	bool direct = a->grid.run_bytes >= DIRECT_FROM && w->len <= DIRECT_MOST;
 	int r = -EAGAIN;
 	for (int i = 0; i < VERSION_TRIES && r == -EAGAIN; i++) {
@@ -220,6 +306,7 @@ stream_read(struct stream *s, const struct array_want *w, struct reply *ret)
 		r = err_set(-EIO, "chunks change faster than they can be read");
 	if (r == -ETIMEDOUT)
 		r = -EIO;
-	note_end(s, &q);
+	note_end(q.stream, &q);
+	stream_unref(q.stream);
 	return r;
 }

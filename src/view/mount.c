@@ -206,8 +206,10 @@ mount_open(const char *store, const struct mount_options *o, struct mount **ret)
 	}
 	if (r == 0)
 		r = model_open(m->zmap, &m->options.model, &m->model);
-	if (r == 0)
+	if (r == 0) {
+		m->options.data.remote = m->zmap->caps & ZMAP_REMOTE;
 		r = data_new(&m->options.data, &m->data);
+	}
 	if (r == 0) {
 		model_on_change(m->model, node_changed, m);
 		r = look_at_root(m);

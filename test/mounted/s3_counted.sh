@@ -107,6 +107,29 @@ same "the slowest of them" "$(stat_value 'http_latency_seconds{kind="get",quanti
 [ "$(stat_value http_read_bytes_total)" -ge $((300 << 17)) ] || fail "$(stat_value http_read_bytes_total) bytes were counted"
 umount_store
 
+# two who read it at the same moment share the kernel's pages, so that each asks for some of it only: together they are one reader
+for _ in {1..3}; do
+	must_mount s3://bucket/long.zarr
+	fault "kind=latency&seconds=0.02"
+	forget
+	sha256sum <"$mnt/v" >"$tmp/one" &
+	reader=$!
+	sha256sum <"$mnt/v" | cmp - <("$ZARRFS" --cat "$tmp/long.zarr" v | sha256sum) || fail "v, of two readers"
+	wait $reader
+	cmp "$tmp/one" <("$ZARRFS" --cat "$tmp/long.zarr" v | sha256sum) || fail "v, of the other reader"
+	calm
+	counts "two readers of 300 chunks" 301
+	umount_store
+done
+
+# what was read stays as long as there is room: the same values in another file cost nothing again
+must_mount s3://bucket/long.zarr
+forget
+cmp "$mnt/v" <("$ZARRFS" --cat "$tmp/long.zarr" v) || fail "v before v.nc"
+sha256sum <"$mnt/v.nc" | cmp - <("$ZARRFS" --cat "$tmp/long.zarr" v.nc | sha256sum) || fail "v.nc after v"
+counts "v.nc after v" 300 'long.zarr/v/[0-9]'
+umount_store
+
 # so does one of an archive, of which only the directory was read until then
 (cd "$tmp/long.zarr" && zip -q -0 -r "$tmp/long.zip" .) || fail "zip"
 s3 put "$tmp/long.zip" bucket/long.zip

@@ -69,7 +69,7 @@ static void
 much_beside_little(void)
 {
 	pthread_t t[GREEDY];
-	CHECK_INT(cache_new(BUDGET, &cache), 0);
+	CHECK_INT(cache_new(BUDGET, false, &cache), 0);
 	over = false;
 	for (uintptr_t i = 0; i < GREEDY; i++)
 		pthread_create(&t[i], NULL, greedy, (void *)i);
@@ -112,7 +112,7 @@ all_renew_at_once(void)
 {
 	pthread_t t[4];
 	int64_t before = when_now();
-	CHECK_INT(cache_new(BUDGET, &cache), 0);
+	CHECK_INT(cache_new(BUDGET, false, &cache), 0);
 	for (uintptr_t i = 0; i < 4; i++)
 		pthread_create(&t[i], NULL, renew, (void *)i);
 	for (unsigned i = 0; i < 4; i++)
@@ -126,7 +126,7 @@ borrowed(void)
 {
 	struct cache_counts n;
 	struct piece *p[2];
-	CHECK_INT(cache_new(BUDGET, &cache), 0);
+	CHECK_INT(cache_new(BUDGET, false, &cache), 0);
 	for (unsigned i = 0; i < 2; i++) {
 		struct cache_ask a = ask_for(1, i, 6 << 20, 0);
 		CHECK_INT(take(&a, &p[i]), CACHE_CREATED);
@@ -187,7 +187,7 @@ moment(void)
 static void
 versions(void)
 {
-	CHECK_INT(cache_new(BUDGET, &cache), 0);
+	CHECK_INT(cache_new(BUDGET, false, &cache), 0);
 	int64_t early = moment(), late;
 	CHECK_STR(version_of(0, 0, early, "one"), "one");
 	late = moment();
@@ -245,7 +245,7 @@ found_load(struct piece *p, const char *version)
 static void
 replaced_before_the_end(void)
 {
-	CHECK_INT(cache_new(BUDGET, &cache), 0);
+	CHECK_INT(cache_new(BUDGET, false, &cache), 0);
 	int64_t since = moment();
 	struct piece *p = begin_load(0, since);
 	found_load(p, "one");
@@ -271,7 +271,7 @@ replaced_before_the_end(void)
 static void
 slow_load(void)
 {
-	CHECK_INT(cache_new(BUDGET, &cache), 0);
+	CHECK_INT(cache_new(BUDGET, false, &cache), 0);
 	int64_t since = moment();
 	struct piece *p = begin_load(0, since);
 	int64_t fresh = moment();
@@ -286,7 +286,7 @@ slow_load(void)
 static void
 refreshed(void)
 {
-	CHECK_INT(cache_new(BUDGET, &cache), 0);
+	CHECK_INT(cache_new(BUDGET, false, &cache), 0);
 	int64_t early = moment();
 	struct piece *p = begin_load(0, early);
 	cache_expire(cache);
