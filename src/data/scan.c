@@ -17,6 +17,7 @@ enum {
 	PIECE_OVERHEAD = 512,    /* memory that a cached piece takes beside its bytes */
 	WINDOW = 16 << 20,
 	GROWTH = 4,            /* times what was read so far is fetched ahead */
+	FAR_FIRST = 4 << 20,   /* at first: dozens of small chunks */
 	LARGER_MOST = 1 << 20, /* chunks that are loaded whole when they are read often */
 	FETCH_WHOLE =
 		2 << 20, /* stored bytes that a remote store sends sooner than it answers twice */
@@ -294,9 +295,10 @@ scan_window(const struct scan *s, const struct array *a)
 	if (a->remote)
 		window = max_u64(window, min_u64(FAR * g->chunk_bytes, share_of(a) / 2));
 	window = max_u64(WINDOW, window);
-	/* Who wants one plane of a field reads in order too, but not for long: nobody looks much farther ahead than was read so far, but who
-	 * began at the beginning of a remote one, and on disks where other planes are the same chunks. */
+	/* Who wants one plane of a field reads in order too, but not for long: nobody looks much farther ahead than was read so far, but on
+	 * disks where other planes are the same chunks. Who began at the beginning mostly goes on. */
 	if (a->remote)
-		return s->start ? min_u64(window, GROWTH * s->covered) : window;
+		return min_u64(
+			window, max_u64(GROWTH * s->covered, s->start ? 0 : FAR_FIRST / s->planes));
 	return g->slab_chunks > 1 ? window : min_u64(window, s->covered);
 }

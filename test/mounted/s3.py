@@ -1,7 +1,8 @@
 """s3.py store STORE WANT: a consolidated store, and below WANT the flat files that a mount of it must show
 s3.py odd STORE WANT: one whose names have every odd character
 s3.py many STORE N: N variables, consolidated
-s3.py long STORE N: v, of N chunks of 128 KiB, wide, of two chunks of 4 MiB, and packed, of 24 compressed chunks of 1 MiB, consolidated
+s3.py long STORE N: v, of N chunks of 128 KiB, wide, of two chunks of 4 MiB, packed, of 24 compressed chunks of 1 MiB, and fields, of 48
+    chunks of 4 MiB that are stored small, consolidated
 s3.py index CEPH_CONF BUCKET KEY N: the index of BUCKET gets N more entries like the one of KEY, whose last six characters count up"""
 
 import os
@@ -71,6 +72,8 @@ def make_long(store, count):
     stores.put(store, "wide", np.arange(1 << 21, dtype="i4").reshape(2, -1), chunks=(1, 1 << 20), compressor=None)
     packed = np.random.default_rng(1).integers(0, 1 << 24, (24, 1 << 18), "i4")
     stores.put(store, "packed", packed, chunks=(1, 1 << 18), compressor=stores.BLOSC)
+    fields = np.broadcast_to(np.arange(48, dtype="i4")[:, None], (48, 1 << 20))
+    stores.put(store, "fields", fields, chunks=(1, 1 << 20), compressor=stores.BLOSC)
     consolidate(store)
 
 

@@ -194,6 +194,22 @@ sleep 0.5
 [ "$(requests 'long.zarr/v/[0-9]')" -le 80 ] || fail "for 256 KiB $(requests 'long.zarr/v/[0-9]') chunks of 128 KiB are fetched"
 umount_store
 
+# who reads one of many large chunks gets a few others; who goes on has dozens of them under way too
+must_mount s3://bucket/long.zarr
+forget
+same "a field's last value" "$(dd if="$mnt/fields" bs=4M count=1 iflag=fullblock status=none | tail -c 4 | od -A n -t d4 | xargs)" 0
+sleep 0.5 # for what is still asked for
+few=$(requests 'fields/[0-9]')
+[ "$few" -le 8 ] || fail "reading one field: $few chunks: $(asked)"
+umount_store
+must_mount s3://bucket/long.zarr
+fault "kind=latency&seconds=0.2"
+forget
+same "the last field's last value" "$(dd if="$mnt/fields" bs=1M status=none | tail -c 4 | od -A n -t d4 | xargs)" 47
+[ "$(peak)" -ge 24 ] || fail "reading fields in order: at most $(peak) requests at once"
+calm
+umount_store
+
 # who reads in order and then goes elsewhere does not wait for what was to be read next: with two connections, whose requests take
 # long, the chunk there is asked for before most of what was prefetched
 cat >"$tmp/seek.py" <<'END'
