@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 enum {
-	ORDER_FROM = 128 << 10, /* bytes read in order that show a reader in file order */
+	ORDER_FROM = 128 << 10,  /* bytes read in order that show a reader in file order */
+	SIZE_KNOWN_BY = 1 << 20, /* and by then the first chunk has come, if there is one */
 	OVERTAKE =
 		16
 		<< 20, /* how far requests of one reader may overtake each other: read-ahead on a busy machine */
@@ -27,6 +28,22 @@ enum {
 	LARGER = 512 << 10, /* and how much of larger ones is */
 	CROWD = 12,         /* pieces of one chunk, loaded at random, after which larger ones are */
 };
+
+/* Memory for one of the readers in file order that there are now. */
+static uint64_t
+share_of(const struct array *a)
+{
+	return cache_budget(a->data->cache) / max_u64(1, atomic_load(&a->data->scans));
+}
+
+/* Does a plan depend on the stored size of chunks, while none is known? */
+static bool
+plans_by_size(const struct array *a)
+{
+	const struct grid *g = &a->grid;
+	return !a->raw && !atomic_load(&a->encoded_mean) &&
+	       g->slab_chunks * g->chunk_bytes > share_of(a) / 2;
+}
 
 /* --- recognising --- */
 
@@ -87,7 +104,7 @@ scan_note(struct scan *s, struct array *a, uint64_t off, size_t len)
 	bool dense = s->covered >= (s->high - s->start) / 2;
 	if (s->mode == SCAN_ORDER)
 		return;
-	if (dense && s->covered >= ORDER_FROM)
+	if (dense && s->covered >= (plans_by_size(a) ? SIZE_KNOWN_BY : ORDER_FROM))
 		set_mode(s, a, SCAN_ORDER);
 	else
 		set_mode(s, a, is_stride(s, len) ? SCAN_STRIDE : SCAN_RANDOM);
@@ -114,19 +131,10 @@ reserve(const struct array *a, uint64_t budget)
 	return max_u64(one, budget / CACHE_LEND);
 }
 
-/* Memory for one of the readers in file order that there are now. */
-static uint64_t
-share_of(const struct array *a)
-{
-	return cache_budget(a->data->cache) / max_u64(1, atomic_load(&a->data->scans));
-}
-
 bool
 scan_wants_size(const struct array *a)
 {
-	const struct grid *g = &a->grid;
-	return !a->remote && !a->raw && !atomic_load(&a->encoded_mean) &&
-	       g->slab_chunks * g->chunk_bytes > share_of(a) / 2;
+	return !a->remote && plans_by_size(a);
 }
 
 void
@@ -292,7 +300,8 @@ scan_window(const struct scan *s, const struct array *a)
 	uint64_t window = g->slab_chunks == 1
 				  ? 2 * group
 				  : group / 5 * 3; /* decoded while this one is still read */
-	if (a->remote)
+	/* Where stored bytes are kept, those of chunks that are far away do not fit beside them. */
+	if (a->remote && !s->keep_encoded)
 		window = max_u64(window, min_u64(FAR * g->chunk_bytes, share_of(a) / 2));
 	window = max_u64(WINDOW, window);
 	/* Who wants one plane of a field reads in order too, but not for long: nobody looks much farther ahead than was read so far, but on

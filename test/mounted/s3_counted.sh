@@ -130,6 +130,14 @@ sha256sum <"$mnt/v.nc" | cmp - <("$ZARRFS" --cat "$tmp/long.zarr" v.nc | sha256s
 counts "v.nc after v" 300 'long.zarr/v/[0-9]'
 umount_store
 
+# where the chunks of a slab fit as they are stored, but not decoded, they are fetched once and decoded again for other planes
+must_mount s3://bucket/long.zarr memory=48M
+forget
+cmp "$mnt/cubes" <("$ZARRFS" --cat "$tmp/long.zarr" cubes) || fail "cubes"
+echo "64 chunks that fit as they are stored: $(requests 'cubes/[0-9]') requests"
+[ "$(requests 'cubes/[0-9]')" -le 70 ] || fail "64 chunks that fit as they are stored: $(requests 'cubes/[0-9]') requests"
+umount_store
+
 # so does one of an archive, of which only the directory was read until then
 (cd "$tmp/long.zarr" && zip -q -0 -r "$tmp/long.zip" .) || fail "zip"
 s3 put "$tmp/long.zip" bucket/long.zip
