@@ -17,10 +17,26 @@ enum {
 /* --- are the metadata still those that say how to read this? --- */
 
 static int
-check_metadata(struct load *l)
+check_metadata(const struct load *l)
 {
 	const struct array_hooks *h = &l->array->hooks;
 	return h->check ? h->check(h->arg) : 0;
+}
+
+/* The same, unless somebody has done it since that moment, or is doing it. */
+static int
+check_since(const struct load *l, int64_t since)
+{
+	const struct array_hooks *h = &l->array->hooks;
+	if (h->seen(h->arg, 0) >= since)
+		return 0;
+	bool remote = l->array->remote;
+	if (remote)
+		pool_blocking();
+	int r = h->seen(h->arg, since) >= since ? 0 : check_metadata(l);
+	if (remote)
+		pool_unblocking();
+	return r;
 }
 
 /* A chunk newer than what we know of its array, or absent, makes us look at the metadata again: the array
@@ -28,11 +44,8 @@ check_metadata(struct load *l)
 int
 load_check_found(struct load *l)
 {
-	const struct array_hooks *h = &l->array->hooks;
 	int64_t placed = l->stat.placed ? l->stat.placed : l->stat.mtime + SECOND;
-	if (!h->seen || !l->stat.mtime || placed < h->seen(h->arg, placed + 1))
-		return 0;
-	return check_metadata(l);
+	return l->array->hooks.seen && l->stat.mtime ? check_since(l, placed + 1) : 0;
 }
 
 /* The fill value must be what elements can be. */
@@ -54,11 +67,10 @@ check_fill(const struct array *a)
 static int
 check_absent(struct load *l)
 {
-	const struct array_hooks *h = &l->array->hooks;
-	int64_t ttl = l->array->data->options.ttl, recent = when_wall() - ttl + 1;
-	if (l->array->remote && h->seen && (ttl == INT64_MAX || h->seen(h->arg, recent) >= recent))
-		return 0;
-	return check_metadata(l);
+	int64_t ttl = l->array->data->options.ttl;
+	if (!l->array->remote || !l->array->hooks.seen)
+		return check_metadata(l);
+	return ttl == INT64_MAX ? 0 : check_since(l, when_wall() - ttl + 1);
 }
 
 /* --- fetching --- */
