@@ -182,9 +182,11 @@ ahead_load(struct request *q)
 	}
 }
 
-void
+bool
 array_expect(struct array *a)
 {
+	if (!a->remote || !a->grid.bytes)
+		return true;
 	const struct scan s = {0};
 	struct batch batch = {.array = a};
 	int64_t now = when_now();
@@ -198,7 +200,7 @@ array_expect(struct array *a)
 		.since = now,
 		.loading = &a->loading,
 	};
-	if (a->remote && a->grid.bytes && k.ask[0].id.len == a->grid.chunk_bytes)
-		prefetch_send(&batch, &s, &k);
+	bool all = k.ask[0].id.len < a->grid.chunk_bytes || prefetch_send(&batch, &s, &k);
 	batch_send(&batch);
+	return all;
 }

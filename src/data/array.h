@@ -60,8 +60,9 @@ const struct dtype *array_dtype(const struct array *);
 int array_measure(struct data *, struct zmap *, const char *key, const struct array_meta *,
 	size_t max_stored, uint32_t *ret);
 
-/* Somebody is about to read from the beginning: where that takes a store's answer, the first chunk is asked for now. */
-void array_expect(struct array *);
+/* Somebody is about to read from the beginning: where that takes a store's answer, the first chunk is asked for now. False: too much
+ * is under way. */
+bool array_expect(struct array *);
 
 struct stream;
 int stream_new(struct array *, struct stream **ret); /* takes a reference */

@@ -70,6 +70,22 @@ cmp "$tmp/first" <(head -c 4 "$tmp/want/lat") || fail "the first value, whose me
 counts "a chunk asked for before its metadata came" 1 'GET [^ ]*lat/0 '
 umount_store
 
+# the variables that one read of a netCDF file needs are asked for together
+must_mount s3://bucket/store.zarr
+forget
+fault 'kind=stall&match=lat/0'
+cat "$mnt/dataset.nc" >"$tmp/all.nc" &
+reader=$!
+next_chunk()
+{
+	[ "$(requests 'GET [^ ]*sparse/0.0 ')" = 1 ]
+}
+eventually 20 next_chunk || fail "a variable waits for the one before it: $(asked)"
+calm
+wait $reader
+cmp "$tmp/all.nc" <("$ZARRFS" --cat "$tmp/store.zarr" dataset.nc) || fail "dataset.nc, of which a chunk came late"
+umount_store
+
 forget
 must_mount s3://bucket/many.zarr
 same "lines of ls -l" "$(ls -l "$mnt" | grep -c '^-.* v[0-9]*$')" 500
