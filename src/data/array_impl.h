@@ -58,6 +58,8 @@ struct array {
 	size_t fill_long; /* bytes of a fill value that is longer than an element may be, so that there is none; 0: it fits */
 	bool fill_nul;       /* it ends in NUL, which padding would hide: there is none either */
 	atomic_size_t grain; /* bytes the codec decodes at the least; 0: not known yet */
+	atomic_llong
+		fetch_time; /* ns that a remote store takes to send a chunk; 0: none was sent yet */
 	atomic_size_t encoded_mean; /* stored size of a chunk, of those seen; 0: none yet */
 	struct array_hooks hooks;
 	pthread_mutex_t lock;   /* guards streams */

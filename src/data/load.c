@@ -75,6 +75,14 @@ check_absent(struct load *l)
 
 /* --- fetching --- */
 
+static void
+learn_time(struct array *a, int64_t took)
+{
+	int64_t mean = atomic_load_explicit(&a->fetch_time, memory_order_relaxed);
+	atomic_store_explicit(&a->fetch_time, max_u64(1, mean ? mean - mean / 8 + took / 8 : took),
+		memory_order_relaxed);
+}
+
 int
 load_get(struct load *l, struct zmap_get *g)
 {
@@ -85,11 +93,14 @@ load_get(struct load *l, struct zmap_get *g)
 	g->hold = l->array->grid.chunk_bytes > HOLD_FROM;
 	size_t before = g->into->len;
 	bool remote = l->array->remote; /* local disks answer sooner than threads change places */
+	int64_t began = when_now();
 	if (remote)
 		pool_blocking();
 	int r = zmap_get(l->array->zmap, g, &l->stat);
-	if (remote)
+	if (remote) {
+		learn_time(l->array, when_now() - began);
 		pool_unblocking();
+	}
 	load_count(&l->array->data->counts.fetches, 1);
 	load_count(&l->array->data->counts.fetched_bytes, r == 0 ? g->into->len - before : 0);
 	if (r == -EACCES && l->array->data->options.missing_403)

@@ -26,6 +26,7 @@ enum {
 		16
 		<< 20, /* chunks that a remote store sends whole to who begins at the beginning */
 	LARGER = 512 << 10, /* and how much of larger ones is */
+	READS_AT = 8,       /* bytes a nanosecond, faster than anybody reads */
 	CROWD = 12,         /* pieces of one chunk, loaded at random, after which larger ones are */
 };
 
@@ -292,6 +293,15 @@ scan_last_plane(const struct scan *s, const struct grid *g, uint64_t at)
 	return p.outer + (p.group_end - 1) * g->file_step[g->lead];
 }
 
+/* Bytes ahead of a reader that hide how long the store takes to send a chunk: little where a cache on disk answers. */
+static uint64_t
+far(const struct array *a)
+{
+	uint64_t time = (uint64_t)atomic_load_explicit(&a->fetch_time, memory_order_relaxed);
+	uint64_t most = min_u64(FAR * a->grid.chunk_bytes, share_of(a) / 2);
+	return time ? min_u64(most, time * READS_AT) : most;
+}
+
 uint64_t
 scan_window(const struct scan *s, const struct array *a)
 {
@@ -302,7 +312,7 @@ scan_window(const struct scan *s, const struct array *a)
 				  : group / 5 * 3; /* decoded while this one is still read */
 	/* Where stored bytes are kept, those of chunks that are far away do not fit beside them. */
 	if (a->remote && !s->keep_encoded)
-		window = max_u64(window, min_u64(FAR * g->chunk_bytes, share_of(a) / 2));
+		window = max_u64(window, far(a));
 	window = max_u64(WINDOW, window);
 	/* Who wants one plane of a field reads in order too, but not for long: nobody looks much farther ahead than was read so far, but on
 	 * disks where other planes are the same chunks. Who began at the beginning mostly goes on. */

@@ -207,7 +207,7 @@ mount_open(const char *store, const struct mount_options *o, struct mount **ret)
 	if (r == 0)
 		r = model_open(m->zmap, &m->options.model, &m->model);
 	if (r == 0) {
-		m->options.data.remote = m->zmap->caps & ZMAP_REMOTE;
+		m->options.data.remote = m->zmap->caps & ZMAP_REMOTE && !o->zmap.cache_dir;
 		r = data_new(&m->options.data, &m->data);
 	}
 	if (r == 0) {
