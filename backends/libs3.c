@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEY_MAX = 1024, PAGE = 1000 };
+enum { KEY_MAX = 1024 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static S3Status started;
@@ -219,150 +219,12 @@ libs3_del(struct zmap *z, const char *key)
 	return r ? r : call_run((struct libs3 *)z, &c);
 }
 
-/* --- listing --- */
-
-/* An entry of a page: this, then its name and a NUL. */
-struct entry {
-	bool prefix;
-	struct zmap_stat stat;
-};
-
-struct listing {
-	const char *prefix;
-	char *marker; /* the last name of the page before, or NULL */
-	char *last;   /* of this one */
-	struct buf entries;
-	unsigned most, count; /* of names: asked for; on this page */
-	bool more;
-};
-
-static void
-listing_done(struct listing *l)
-{
-	free(l->marker);
-	free(l->last);
-	buf_free(&l->entries);
-}
-
-/* What is greatest of a page is where the next one begins, if the server does not say. */
-static int
-remember(struct listing *l, const char *key)
-{
-	if (l->last && strcmp(l->last, key) >= 0)
-		return 0;
-	free(l->last);
-	l->last = strdup(key);
-	return l->last ? 0 : err_set(-ENOMEM, "no memory for a name");
-}
-
-static int
-add_entry(struct listing *l, const char *key, struct entry e)
-{
-	size_t n = strlen(l->prefix), len = strlen(key);
-	int r = remember(l, key);
-	if (r < 0 || len <= n + e.prefix || strncmp(key, l->prefix, n))
-		return r;
-	r = buf_add(&l->entries, &e, sizeof e);
-	if (r == 0)
-		r = buf_add(&l->entries, key + n, len - n - e.prefix);
-	return r == 0 ? buf_add(&l->entries, "", 1) : r;
-}
-
-static S3Status
-on_names(int more, const char *next, int nkeys, const S3ListBucketContent *key, int nprefixes,
-	const char **prefix, void *arg)
-{
-	struct call *c = arg;
-	struct listing *l = c->arg;
-	int r = next && *next ? remember(l, next) : 0;
-	c->heard = when_now();
-	l->more = more;
-	l->count += (unsigned)(nkeys + nprefixes);
-	for (int i = 0; i < nkeys && r == 0; i++) {
-		struct entry e = {.stat = {.size = key[i].size}};
-		if (key[i].lastModified > 0 && key[i].lastModified < INT64_MAX / SECOND)
-			e.stat.mtime = key[i].lastModified * SECOND;
-		if (key[i].eTag && strlen(key[i].eTag) < sizeof e.stat.version)
-			memcpy(e.stat.version, key[i].eTag, strlen(key[i].eTag) + 1);
-		r = add_entry(l, key[i].key, e);
-	}
-	for (int i = 0; i < nprefixes && r == 0; i++)
-		r = add_entry(l, prefix[i], (struct entry){.prefix = true});
-	return r < 0 ? call_give_up(c, r) : S3StatusOK;
-}
-
-static void
-begin_list(const S3BucketContext *b, S3RequestContext *to, struct call *c)
-{
-	static const S3ListBucketHandler handler = {
-		{call_on_properties, call_on_complete}, on_names};
-	struct listing *l = c->arg;
-	l->entries.len = 0;
-	l->count = 0;
-	l->more = false;
-	S3_list_bucket(b, l->prefix, l->marker, "/", (int)l->most, to, &handler, c);
-}
-
-static int
-tell(const struct listing *l, zmap_list_fn *fn, void *arg)
-{
-	int r = 0;
-	for (size_t at = 0; at < l->entries.len && r == 0;) {
-		struct entry e;
-		memcpy(&e, l->entries.data + at, sizeof e);
-		const char *name = (const char *)l->entries.data + at + sizeof e;
-		at += sizeof e + strlen(name) + 1;
-		r = fn(arg, name, e.prefix, e.prefix ? NULL : &e.stat);
-	}
-	return r;
-}
-
-/* Here too libs3 takes an answer that breaks off for a whole one, and does not say how much came. One with as many names as were asked
- * for is whole; else so many as came are asked for. That there are none must be said twice. */
-static int
-list_whole_page(struct zmap *z, struct listing *l, int64_t deadline)
-{
-	l->most = PAGE;
-	for (;;) {
-		struct call c = {.begin = begin_list, .deadline = deadline, .arg = l};
-		int r = call_run((struct libs3 *)z, &c);
-		if (r || l->count >= l->most || (!l->count && l->most == 1))
-			return r;
-		l->most = l->count ? l->count : 1;
-	}
-}
-
-static int
-list_page(struct zmap *z, struct listing *l, int64_t deadline)
-{
-	int r = list_whole_page(z, l, deadline);
-	if (r == ZMAP_ABSENT)
-		return err_set(-EIO, "the bucket is not there");
-	if (r == 0 && l->more && (!l->last || (l->marker && !strcmp(l->last, l->marker))))
-		r = err_set(-EIO, "the listing does not say how it goes on");
-	return r;
-}
-
 static int
 libs3_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 {
-	CLEAN(listing_done) struct listing l = {0};
 	CLEAN(clean_free) char *whole = NULL;
-	int64_t deadline = deadline_of(z);
-	bool any = false;
 	int r = whole_key(z, prefix, &whole);
-	if (r)
-		return r;
-	l.prefix = whole;
-	do {
-		r = list_page(z, &l, deadline);
-		any = any || l.entries.len;
-		if (r == 0)
-			r = tell(&l, fn, arg);
-		free(l.marker);
-		l.marker = MOVE(l.last);
-	} while (r == 0 && l.more);
-	return r == 0 && !any && *whole ? ZMAP_ABSENT : r;
+	return r ? r : call_list((struct libs3 *)z, whole, deadline_of(z), fn, arg);
 }
 
 /* --- the store --- */

@@ -1,4 +1,5 @@
-/* One request by libs3, tried again where that is right, and the connections it goes over. libs3 knows neither deadlines nor
+/* What libs3.c (the store), libs3_call.c (one request, tried again where that is right, and the connections it goes over) and libs3_list.c
+ * (listings, page by page) share. libs3 knows neither deadlines nor
  * cancellation, and takes a body that breaks off for a whole one: that is made good here. Any thread may call. */
 #pragma once
 
@@ -50,6 +51,8 @@ struct call {
 
 /* 0, ZMAP_ABSENT, ZMAP_SAME, ZMAP_CHANGED or -errno. */
 int call_run(struct libs3 *, struct call *);
+/* The names below a whole prefix, as zmap_list. */
+int call_list(struct libs3 *, const char *prefix, int64_t deadline, zmap_list_fn *, void *arg);
 /* For every request's handler. */
 S3ResponsePropertiesCallback call_on_properties;
 S3ResponseCompleteCallback call_on_complete;

@@ -59,6 +59,19 @@ for after in 200 700 1200 1500; do
 	umount_store
 done
 
+# names that libs3 garbles are listed all the same, below a prefix and in the bucket itself
+"$python" "$here/s3.py" odd "$tmp/odd.zarr" "$tmp/odd"
+s3 put "$tmp/odd.zarr" "bucket/odd.zarr"
+s3 make bare
+for name in 'a&b' 'aé' 'é'; do
+	s3 put "$tmp/store.zarr/lat" "bare/$name"
+	s3 put "$tmp/store.zarr/lat/0" "bare/x$name"
+done
+for at in s3://bucket/odd.zarr s3://bucket/odd.zarr/flat s3://bucket/odd.zarr/nested s3://bare; do
+	"$ZARRFS" --ls "$at" | grep -v ' .*\.nc$' >"$tmp/names" # for which keys with spaces are read
+	"$ZARRFS" -o transport=libs3 --ls "$at" | cmp - "$tmp/names" || fail "libs3 lists other names in $at"
+done
+
 recovers "kind=truncate&after=1000&every=3"
 recovers "kind=reset&after=1000&every=5"
 recovers "kind=status&status=503&code=SlowDown&every=4"
