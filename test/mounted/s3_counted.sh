@@ -123,7 +123,9 @@ same "the slowest of them" "$(stat_value 'http_latency_seconds{kind="get",quanti
 [ "$(stat_value http_read_bytes_total)" -ge $((300 << 17)) ] || fail "$(stat_value http_read_bytes_total) bytes were counted"
 umount_store
 
-# two who read it at the same moment share the kernel's pages, so that each asks for some of it only: together they are one reader
+# two who read it at the same moment share the kernel's pages, so that each asks for some of it only: together they are one reader, but
+# where one is held up for long
+exact=0
 for _ in {1..3}; do
 	must_mount s3://bucket/long.zarr
 	fault "kind=latency&seconds=0.02"
@@ -134,9 +136,11 @@ for _ in {1..3}; do
 	wait $reader
 	cmp "$tmp/one" <("$ZARRFS" --cat "$tmp/long.zarr" v | sha256sum) || fail "v, of the other reader"
 	calm
-	counts "two readers of 300 chunks" 301
+	[ "$(requests)" -le 330 ] || fail "two readers of 300 chunks: $(requests) requests: $(asked)"
+	[ "$(requests)" != 301 ] || exact=$((exact + 1))
 	umount_store
 done
+[ $exact -ge 1 ] || fail "two readers of 300 chunks: three times more than 301 requests"
 
 # what was read stays as long as there is room: the same values in another file cost nothing again
 must_mount s3://bucket/long.zarr
