@@ -213,6 +213,24 @@ cmp "$mnt/packed" "$tmp/packed" || fail "packed"
 counts "all of 24 chunks after parts of them" 24 'packed/[0-9]'
 umount_store
 
+# nor does it matter how many share the work: each of eight, with a file of its own, takes the next part, which begins within a chunk
+cat >"$tmp/shared.py" <<'END'
+import concurrent.futures, os, sys
+want = open(sys.argv[2], "rb").read()
+def part(at):
+    file = os.open(sys.argv[1], os.O_RDONLY)
+    assert os.pread(file, PART, at) == want[at:at + PART], at
+    os.close(file)
+PART = 700000
+with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    list(pool.map(part, range(0, len(want), PART)))
+END
+must_mount s3://bucket/long.zarr
+forget
+"$python" "$tmp/shared.py" "$mnt/packed" "$tmp/packed" || fail "packed, shared by eight readers"
+counts "24 chunks shared by eight readers" 24 'packed/[0-9]'
+umount_store
+
 # who reads a little in order, but not from the beginning, has not much more fetched ahead
 must_mount s3://bucket/long.zarr
 forget
