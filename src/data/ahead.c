@@ -117,7 +117,7 @@ send:
 }
 
 static void
-cool_band(const struct scan *s, struct array *a, const struct band *b, bool unread)
+cool_band(const struct scan *s, struct array *a, const struct band *b, enum cool how)
 {
 	struct piece_id id[ASKS];
 	size_t n = 0;
@@ -127,7 +127,7 @@ cool_band(const struct scan *s, struct array *a, const struct band *b, bool unre
 			id[n].len = SIZE_MAX;
 		if (++n < ASKS && i + 1 < b->n)
 			continue;
-		cache_cool(a->data->cache, id, n, unread);
+		cache_cool(a->data->cache, id, n, a->raw ? how | COOL_RAW : how);
 		n = 0;
 	}
 }
@@ -147,7 +147,7 @@ ahead_pass(struct stream *st, uint64_t passed)
 		scan_band(s, g, at, &b);
 		if (b.end > passed)
 			break;
-		cool_band(s, a, &b, false);
+		cool_band(s, a, &b, COOL_ALL);
 		s->done = b.end;
 	}
 }
@@ -162,7 +162,7 @@ ahead_leave(struct stream *st)
 	for (uint64_t at = s->high; at < s->ahead;) {
 		struct band b;
 		scan_band(s, &a->grid, at, &b);
-		cool_band(s, a, &b, true);
+		cool_band(s, a, &b, COOL_UNREAD);
 		at = b.end;
 	}
 	s->ahead = s->high;

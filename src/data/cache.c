@@ -16,8 +16,9 @@ cache_new(size_t budget, bool remote, struct cache **ret)
 	c->budget = budget;
 	c->lend = budget / CACHE_LEND;
 	/* What a reader in file order has passed stays for a moment, for requests that overtake each other, and so that memory is used
-	 * again while it is still in the processor's caches; where having it again costs a round trip, as long as there is room. */
-	c->cold_max = remote ? budget / 4 : min_u64(budget / 8, 8 << 20);
+	 * again while it is still in the processor's caches. */
+	c->cold_max = min_u64(budget / 8, 8 << 20);
+	c->spare_max = remote ? budget / 4 : c->cold_max;
 	pthread_mutex_init(&c->lock, NULL);
 	for (int i = 0; i < CACHE_CONDS; i++)
 		when_cond_init(&c->loaded[i]);
@@ -117,7 +118,7 @@ take_found(struct cache *c, const struct cache_ask *a, struct piece *p, struct p
 	p->used |= a->hurry != CACHE_PREFETCH;
 	if (p->until == PIECE_CURRENT && a->hurry != CACHE_PREFETCH && a->now > p->given)
 		p->given = a->now;
-	table_touch(c, p, a->now);
+	table_touch(p, a->now);
 	c->hits += r == CACHE_READY;
 	*ret = p;
 	return r;
@@ -226,7 +227,7 @@ recharge(struct cache *c, struct piece *p)
 	if (!p->data)
 		charge = PIECE_COST;
 	if (!p->dropped)
-		(p->cold ? &c->cold : &c->hot)->bytes -= p->charge - charge;
+		p->list->bytes -= p->charge - charge;
 	c->used -= p->charge - charge;
 	p->charge = charge;
 }
@@ -270,29 +271,41 @@ cache_unpin(struct cache *c, struct piece *const *p, size_t n)
 	cache_unlock(c);
 }
 
+void
+cache_reject(struct cache *c, struct piece *p)
+{
+	pthread_mutex_lock(&c->lock);
+	table_drop(c, p);
+	table_unpin(c, p);
+	cache_unlock(c);
+}
+
 static void
-cool(struct cache *c, const struct piece_id *which, bool unread)
+cool(struct cache *c, const struct piece_id *which, enum cool how)
 {
 	bool all = which->len == SIZE_MAX, stored = which->off == PIECE_ENCODED;
 	for (struct piece *p = *table_bucket(c, which); p; p = p->hash_next) {
-		if (p->id.space != which->space || p->id.chunk != which->chunk || p->cold)
+		if (p->id.space != which->space || p->id.chunk != which->chunk ||
+			p->list != &c->hot)
 			continue;
 		bool in = p->id.off == PIECE_ENCODED
 				  ? stored
 				  : !stored && p->id.off - which->off < which->len;
-		if ((!all && !in) || (unread && p->used))
+		if ((!all && !in) || (how & COOL_UNREAD && p->used))
 			continue;
-		table_cool(c, p);
+		table_cool(c, p, p->id.off == PIECE_ENCODED || how & COOL_RAW);
 	}
 }
 
 void
-cache_cool(struct cache *c, const struct piece_id *which, size_t n, bool unread)
+cache_cool(struct cache *c, const struct piece_id *which, size_t n, enum cool how)
 {
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = 0; i < n; i++)
-		cool(c, &which[i], unread);
+		cool(c, &which[i], how);
 	while (c->cold.bytes > c->cold_max && room_evict(c, &c->cold, true))
+		;
+	while (c->spare.bytes > c->spare_max && room_evict(c, &c->spare, true))
 		;
 	cache_unlock(c);
 }
@@ -301,8 +314,8 @@ void
 cache_count(struct cache *c, struct cache_counts *ret)
 {
 	LOCKED(&c->lock)
-		*ret = (struct cache_counts){c->budget, c->used, c->cold.bytes, c->pieces, c->hits,
-			c->waits, c->evicted};
+		*ret = (struct cache_counts){c->budget, c->used, c->cold.bytes + c->spare.bytes,
+			c->pieces, c->hits, c->waits, c->evicted};
 }
 
 size_t

@@ -2,8 +2,8 @@
  *
  * A piece is bytes [off, off + len) of one decoded chunk; off == PIECE_ENCODED marks the stored bytes of the whole chunk.
  * States: LOADING → READY or FAILED. However many ask, one load runs; the others wait for it. A piece is pinned while anybody
- * uses it and is then evicted when memory is needed: cold ones first (a reader in file order has passed them), then the
- * least recently used. Nothing slow happens under the cache's lock: who creates a piece loads it and calls cache_finish.
+ * uses it and is then evicted when memory is needed: cold ones first (a reader in file order has passed them), then what is stored of
+ * those, then the least recently used. Nothing slow happens under the cache's lock: who creates a piece loads it and calls cache_finish.
  * The budget counts pieces from their creation on, so that loads under way are inside it.
  *
  * A chunk may be replaced in the store. Whoever asks says since when it has been reading, and is given the first version that was found
@@ -31,6 +31,7 @@ enum keep {
 	KEEP_NOT,
 	KEEP_FOR_ALL,  /* whoever reads at random may want any part of it next */
 	KEEP_FOR_PASS, /* a reader in file order wants each part once, the last one at the end */
+	KEEP_SPARE,    /* nobody is known to want them, but having them again costs a round trip */
 };
 
 enum piece_state { PIECE_LOADING, PIECE_READY, PIECE_FAILED };
@@ -70,7 +71,8 @@ struct piece {
 	/* The cache's, under its lock: */
 	enum piece_state state;
 	unsigned pins;
-	bool cold, dropped;
+	struct lru *list; /* in which it is */
+	bool dropped;
 	int64_t touched; /* when it was last moved to the end of its list */
 	bool used;     /* somebody read it; what was prefetched and not yet read is evicted last */
 	int64_t asked; /* when_now() of who had it made */
@@ -133,9 +135,16 @@ void piece_fail(struct piece *, int code);
 /* The loads have ended: hands the pieces to all who wait, and takes the pins of the loads. */
 void cache_finish(struct cache *, struct piece *const *, size_t n);
 void cache_unpin(struct cache *, struct piece *const *, size_t n);
+/* The same for a piece whose bytes turned out to be bad: it is given to nobody else. */
+void cache_reject(struct cache *, struct piece *);
 /* The pieces of each chunk that begin within [off, off + len) will not be needed soon; off PIECE_ENCODED: only the encoded
- * one; len SIZE_MAX: all, the encoded one too. unread: only those that nobody has read. */
-void cache_cool(struct cache *, const struct piece_id *, size_t n, bool unread);
+ * one; len SIZE_MAX: all, the encoded one too. */
+enum cool {
+	COOL_ALL,
+	COOL_UNREAD = 1, /* only those that nobody has read */
+	COOL_RAW = 2,    /* what is decoded is what is stored */
+};
+void cache_cool(struct cache *, const struct piece_id *, size_t n, enum cool);
 /* The loader tells in which version the store has the chunk, before cache_finish. True: it had another one before. */
 bool cache_found(struct cache *, struct piece *);
 /* What was asked for before now is compared with the store again. */

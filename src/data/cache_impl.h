@@ -35,11 +35,11 @@ struct mark {
 };
 
 struct cache {
-	size_t budget, cold_max;
+	size_t budget, cold_max, spare_max;
 	pthread_mutex_t lock; /* guards all below */
 	struct piece *bucket[CACHE_BUCKETS];
 	struct mark mark[CHUNKS_KNOWN];
-	struct lru hot, cold;
+	struct lru hot, cold, spare; /* spare: cold ones whose bytes are the stored ones */
 	size_t used, pieces;
 	int64_t expired;    /* of the last cache_expire */
 	struct piece *dead; /* to be freed once the lock is open */
@@ -56,8 +56,8 @@ pthread_cond_t *table_cond(struct cache *, const struct piece *);
 /* A new piece, with one pin, LOADING. It takes over the pin of prev. NULL: no memory. */
 struct piece *table_insert(
 	struct cache *, const struct piece_id *, struct piece *prev, size_t *loading);
-void table_touch(struct cache *, struct piece *, int64_t now);
-void table_cool(struct cache *, struct piece *);
+void table_touch(struct piece *, int64_t now);
+void table_cool(struct cache *, struct piece *, bool stored);
 /* Puts back what was taken out of it and is pinned. */
 void table_restore(struct cache *, struct piece *);
 /* The mark of a chunk; one whose `chunk` is another: nothing is known, and this is where to remember it. */
@@ -86,7 +86,7 @@ void versions_free(struct cache *); /* no lock needed */
 
 /* Evicts the oldest one of a list that nobody uses; unused: also what was prefetched and nobody has read yet. */
 bool room_evict(struct cache *, struct lru *, bool unused);
-/* Room for n more bytes: free, cold or (unless prefetching) least recently used. */
+/* Room for n more bytes: free, cold, spare or (unless prefetching) least recently used. */
 bool room_make(struct cache *, size_t n, enum cache_hurry);
 /* The same; what is larger than the whole budget goes alone. */
 bool room_for(struct cache *, size_t n, enum cache_hurry);

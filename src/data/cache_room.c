@@ -27,7 +27,7 @@ room_make(struct cache *c, size_t n, enum cache_hurry hurry)
 		n += c->lend > c->lent ? c->lend - c->lent : 0;
 	}
 	while (c->used + n > c->budget) {
-		if (room_evict(c, &c->cold, true))
+		if (room_evict(c, &c->cold, true) || room_evict(c, &c->spare, true))
 			continue;
 		if (hurry == CACHE_PREFETCH)
 			return false;

@@ -38,35 +38,23 @@ table_cond(struct cache *c, const struct piece *p)
 	return &c->loaded[hash(p->id.space, p->id.chunk) % CACHE_CONDS];
 }
 
-static void
-list_remove(struct cache *c, struct piece *p)
-{
-	lru_remove(p->cold ? &c->cold : &c->hot, p);
-}
-
-static void
-list_append(struct cache *c, struct piece *p)
-{
-	lru_append(p->cold ? &c->cold : &c->hot, p);
-}
-
 void
-table_cool(struct cache *c, struct piece *p)
+table_cool(struct cache *c, struct piece *p, bool stored)
 {
-	list_remove(c, p);
-	p->cold = true;
-	list_append(c, p);
+	lru_remove(p->list, p);
+	p->list = stored ? &c->spare : &c->cold;
+	lru_append(p->list, p);
 }
 
 /* A cold piece stays cold: requests that overtake each other must not bring a scan's leavings back. */
 void
-table_touch(struct cache *c, struct piece *p, int64_t now)
+table_touch(struct piece *p, int64_t now)
 {
 	if (now - p->touched < TOUCH_EVERY)
 		return;
 	p->touched = now;
-	list_remove(c, p);
-	list_append(c, p);
+	lru_remove(p->list, p);
+	lru_append(p->list, p);
 }
 
 void
@@ -79,8 +67,7 @@ table_drop(struct cache *c, struct piece *p)
 	while (*at != p)
 		at = &(*at)->hash_next;
 	*at = p->hash_next;
-	list_remove(c, p);
-	p->cold = false;
+	lru_remove(p->list, p);
 	p->dropped = true;
 }
 
@@ -90,7 +77,8 @@ put_in(struct cache *c, struct piece *p)
 	struct piece **b = table_bucket(c, &p->id);
 	p->hash_next = *b;
 	*b = p;
-	list_append(c, p);
+	p->list = &c->hot;
+	lru_append(p->list, p);
 }
 
 void

@@ -17,7 +17,7 @@ kept_piece(struct load *l, bool *ret_new)
 	int64_t now = when_now();
 	struct cache_ask ask = {
 		.id = {a->space, l->piece->id.chunk, PIECE_ENCODED, likely ? likely : 1},
-		.hurry = CACHE_TRY,
+		.hurry = l->keep == KEEP_SPARE ? CACHE_PREFETCH : CACHE_TRY,
 		.keep = true,
 		.only_there = !l->keep,
 		.now = now,
@@ -60,6 +60,16 @@ fill_kept(struct load *l, struct piece *kept, struct buf *from, int r)
 	return err_restore(&why);
 }
 
+/* The store says that the stored bytes which were kept are still right. */
+static int
+same_as_before(struct load *l, const struct piece *prev, struct buf *into)
+{
+	int r = buf_add(into, prev->data, prev->encoded_len);
+	memcpy(l->stat.version, prev->version, sizeof l->stat.version);
+	load_count(&l->array->data->counts.revalidated, r == 0);
+	return r;
+}
+
 /* All stored bytes of the chunk: from the encoded tier (*ret_kept is pinned), or from the store. */
 static int
 fetch_encoded(struct load *l, struct buf *into, struct piece **ret_kept)
@@ -77,21 +87,32 @@ fetch_encoded(struct load *l, struct buf *into, struct piece **ret_kept)
 		load_conditions(l, &g);
 	else if (kept->superseded)
 		g.if_match = kept->version;
+	else if (kept->prev && kept->prev->data)
+		g.if_none_match = kept->prev->version;
 	int r = load_get(l, &g);
+	if (r == ZMAP_SAME && kept)
+		r = same_as_before(l, kept->prev, into);
 	return kept ? fill_kept(l, kept, into, r) : r;
 }
 
-/* The last pass over the chunk needs its stored bytes no more. */
+/* r: what came of them. The last pass over the chunk needs its stored bytes no more, what is spare nobody, and bad ones may be good when
+ * they are sent again. */
 static void
-release_kept(struct load *l, struct piece *kept)
+release_kept(struct load *l, struct piece *kept, int r)
 {
 	struct cache *c = l->array->data->cache;
 	if (!kept)
 		return;
+	if (r < 0) {
+		cache_reject(c, kept);
+		return;
+	}
 	cache_unpin(c, &kept, 1);
 	const struct piece_id *id = &l->piece->id;
-	if (l->keep == KEEP_FOR_PASS && id->off + id->len == l->array->grid.chunk_bytes)
-		cache_cool(c, &(struct piece_id){id->space, id->chunk, PIECE_ENCODED, 0}, 1, false);
+	bool last = id->off + id->len == l->array->grid.chunk_bytes;
+	if (l->keep == KEEP_SPARE || (l->keep == KEEP_FOR_PASS && last))
+		cache_cool(
+			c, &(struct piece_id){id->space, id->chunk, PIECE_ENCODED, 0}, 1, COOL_ALL);
 }
 
 /* The whole chunk, decoded. There is no memory for it before it is known to be there: it may be a very large hole. */
@@ -123,7 +144,7 @@ decode_all(struct load *l, struct buf *out)
 		load_count(&a->data->counts.decodes, 1);
 		load_count(&a->data->counts.decoded_bytes, a->grid.chunk_bytes);
 	}
-	release_kept(l, kept);
+	release_kept(l, kept, r);
 	return r;
 }
 
@@ -159,7 +180,7 @@ load_kept_range(struct load *l)
 		load_count(&a->data->counts.decodes, 1);
 		load_count(&a->data->counts.decoded_bytes, l->piece->id.len);
 	}
-	release_kept(l, kept);
+	release_kept(l, kept, r);
 	if (r == 0)
 		load_hand_over(l, &out);
 	return r;

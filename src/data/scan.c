@@ -221,8 +221,12 @@ scan_keeps(const struct scan *s, const struct array *a)
 {
 	size_t mean = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
 	uint64_t stored = mean ? mean : a->grid.chunk_bytes / 2;
+	if (s->mode == SCAN_ORDER && s->keep_encoded)
+		return KEEP_FOR_PASS;
 	if (s->mode == SCAN_ORDER)
-		return s->keep_encoded ? KEEP_FOR_PASS : KEEP_NOT;
+		return a->data->options.remote && s->planes == a->grid.chunk[a->grid.lead]
+			       ? KEEP_SPARE
+			       : KEEP_NOT;
 	bool parts = a->remote && a->ranged && !a->raw && a->grid.chunk_bytes > WHOLE_BELOW;
 	return parts && stored <= FETCH_WHOLE ? KEEP_FOR_ALL : KEEP_NOT;
 }

@@ -149,6 +149,15 @@ cmp "$mnt/v" <("$ZARRFS" --cat "$tmp/long.zarr" v) || fail "v before v.nc"
 sha256sum <"$mnt/v.nc" | cmp - <("$ZARRFS" --cat "$tmp/long.zarr" v.nc | sha256sum) || fail "v.nc after v"
 counts "v.nc after v" 300 'long.zarr/v/[0-9]'
 umount_store
+"$ZARRFS" --cat "$tmp/long.zarr" packed >"$tmp/packed"
+must_mount s3://bucket/long.zarr metadata_ttl=1
+forget
+cmp "$mnt/packed" "$tmp/packed" || fail "packed"
+sha256sum <"$mnt/packed.nc" | cmp - <("$ZARRFS" --cat "$tmp/long.zarr" packed.nc | sha256sum) || fail "packed.nc after packed"
+sleep 1.5
+cmp "$mnt/packed" "$tmp/packed" || fail "packed, after its time"
+counts "compressed chunks in three readings" 24 'packed/[0-9.]+ - 200'
+umount_store
 
 # where the chunks of a slab fit as they are stored, but not decoded, they are fetched once and decoded again for other planes
 must_mount s3://bucket/long.zarr memory=48M
@@ -204,7 +213,6 @@ for part in 3, 0, 2:
         at = (4 * chunk + part << 18) + 1000 * chunk
         assert os.pread(file, 4, at) == os.pread(want, 4, at), at
 END
-"$ZARRFS" --cat "$tmp/long.zarr" packed >"$tmp/packed"
 must_mount s3://bucket/long.zarr memory=128M
 forget
 "$python" "$tmp/parts.py" "$mnt/packed" "$tmp/packed" || fail "parts of packed"
