@@ -117,7 +117,7 @@ ask_begin(struct ask *a, struct zmap *z, const struct zmap_get *g, struct zmap_s
 		.before = g->into->len,
 	};
 	a->id = name_of(c, g->key, g);
-	if (!a->id || !depot_find(c->depot, a->id, &a->copy))
+	if (!a->id || g->anew || !depot_find(c->depot, a->id, &a->copy))
 		return NEED_STORE;
 	if (g->if_match && strcmp(g->if_match, a->copy.stat.version)) {
 		depot_done(&a->copy);

@@ -90,6 +90,7 @@ load_get(struct load *l, struct zmap_get *g)
 	g->deadline = l->deadline;
 	g->cancel = &l->array->data->ending;
 	g->ahead = &l->piece->ahead;
+	g->anew = l->anew;
 	g->hold = l->array->grid.chunk_bytes > HOLD_FROM;
 	size_t before = g->into->len;
 	bool remote = l->array->remote; /* local disks answer sooner than threads change places */
@@ -101,6 +102,7 @@ load_get(struct load *l, struct zmap_get *g)
 		learn_time(l->array, when_now() - began);
 		pool_unblocking();
 	}
+	l->came |= r == 0;
 	load_count(&l->array->data->counts.fetches, 1);
 	load_count(&l->array->data->counts.fetched_bytes, r == 0 ? g->into->len - before : 0);
 	if (r == -EACCES && l->array->data->options.missing_403)
@@ -201,6 +203,15 @@ fetch_and_decode(struct load *l)
 	if (!a->ranged)
 		return load_slice(l);
 	return l->keep ? load_kept_range(l) : load_range(l);
+}
+
+/* Bytes that came over a network, or lay in a cache, and make no sense may be good when they are sent again. */
+static int
+fetch_good(struct load *l)
+{
+	int r = fetch_and_decode(l);
+	l->anew = r == -EIO && l->came && l->array->remote;
+	return l->anew ? fetch_and_decode(l) : r;
 }
 
 static size_t
@@ -335,7 +346,7 @@ load_one(struct load *l)
 	int r = array_chunk_key(a, l->piece->id.chunk, l->key);
 	cache_borrow(a->data->cache, scratch);
 	if (r == 0)
-		r = fetch_and_decode(l);
+		r = fetch_good(l);
 	codec_scratch_rest();
 	cache_give_back(a->data->cache, scratch);
 	leave(l);

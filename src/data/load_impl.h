@@ -8,6 +8,8 @@ struct load {
 	struct piece *piece;
 	enum keep keep;
 	bool changed; /* a version was found that is not the one before */
+	bool came;    /* bytes of the chunk were fetched */
+	bool anew;    /* … and were bad */
 	int64_t deadline;
 	struct zmap_stat stat;
 	char key[ARRAY_KEY_MAX];

@@ -52,6 +52,7 @@ struct zmap_get {
 	const char *if_match, *if_none_match; /* versions, or NULL */
 	bool hold; /* other parts will be asked for by this version, perhaps when it is no longer the present one: a store that can, still has it then */
 	bool fresh; /* other objects are understood by it: what was kept of it is not good enough, the store itself is asked */
+	bool anew;  /* the bytes that came before were bad: no copy of them is good enough */
 	struct buf *into; /* bytes are appended behind into->len; untouched unless 0 is returned */
 	size_t max;       /* at most this many bytes, else -EFBIG; never allocated beyond */
 	int64_t deadline; /* when_now() clock; 0: none */

@@ -62,6 +62,7 @@ recovers "kind=latency&seconds=0.1" plain
 recovers "kind=slow&rate=100000" checked
 recovers "kind=stall&count=2&match=plain/[0-9]" plain
 recovers "kind=stall&after=1000&count=2" plain
+recovers "kind=corrupt&at=500&match=checked/3&count=1" checked
 recovers "kind=region&region=mars-1" plain
 recovers "kind=region&region=mars-1&status=400" plain
 
@@ -74,6 +75,16 @@ gives_up "kind=truncate&after=0&match=checked/[0-9]" $((timeout + 3)) 'checked/[
 gives_up "kind=stall&match=checked/[0-9]" $((timeout + 3)) 'checked/[0-9]'
 gives_up "kind=stall&after=10&match=checked/[0-9]" $((timeout + 3)) 'checked/[0-9]'
 gives_up "kind=corrupt&at=500&match=checked/3" $((timeout + 3)) 'crc32'
+
+# what was damaged on its way does not stay on disk
+must_mount $store "timeout=12,cache_dir=$tmp/disk"
+fault "kind=corrupt&at=500&match=checked/3"
+cat "$mnt/checked" >"$tmp/got" 2>/dev/null && fail "damaged bytes are read"
+calm
+umount_store
+must_mount $store "timeout=12,cache_dir=$tmp/disk"
+cmp "$mnt/checked" "$tmp/want/checked" || fail "damaged bytes stay on disk: $(cat "$mnt/.zarrfs/log")"
+umount_store
 
 # --- several at once, several readers: right bytes or an error
 
