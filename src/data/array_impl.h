@@ -62,7 +62,7 @@ struct array {
 		fetch_time; /* ns that a remote store takes to send a chunk; 0: none was sent yet */
 	atomic_size_t encoded_mean; /* stored size of a chunk, of those seen; 0: none yet */
 	struct array_hooks hooks;
-	pthread_mutex_t lock;   /* guards streams */
+	pthread_mutex_t lock;   /* guards streams, and how they hang together */
 	struct stream *streams; /* of all readers there are, the oldest first */
 };
 

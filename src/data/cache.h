@@ -85,8 +85,8 @@ struct piece {
 
 struct cache;
 
-int cache_new(
-	size_t budget, bool remote, struct cache **ret); /* remote: each load costs a round trip */
+/* remote: each load costs a round trip. */
+int cache_new(size_t budget, bool remote, struct cache **ret);
 struct cache *cache_free(struct cache *);
 
 enum cache_hurry {

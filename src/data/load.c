@@ -111,9 +111,8 @@ load_get(struct load *l, struct zmap_get *g)
 }
 
 void
-load_conditions(const struct load *l, struct zmap_get *g)
+load_conditions(const struct piece *p, struct zmap_get *g)
 {
-	const struct piece *p = l->piece;
 	if (p->superseded)
 		g->if_match = p->version;
 	else if (p->prev && *p->prev->version)

@@ -23,8 +23,8 @@ load_count(atomic_ullong *c, unsigned long long n)
 
 /* One request for bytes of the chunk; fills in key and deadline. Outcomes as zmap_get. */
 int load_get(struct load *, struct zmap_get *);
-/* In which version the store is asked for the chunk, or which one is known. */
-void load_conditions(const struct load *, struct zmap_get *);
+/* In which version the store is asked for a piece of a chunk, or which one is known. */
+void load_conditions(const struct piece *, struct zmap_get *);
 /* A chunk newer than what we know of its array makes us look at the metadata again: the array may have been rewritten. */
 int load_check_found(struct load *);
 /* A chunk of this array takes so many bytes in the store. */

@@ -80,7 +80,7 @@ load_range(struct load *l)
 		struct object o = {.src.read = read_part, .load = l};
 		size_t head = head_size(l->array);
 		struct zmap_get g = {.len = head, .into = &o.head, .max = head};
-		load_conditions(l, &g);
+		load_conditions(l->piece, &g);
 		r = load_get(l, &g);
 		o.src.size = l->stat.size;
 		if (r == 0)
@@ -110,7 +110,7 @@ load_raw_range(struct load *l)
 	CLEAN(buf_free) struct buf out = {0};
 	struct zmap_get g = {.off = id->off, .len = id->len, .into = &out, .max = id->len};
 	int r = load_room(l, &out);
-	load_conditions(l, &g);
+	load_conditions(l->piece, &g);
 	if (r == 0)
 		r = load_get(l, &g);
 	if (r == 0 && l->stat.size != l->array->grid.chunk_bytes)

@@ -83,12 +83,7 @@ fetch_encoded(struct load *l, struct buf *into, struct piece **ret_kept)
 		return 0;
 	}
 	struct zmap_get g = {.into = into, .max = l->array->encoded_max};
-	if (!kept)
-		load_conditions(l, &g);
-	else if (kept->superseded)
-		g.if_match = kept->version;
-	else if (kept->prev && kept->prev->data)
-		g.if_none_match = kept->prev->version;
+	load_conditions(kept ? kept : l->piece, &g);
 	int r = load_get(l, &g);
 	if (r == ZMAP_SAME && kept)
 		r = same_as_before(l, kept->prev, into);
@@ -124,7 +119,7 @@ decode_all(struct load *l, struct buf *out)
 	struct piece *kept = NULL;
 	if (a->raw) {
 		struct zmap_get g = {.into = out, .max = a->grid.chunk_bytes};
-		load_conditions(l, &g);
+		load_conditions(l->piece, &g);
 		int r = load_get(l, &g);
 		if (r == 0 && out->len != a->grid.chunk_bytes)
 			r = err_set(-EIO, "chunk has %zu bytes instead of %" PRIu64, out->len,

@@ -11,11 +11,11 @@ enum {
 
 struct stream {
 	struct array *array;
-	struct stream *next;  /* in array->streams; under its lock, as refs is */
-	unsigned refs;        /* its reader, and those whose lead it is */
+	struct stream *next;  /* in array->streams; under the array's lock, as refs and lead are */
+	unsigned refs;        /* its reader, those whose lead it is, and requests */
+	struct stream *lead;  /* the one that stands for this one, NULL: none */
 	atomic_ullong front;  /* scan.high in file order, UINT64_MAX otherwise */
 	pthread_mutex_t lock; /* guards all below */
-	struct stream *lead;  /* the one that stands for this one, NULL: none */
 	struct scan scan;
 	int64_t began,
 		read; /* when the run in file order began; when something was asked for last */

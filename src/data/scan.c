@@ -18,7 +18,7 @@ enum {
 	PIECE_OVERHEAD = 512,    /* memory that a cached piece takes beside its bytes */
 	WINDOW = 16 << 20,
 	GROWTH = 4,            /* times what was read so far is fetched ahead */
-	FAR_FIRST = 4 << 20,   /* at first: dozens of small chunks */
+	FAR_FIRST = 4 << 20,   /* decoded bytes, at first: dozens of small chunks */
 	LARGER_MOST = 1 << 20, /* chunks that are loaded whole when they are read often */
 	FETCH_WHOLE =
 		2 << 20, /* stored bytes that a remote store sends sooner than it answers twice */
