@@ -11,15 +11,18 @@ enum {
 
 struct stream {
 	struct array *array;
-	struct stream *next;  /* in array->streams; under the array's lock, as refs and lead are */
-	unsigned refs;        /* its reader, those whose lead it is, and requests */
-	struct stream *lead;  /* the one that stands for this one, NULL: none */
-	atomic_ullong front;  /* scan.high in file order, UINT64_MAX otherwise */
+	struct stream *next; /* in array->streams; under the array's lock, as refs and lead are */
+	unsigned refs;       /* its reader, those whose lead it is, and requests */
+	struct stream *lead; /* the one that stands for this one, NULL: none */
+	atomic_ullong front; /* scan.high in file order, UINT64_MAX otherwise */
+	/* Of its own reader, whichever stream its requests go through: where it asked last and when, and for how many bytes since its run in
+	 * file order began or it has followed this lead. */
+	atomic_ullong at, asked;
+	atomic_llong read;
 	pthread_mutex_t lock; /* guards all below */
 	struct scan scan;
-	int64_t began,
-		read; /* when the run in file order began; when something was asked for last */
-	bool again;   /* it was not the first one */
+	int64_t began; /* when the run in file order began */
+	bool again;    /* it was not the first one */
 	uint64_t active
 		[ACTIVE_MOST]; /* where requests under way begin: what they read is not passed yet */
 	unsigned nactive;

@@ -175,6 +175,7 @@ follow(struct stream *s, const struct array_want *w)
 		if (other != s->lead) {
 			was = s->lead;
 			s->lead = other;
+			s->asked = 0;
 			if (other)
 				other->refs++;
 		}
@@ -201,10 +202,10 @@ note(struct stream *s, struct request *q)
 {
 	struct array *a = s->array;
 	LOCKED(&s->lock) {
-		s->read = q->now;
 		if (scan_begins(&s->scan, q->want->off)) {
 			s->again = s->began;
 			s->began = q->now;
+			s->asked = 0;
 			ahead_leave(s);
 		}
 		scan_note(&s->scan, a, q->want->off, q->want->len);
@@ -257,7 +258,7 @@ stream_move(struct stream *s, const struct array_move *m)
 {
 	struct array *a = s->array;
 	struct stream *lead = NULL;
-	uint64_t at = 0;
+	uint64_t at = s->at;
 	bool on = false;
 	LOCKED(&a->lock) {
 		lead = s->lead ? s->lead : s;
@@ -265,9 +266,12 @@ stream_move(struct stream *s, const struct array_move *m)
 	}
 	LOCKED(&lead->lock) {
 		const struct scan *c = &lead->scan;
-		on = c->mode == SCAN_ORDER && c->covered <= c->high - c->start &&
-		     (!lead->again || lead->began < m->noticed) && m->to - lead->read < STILL_READS;
-		at = c->last[0];
+		if (lead == s || scan_near(lead->front, at))
+			on = c->mode == SCAN_ORDER && s->asked <= c->high - c->start &&
+			     (lead != s || !s->again || s->began < m->noticed);
+		else /* the lead has gone elsewhere since */
+			on = true;
+		on = on && m->to - s->read < STILL_READS;
 	}
 	stream_unref(lead);
 	return !on || (keep_row(a, at, m->since, m->to) &&
@@ -289,6 +293,9 @@ stream_read(struct stream *s, const struct array_want *w, struct reply *ret)
 	if (q.stream != s)
 		rest(s);
 	note(q.stream, &q);
+	s->asked += w->len;
+	s->at = w->off;
+	s->read = q.now;
 	bool direct = a->grid.run_bytes >= DIRECT_FROM && w->len <= DIRECT_MOST;
 	int r = -EAGAIN;
 	for (int i = 0; i < VERSION_TRIES && r == -EAGAIN; i++) {
