@@ -2,13 +2,15 @@
 
 #include "base/clean.h"
 
+#include <malloc.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
 /* Below LARGE, malloc recycles well by itself. Above, sizes are rounded to quarters of a power of two,
  * so that chunks of one array (and chunks of nearly one size) use each other's pages. */
-enum { LARGE = 128 << 10, KEPT = 64 };
+enum { LARGE = 128 << 10, KEPT = 64, HOLES = 4 << 20 };
 
 struct kept {
 	void *p;
@@ -20,6 +22,10 @@ static struct {
 	struct kept kept[KEPT];
 	size_t count, bytes;
 } mem = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Bytes of all small pieces, now and at most since malloc was told to give back what it does not use: it keeps the pages of those
+ * that were freed below one that is in use. */
+static atomic_size_t small, small_most;
 
 static size_t
 round_size(size_t n)
@@ -45,15 +51,24 @@ take_kept(size_t size)
 	return p;
 }
 
+static void *
+get_small(size_t *size)
+{
+	*size = *size < 64 ? 64 : *size;
+	void *p = malloc(*size);
+	size_t now = p ? atomic_fetch_add_explicit(&small, *size, memory_order_relaxed) + *size : 0;
+	if (now > atomic_load_explicit(&small_most, memory_order_relaxed))
+		atomic_store_explicit(&small_most, now, memory_order_relaxed); /* more or less */
+	return p;
+}
+
 void *
 mem_get(size_t *size)
 {
 	if (*size > SIZE_MAX / 2)
 		return NULL;
-	if (*size < LARGE) {
-		*size = *size < 64 ? 64 : *size;
-		return malloc(*size);
-	}
+	if (*size < LARGE)
+		return get_small(size);
 	size_t need = *size;
 	*size = round_size(need);
 	void *p = take_kept(*size);
@@ -74,6 +89,7 @@ mem_put(void *p, size_t size)
 		return;
 	if (size < LARGE) {
 		free(p);
+		atomic_fetch_sub_explicit(&small, size, memory_order_relaxed);
 		return;
 	}
 	bool kept = false;
@@ -97,9 +113,22 @@ mem_idle(void)
 	return n;
 }
 
+/* What malloc keeps of small pieces: not more than `keep`, or a little. */
+static void
+trim_small(size_t keep)
+{
+	size_t now = atomic_load_explicit(&small, memory_order_relaxed),
+	       most = atomic_load_explicit(&small_most, memory_order_relaxed);
+	if (most < now + (keep > HOLES ? keep : HOLES))
+		return;
+	if (atomic_compare_exchange_strong(&small_most, &most, now))
+		malloc_trim(0);
+}
+
 void
 mem_trim(size_t keep)
 {
+	trim_small(keep);
 	for (;;) {
 		struct kept out = {0};
 		LOCKED(&mem.lock) {

@@ -5,6 +5,7 @@
 #include "store.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/stat.h>
 
@@ -54,6 +55,46 @@ used_again(void)
 	}
 	mem_trim(0);
 	CHECK_INT(mem_idle(), 0);
+}
+
+static size_t
+resident(void)
+{
+	size_t all = 0, pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+	CHECK(f && fscanf(f, "%zu %zu", &all, &pages) == 2);
+	if (f)
+		fclose(f);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Small ones that are freed below one that is not: their pages go back as well. */
+static void
+holes(void)
+{
+	enum { PIECES = 400, BYTES = 100 << 10 };
+	struct {
+		void *p;
+		size_t size;
+	} piece[PIECES];
+	mem_trim(0);
+	size_t before = resident();
+	for (int i = 0; i < PIECES; i++) {
+		piece[i].size = BYTES;
+		piece[i].p = mem_get(&piece[i].size);
+		memset(piece[i].p, 1, BYTES);
+	}
+	mem_trim(0);
+	CHECK(resident() >= before + PIECES / 2 * BYTES);
+	/* sanitizers have a malloc of their own, which keeps what it likes */
+	bool counted = mallinfo2().uordblks >= (size_t)PIECES / 2 * BYTES;
+	for (int i = 0; i < PIECES - 1; i++)
+		mem_put(piece[i].p, piece[i].size);
+	mem_trim((size_t)PIECES * BYTES); /* there is room for them */
+	mem_trim(0);
+	if (counted)
+		CHECK(resident() <= before + PIECES / 4 * BYTES);
+	mem_put(piece[PIECES - 1].p, piece[PIECES - 1].size);
 }
 
 static void *
@@ -170,6 +211,7 @@ main(void)
 	cgroups();
 	sizes();
 	used_again();
+	holes();
 	threads();
 	bufs();
 	return check_end();
