@@ -98,15 +98,21 @@ load_get(struct load *l, struct zmap_get *g)
 	if (remote)
 		pool_blocking();
 	int r = zmap_get(l->array->zmap, g, &l->stat);
-	if (remote) {
+	if (remote && r == 0)
 		learn_time(l->array, when_now() - began);
+	if (remote)
 		pool_unblocking();
-	}
-	l->came |= r == 0;
 	load_count(&l->array->data->counts.fetches, 1);
 	load_count(&l->array->data->counts.fetched_bytes, r == 0 ? g->into->len - before : 0);
 	if (r == -EACCES && l->array->data->options.missing_403)
 		return ZMAP_ABSENT;
+	return r;
+}
+
+int
+load_decoded(struct load *l, int r)
+{
+	l->bad = r == -EIO;
 	return r;
 }
 
@@ -181,10 +187,9 @@ take_over(struct load *l)
 }
 
 static void
-tell_change(struct load *l)
+tell_change(const struct load *l)
 {
 	const struct array_hooks *h = &l->array->hooks;
-	l->changed |= cache_found(l->array->data->cache, l->piece);
 	if (l->changed && h->changed)
 		h->changed(h->arg, l->stat.mtime);
 }
@@ -209,7 +214,7 @@ static int
 fetch_good(struct load *l)
 {
 	int r = fetch_and_decode(l);
-	l->anew = r == -EIO && l->came && l->array->remote;
+	l->anew = l->bad && l->array->remote;
 	return l->anew ? fetch_and_decode(l) : r;
 }
 
@@ -252,10 +257,10 @@ conclude(struct load *l, int r)
 			r = check_absent(l);
 	} else if (r > 0)
 		r = err_set(-EIO, "object changed while it was read");
-	if (r < 0)
-		return failed(l, r);
-	tell_change(l);
-	return 0;
+	if (r == 0)
+		l->changed |= cache_found(l->array->data->cache, l->piece);
+	tell_change(l); /* the version may have been noted, though nothing could be made of it */
+	return r < 0 ? failed(l, r) : 0;
 }
 
 static struct piece *

@@ -8,8 +8,8 @@ struct load {
 	struct piece *piece;
 	enum keep keep;
 	bool changed; /* a version was found that is not the one before */
-	bool came;    /* bytes of the chunk were fetched */
-	bool anew;    /* … and were bad */
+	bool bad;     /* its bytes cannot be decoded */
+	bool anew;    /* … so that they are sent again */
 	int64_t deadline;
 	struct zmap_stat stat;
 	char key[ARRAY_KEY_MAX];
@@ -23,6 +23,8 @@ load_count(atomic_ullong *c, unsigned long long n)
 
 /* One request for bytes of the chunk; fills in key and deadline. Outcomes as zmap_get. */
 int load_get(struct load *, struct zmap_get *);
+/* What came of decoding, from r as said by that. */
+int load_decoded(struct load *, int r);
 /* In which version the store is asked for a piece of a chunk, or which one is known. */
 void load_conditions(const struct piece *, struct zmap_get *);
 /* A chunk newer than what we know of its array makes us look at the metadata again: the array may have been rewritten. */

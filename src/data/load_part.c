@@ -17,7 +17,7 @@ struct object {
 	struct load *load;
 	struct buf head;
 	char version[ZMAP_VERSION];
-	bool changed;
+	bool changed, missed; /* missed: a part did not come */
 };
 
 static int
@@ -37,6 +37,7 @@ read_part(struct codec_src *src, uint64_t off, size_t len, void *out)
 		.max = len,
 		.if_match = *o->version ? o->version : NULL};
 	int r = load_get(o->load, &g);
+	o->missed |= r != 0;
 	if (r == ZMAP_CHANGED || r == ZMAP_ABSENT) {
 		o->changed = true;
 		return err_set(-EIO, "object changed while it was read");
@@ -59,7 +60,7 @@ decode_part(struct load *l, struct object *o, struct buf *out)
 		a->chain, &o->src, l->piece->id.off, l->piece->id.len, out->data);
 	load_count(&a->data->counts.decodes, 1);
 	load_count(&a->data->counts.decoded_bytes, l->piece->id.len);
-	return r;
+	return o->missed ? r : load_decoded(l, r);
 }
 
 static size_t
@@ -114,10 +115,10 @@ load_raw_range(struct load *l)
 	if (r == 0)
 		r = load_get(l, &g);
 	if (r == 0 && l->stat.size != l->array->grid.chunk_bytes)
-		r = err_set(-EIO, "chunk has %" PRIu64 " bytes instead of %" PRIu64, l->stat.size,
-			l->array->grid.chunk_bytes);
+		r = load_decoded(l, err_set(-EIO, "chunk has %" PRIu64 " bytes instead of %" PRIu64,
+					    l->stat.size, l->array->grid.chunk_bytes));
 	if (r == 0 && out.len != id->len)
-		r = err_set(-EIO, "truncated");
+		r = load_decoded(l, err_set(-EIO, "truncated"));
 	if (r == 0)
 		r = load_check_found(l);
 	if (r == 0)

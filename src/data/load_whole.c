@@ -27,6 +27,8 @@ kept_piece(struct load *l, bool *ret_new)
 	struct piece *p = NULL;
 	int r = cache_get(a->data->cache, &ask, &p);
 	*ret_new = r == CACHE_CREATED;
+	if (*ret_new)
+		p->keep = l->keep;
 	if (r == CACHE_BUSY) {
 		pool_blocking(); /* for one who may need this place to go on */
 		if (cache_wait(a->data->cache, p, ask.since, l->deadline, NULL) == 0)
@@ -74,8 +76,8 @@ same_as_before(struct load *l, const struct piece *prev, struct buf *into)
 static int
 fetch_encoded(struct load *l, struct buf *into, struct piece **ret_kept)
 {
-	bool new = false;
-	struct piece *kept = l->keep || l->array->remote ? kept_piece(l, &new) : NULL;
+	bool new = false, looks = (l->keep || l->array->remote) && !l->anew;
+	struct piece *kept = looks ? kept_piece(l, &new) : NULL;
 	*ret_kept = kept;
 	if (kept && !new) {
 		memcpy(l->stat.version, kept->version, sizeof kept->version);
@@ -83,29 +85,31 @@ fetch_encoded(struct load *l, struct buf *into, struct piece **ret_kept)
 		return 0;
 	}
 	struct zmap_get g = {.into = into, .max = l->array->encoded_max};
-	load_conditions(kept ? kept : l->piece, &g);
+	bool known = kept && (kept->superseded || kept->prev);
+	load_conditions(known ? kept : l->piece, &g);
 	int r = load_get(l, &g);
-	if (r == ZMAP_SAME && kept)
+	if (r == ZMAP_SAME && kept && kept->prev)
 		r = same_as_before(l, kept->prev, into);
 	return kept ? fill_kept(l, kept, into, r) : r;
 }
 
-/* r: what came of them. The last pass over the chunk needs its stored bytes no more, what is spare nobody, and bad ones may be good when
- * they are sent again. */
+/* The last pass over the chunk needs its stored bytes no more, what was kept as spare nobody, and bad ones may be good when they are sent
+ * again. */
 static void
-release_kept(struct load *l, struct piece *kept, int r)
+release_kept(struct load *l, struct piece *kept)
 {
 	struct cache *c = l->array->data->cache;
 	if (!kept)
 		return;
-	if (r < 0) {
+	if (l->bad) {
 		cache_reject(c, kept);
 		return;
 	}
-	cache_unpin(c, &kept, 1);
 	const struct piece_id *id = &l->piece->id;
-	bool last = id->off + id->len == l->array->grid.chunk_bytes;
-	if (l->keep == KEEP_SPARE || (l->keep == KEEP_FOR_PASS && last))
+	bool last = id->off + id->len == l->array->grid.chunk_bytes,
+	     done = kept->keep == KEEP_SPARE || (l->keep == KEEP_FOR_PASS && last);
+	cache_unpin(c, &kept, 1);
+	if (done)
 		cache_cool(
 			c, &(struct piece_id){id->space, id->chunk, PIECE_ENCODED, 0}, 1, COOL_ALL);
 }
@@ -122,8 +126,8 @@ decode_all(struct load *l, struct buf *out)
 		load_conditions(l->piece, &g);
 		int r = load_get(l, &g);
 		if (r == 0 && out->len != a->grid.chunk_bytes)
-			r = err_set(-EIO, "chunk has %zu bytes instead of %" PRIu64, out->len,
-				a->grid.chunk_bytes);
+			r = load_decoded(l, err_set(-EIO, "chunk has %zu bytes instead of %" PRIu64,
+						    out->len, a->grid.chunk_bytes));
 		return r;
 	}
 	int r = fetch_encoded(l, &enc, &kept);
@@ -135,11 +139,11 @@ decode_all(struct load *l, struct buf *out)
 		if (r == 0)
 			r = buf_reserve(out, a->grid.chunk_bytes);
 		if (r == 0)
-			r = codec_chain_decode(a->chain, NULL, in, out);
+			r = load_decoded(l, codec_chain_decode(a->chain, NULL, in, out));
 		load_count(&a->data->counts.decodes, 1);
 		load_count(&a->data->counts.decoded_bytes, a->grid.chunk_bytes);
 	}
-	release_kept(l, kept, r);
+	release_kept(l, kept);
 	return r;
 }
 
@@ -170,12 +174,12 @@ load_kept_range(struct load *l)
 		load_learn_size(a, src.size);
 		r = load_check_found(l);
 		if (r == 0)
-			r = codec_chain_decode_range(
-				a->chain, &src, l->piece->id.off, l->piece->id.len, out.data);
+			r = load_decoded(l, codec_chain_decode_range(a->chain, &src,
+						    l->piece->id.off, l->piece->id.len, out.data));
 		load_count(&a->data->counts.decodes, 1);
 		load_count(&a->data->counts.decoded_bytes, l->piece->id.len);
 	}
-	release_kept(l, kept, r);
+	release_kept(l, kept);
 	if (r == 0)
 		load_hand_over(l, &out);
 	return r;
