@@ -21,7 +21,8 @@ struct held {
 struct window {
 	struct held held[WINDOW_PIECES];
 	struct part part[WINDOW_PARTS]; /* in_file counted from `origin` */
-	uint64_t origin;                /* byte of the file that comes first in the answer */
+	uint64_t origin;                /* byte of the file that comes first in the answer … */
+	size_t bytes;                   /* … and how many it has */
 	unsigned n, parts;
 };
 
@@ -125,6 +126,7 @@ fill_window(struct request *q, struct cursor *c, struct window *w)
 	return r < 0 && !(r == -EAGAIN && w->n) ? r : 0;
 }
 
+/* Memory for the answer is taken when all has come that goes into it first: many requests wait for a slow store at once. */
 static int
 empty_window(struct request *q, struct window *w)
 {
@@ -136,22 +138,25 @@ empty_window(struct request *q, struct window *w)
 			r = request_wait(q, p);
 		if (r == 0 && i && !request_agree(pins[i - 1], p))
 			r = -EAGAIN;
-		if (i + COPY_AHEAD < w->n && w->held[i + COPY_AHEAD].ready)
-			copy_soon(&w->part[w->held[i + COPY_AHEAD].part],
-				w->held[i + COPY_AHEAD].piece);
-		if (r == 0)
-			copy_part(q->array, &w->part[w->held[i].part], p, q->reply->own.data);
+	}
+	if (r == 0)
+		r = buf_reserve(&q->reply->own, w->bytes);
+	for (unsigned i = 0; i < w->n && r == 0; i++) {
+		if (i + COPY_AHEAD < w->n)
+			copy_soon(&w->part[w->held[i + COPY_AHEAD].part], pins[i + COPY_AHEAD]);
+		copy_part(q->array, &w->part[w->held[i].part], pins[i], q->reply->own.data);
 	}
 	cache_unpin(q->array->data->cache, pins, w->n);
 	return r;
 }
 
-/* origin: byte of the file that comes first in the answer. */
+/* An answer of `bytes` bytes begins at byte `origin` of the file. */
 static int
-gather_box(struct request *q, const struct box *box, uint64_t origin)
+gather_box(struct request *q, const struct box *box, uint64_t origin, size_t bytes)
 {
 	struct window w;
 	w.origin = origin;
+	w.bytes = bytes;
 	struct cursor c = {.box = *box};
 	grid_first(&q->array->grid, &c.box, &c.part);
 	c.in_chunk = c.part.in_chunk;
@@ -203,13 +208,14 @@ gather_read(struct request *q)
 	const struct grid *g = &q->array->grid;
 	uint64_t off = q->want->off, first = off / g->item,
 		 last = ceil_div(off + q->want->len, g->item);
-	int r = buf_reserve(&q->reply->own, (last - first) * g->item);
-	if (r == 0 && q->scan.mode != SCAN_ORDER)
+	size_t bytes = (last - first) * g->item;
+	int r = 0;
+	if (q->scan.mode != SCAN_ORDER)
 		begin_boxes(q, first, last);
 	for (uint64_t at = first; at < last && r == 0;) {
 		struct box box;
 		at += grid_box(g, at, last, &box);
-		r = gather_box(q, &box, first * g->item);
+		r = gather_box(q, &box, first * g->item, bytes);
 	}
 	if (r == 0)
 		request_answer(q, q->reply->own.data + (off - first * g->item), q->want->len);
