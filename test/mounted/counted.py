@@ -1,4 +1,4 @@
-"""counted.py make FOLDER full|small: one field in several layouts, and FOLDER/want
+"""counted.py make FOLDER full|small [LAYOUT]: one field in several layouts, or in one, and FOLDER/want
 counted.py check FOLDER LAYOUT MIB STATS: what a whole read in file order may have fetched and decoded with that budget"""
 
 import json
@@ -21,11 +21,13 @@ LAYOUTS = {
 ITEM = 4
 
 
-def make(folder, size):
+def make(folder, size, only=None):
     values = stores.field(SHAPES[size])
     with open(os.path.join(folder, "want"), "wb") as file:
         file.write(stores.flat(values))
     for name, (chunks, how) in LAYOUTS.items():
+        if only not in (None, name):
+            continue
         chunks = tuple(min(n, c) for n, c in zip(values.shape, chunks))
         stores.put(os.path.join(folder, name + ".zarr"), "v", values, chunks=chunks, **how)
 
@@ -71,6 +73,6 @@ def check(folder, layout, mib, stats):
 
 
 if sys.argv[1] == "make":
-    make(sys.argv[2], sys.argv[3])
+    make(*sys.argv[2:])
 else:
     check(sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5])
