@@ -173,6 +173,8 @@ disk_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 {
 	CLEAN(ask_done) struct ask a;
 	int r = ask_begin(&a, z, g, ret);
+	if (r == NEED_STORE && g->near)
+		return ZMAP_FAR;
 	if (r != NEED_STORE)
 		return r;
 	r = zmap_get(a.cache->next, &a.get, ret);
@@ -350,7 +352,7 @@ diskcache_open(const struct url *url, const struct zmap_options *options, struct
 		return err_set(-ENOMEM, "no memory for a store");
 	}
 	c->z.ops = &backend_diskcache;
-	c->z.caps = next->caps;
+	c->z.caps = next->caps | ZMAP_NEAR;
 	c->next = next;
 	c->ttl = ttl;
 	r = identify(c, url);

@@ -131,7 +131,7 @@ trace_open(const struct url *url, const struct zmap_options *options, struct zma
 		return r;
 	}
 	t->z.ops = &backend_trace;
-	t->z.caps = t->next->caps;
+	t->z.caps = t->next->caps & ~(unsigned)ZMAP_NEAR;
 	*ret = &t->z;
 	return 0;
 }

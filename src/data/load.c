@@ -83,6 +83,29 @@ learn_time(struct array *a, int64_t took)
 		memory_order_relaxed);
 }
 
+/* Local disks answer sooner than threads change places. */
+static int
+ask_store(struct load *l, struct zmap_get *g)
+{
+	struct array *a = l->array;
+	int64_t began = when_now();
+	int r = ZMAP_FAR;
+	g->near = a->remote;
+	if (!g->near || a->zmap->caps & ZMAP_NEAR)
+		r = zmap_get(a->zmap, g, &l->stat);
+	bool waits = r == ZMAP_FAR;
+	g->near = false;
+	if (waits) {
+		pool_blocking();
+		r = zmap_get(a->zmap, g, &l->stat);
+	}
+	if (a->remote && r == 0)
+		learn_time(a, when_now() - began);
+	if (waits)
+		pool_unblocking();
+	return r;
+}
+
 int
 load_get(struct load *l, struct zmap_get *g)
 {
@@ -93,15 +116,7 @@ load_get(struct load *l, struct zmap_get *g)
 	g->anew = l->anew;
 	g->hold = l->array->grid.chunk_bytes > HOLD_FROM;
 	size_t before = g->into->len;
-	bool remote = l->array->remote; /* local disks answer sooner than threads change places */
-	int64_t began = when_now();
-	if (remote)
-		pool_blocking();
-	int r = zmap_get(l->array->zmap, g, &l->stat);
-	if (remote && r == 0)
-		learn_time(l->array, when_now() - began);
-	if (remote)
-		pool_unblocking();
+	int r = ask_store(l, g);
 	load_count(&l->array->data->counts.fetches, 1);
 	load_count(&l->array->data->counts.fetched_bytes, r == 0 ? g->into->len - before : 0);
 	if (r == -EACCES && l->array->data->options.missing_403)

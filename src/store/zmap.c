@@ -42,6 +42,7 @@ outcome(int r)
 	case ZMAP_ABSENT: return "absent";
 	case ZMAP_SAME: return "same";
 	case ZMAP_CHANGED: return "changed";
+	case ZMAP_FAR: return "not here";
 	default: return r < 0 ? err_text() : "ended";
 	}
 }
@@ -51,6 +52,8 @@ static int
 call_end(const struct call *c, int r, size_t bytes)
 {
 	struct zmap_counts *n = &c->z->counts;
+	if (r == ZMAP_FAR) /* it is asked for once more */
+		atomic_fetch_sub_explicit(&n->calls[c->kind], 1, memory_order_relaxed);
 	if (r == ZMAP_ABSENT)
 		atomic_fetch_add_explicit(&n->absent[c->kind], 1, memory_order_relaxed);
 	if (r < 0) {

@@ -22,6 +22,7 @@ enum zmap_outcome {
 	ZMAP_ABSENT = 1,  /* 404 */
 	ZMAP_SAME = 2,    /* 304: if_none_match matched */
 	ZMAP_CHANGED = 3, /* 412, 409: if_match or the put's if_version did not match */
+	ZMAP_FAR = 4,     /* it takes a round trip, and zmap_get.near was said */
 };
 
 enum zmap_cap {
@@ -29,6 +30,8 @@ enum zmap_cap {
 	ZMAP_LIST = 2,
 	ZMAP_REMOTE = 4, /* each request costs a round trip: ask for many at once, ask once a TTL */
 	ZMAP_CONDITIONAL = 8,
+	ZMAP_NEAR =
+		16, /* of a remote store: much can be had without a round trip, and zmap_get.near is understood */
 };
 
 enum { ZMAP_VERSION = 64 };
@@ -53,6 +56,7 @@ struct zmap_get {
 	bool hold; /* other parts will be asked for by this version, perhaps when it is no longer the present one: a store that can, still has it then */
 	bool fresh; /* other objects are understood by it: what was kept of it is not good enough, the store itself is asked */
 	bool anew;  /* the bytes that came before were bad: no copy of them is good enough */
+	bool near;  /* only if it takes no round trip */
 	struct buf *into; /* bytes are appended behind into->len; untouched unless 0 is returned */
 	size_t max;       /* at most this many bytes, else -EFBIG; never allocated beyond */
 	int64_t deadline; /* when_now() clock; 0: none */

@@ -71,6 +71,34 @@ for_a_while(void)
 	end(z);
 }
 
+/* What is said at once, and what takes a round trip. */
+static void
+near(void)
+{
+	begin();
+	set("a", "one");
+	struct zmap *z = open_cache("1", "1048576");
+	CHECK(z->caps & ZMAP_NEAR);
+	store_expect(z, (struct zmap_get){.key = "a", .near = true}, ZMAP_FAR, "");
+	CHECK_INT(asked(z)->calls[ZMAP_GET], 0);
+	CHECK_INT(z->counts.calls[ZMAP_GET], 0);
+	store_expect(z, (struct zmap_get){.key = "a"}, 0, "one");
+	store_expect(z, (struct zmap_get){.key = "a", .near = true}, 0, "one");
+	store_expect(z, (struct zmap_get){.key = "a", .near = true, .anew = true}, ZMAP_FAR, "");
+	store_expect(z, (struct zmap_get){.key = "a", .near = true, .fresh = true}, ZMAP_FAR, "");
+	store_expect(z, (struct zmap_get){.key = "a", .near = true, .max = 2}, ZMAP_FAR, "");
+	CHECK_INT(asked(z)->calls[ZMAP_GET], 1);
+	CHECK_INT(z->counts.calls[ZMAP_GET], 2);
+	usleep(1100000);
+	store_expect(z, (struct zmap_get){.key = "a", .near = true}, ZMAP_FAR, "");
+	store_expect(z, (struct zmap_get){.key = "a"}, 0, "one");
+	CHECK_INT(asked(z)->bytes_in, 3);
+	end(z);
+	z = store_open("trace", "mem", "near", true);
+	CHECK(!(z->caps & ZMAP_NEAR));
+	zmap_close(z);
+}
+
 /* What other objects are understood by is never older than they are. */
 static void
 understood(void)
@@ -211,6 +239,7 @@ main(void)
 {
 	revalidated();
 	for_a_while();
+	near();
 	understood();
 	grown();
 	names_with_newlines();
