@@ -10,7 +10,7 @@
 
 /* Below LARGE, malloc recycles well by itself. Above, sizes are rounded to quarters of a power of two,
  * so that chunks of one array (and chunks of nearly one size) use each other's pages. */
-enum { LARGE = 128 << 10, KEPT = 64, HOLES = 4 << 20 };
+enum { LARGE = 128 << 10, KEPT = 64 };
 
 struct kept {
 	void *p;
@@ -113,22 +113,21 @@ mem_idle(void)
 	return n;
 }
 
-/* What malloc keeps of small pieces: not more than `keep`, or a little. */
 static void
-trim_small(size_t keep)
+trim_small(size_t holes)
 {
 	size_t now = atomic_load_explicit(&small, memory_order_relaxed),
 	       most = atomic_load_explicit(&small_most, memory_order_relaxed);
-	if (most < now + (keep > HOLES ? keep : HOLES))
+	if (most <= now + holes)
 		return;
 	if (atomic_compare_exchange_strong(&small_most, &most, now))
 		malloc_trim(0);
 }
 
 void
-mem_trim(size_t keep)
+mem_trim(size_t keep, size_t holes)
 {
-	trim_small(keep);
+	trim_small(holes);
 	for (;;) {
 		struct kept out = {0};
 		LOCKED(&mem.lock) {

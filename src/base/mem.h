@@ -12,5 +12,6 @@ void *mem_get(size_t *size);
 void mem_put(void *p, size_t size);
 /* Bytes kept for later. */
 size_t mem_idle(void);
-/* Gives unused pieces back to the system until at most `keep` bytes are kept, and about as many by malloc. */
-void mem_trim(size_t keep);
+/* Gives unused pieces back to the system until at most `keep` bytes of large ones are kept here, and about `holes` of small ones by
+ * malloc, which takes a millisecond. */
+void mem_trim(size_t keep, size_t holes);

@@ -6,6 +6,9 @@
 
 #include <errno.h>
 
+/* What malloc may keep of small pieces that are gone: others take it, or it goes back to the system now and then. */
+enum { HOLES_PART = 16, HOLES_MOST = 64 << 20 };
+
 bool
 room_evict(struct cache *c, struct lru *l, bool unused)
 {
@@ -110,7 +113,7 @@ cache_unlock_trim(struct cache *c)
 {
 	size_t free_bytes = c->used < c->budget ? c->budget - c->used : 0;
 	cache_unlock(c);
-	mem_trim(free_bytes);
+	mem_trim(free_bytes, max_u64(free_bytes, min_u64(c->budget / HOLES_PART, HOLES_MOST)));
 }
 
 void

@@ -59,7 +59,7 @@ data_free(struct data *d)
 	cache_free(d->cache);
 	gate_free(d->gate);
 	spaces_free(d->spaces);
-	mem_trim(0);
+	mem_trim(0, 0);
 	free(d);
 	return NULL;
 }

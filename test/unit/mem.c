@@ -33,7 +33,7 @@ sizes(void)
 static void
 used_again(void)
 {
-	mem_trim(0);
+	mem_trim(0, 0);
 	CHECK_INT(mem_idle(), 0);
 	size_t a = 3 << 20, b = 3 << 20, c = (3 << 20) - 100;
 	void *p = mem_get(&a), *q = mem_get(&b);
@@ -45,15 +45,15 @@ used_again(void)
 	CHECK_INT(mem_idle(), 0);
 	mem_put(p, c);
 	mem_put(q, b);
-	mem_trim(b);
+	mem_trim(b, 0);
 	CHECK_INT(mem_idle(), b);
-	mem_trim(b - 1);
+	mem_trim(b - 1, 0);
 	CHECK_INT(mem_idle(), 0);
 	for (int i = 0; i < 100; i++) {
 		size_t n = (size_t)(i + 1) << 17;
 		mem_put(mem_get(&n), n);
 	}
-	mem_trim(0);
+	mem_trim(0, 0);
 	CHECK_INT(mem_idle(), 0);
 }
 
@@ -77,21 +77,23 @@ holes(void)
 		void *p;
 		size_t size;
 	} piece[PIECES];
-	mem_trim(0);
+	mem_trim(0, 0);
 	size_t before = resident();
 	for (int i = 0; i < PIECES; i++) {
 		piece[i].size = BYTES;
 		piece[i].p = mem_get(&piece[i].size);
 		memset(piece[i].p, 1, BYTES);
 	}
-	mem_trim(0);
+	mem_trim(0, 0);
 	CHECK(resident() >= before + PIECES / 2 * BYTES);
 	/* sanitizers have a malloc of their own, which keeps what it likes */
 	bool counted = mallinfo2().uordblks >= (size_t)PIECES / 2 * BYTES;
 	for (int i = 0; i < PIECES - 1; i++)
 		mem_put(piece[i].p, piece[i].size);
-	mem_trim((size_t)PIECES * BYTES); /* there is room for them */
-	mem_trim(0);
+	mem_trim(0, (size_t)PIECES * BYTES); /* there is room for them */
+	if (counted)
+		CHECK(resident() >= before + PIECES / 2 * BYTES);
+	mem_trim(0, 1 << 20);
 	if (counted)
 		CHECK(resident() <= before + PIECES / 4 * BYTES);
 	mem_put(piece[PIECES - 1].p, piece[PIECES - 1].size);
@@ -108,7 +110,7 @@ exchange(void *arg)
 			abort();
 		p[0] = p[n - 1] = mark;
 		if (i % 7 == 0)
-			mem_trim(1 << 20);
+			mem_trim(1 << 20, 0);
 		CHECK_INT(p[0], mark);
 		CHECK_INT(p[n - 1], mark);
 		mem_put(p, n);
