@@ -19,14 +19,14 @@ work(void *arg)
 	return NULL;
 }
 
-enum { THREADS_MAX = 32, WORTH_A_THREAD = 2 };
+enum { THREADS_MAX = 32 };
 
 void
 in_parallel(size_t n, bool remote, void (*fn)(void *arg, size_t i), void *arg)
 {
 	struct job j = {.n = n, .fn = fn, .arg = arg};
 	pthread_t thread[THREADS_MAX];
-	size_t wanted = remote ? n / WORTH_A_THREAD : 0, started = 0;
+	size_t wanted = remote && n ? n - 1 : 0, started = 0;
 	while (started < wanted && started < THREADS_MAX &&
 		pthread_create(&thread[started], NULL, work, &j) == 0)
 		started++;
