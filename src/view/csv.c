@@ -1,6 +1,7 @@
 /* VAR.csv: a line for each element, all of the same length, so that any part of the file can be made from the elements that it shows. */
 #include "base/check.h"
 #include "base/number.h"
+#include "model/parallel.h"
 #include "view/csv_axis.h"
 #include "view/flat.h"
 #include "view/hash.h"
@@ -288,6 +289,8 @@ make(void *arg, struct stream *elements, const struct array_want *want, uint8_t 
 	struct axis_cursor *cursor = calloc(c->rank + 1, sizeof *cursor);
 	struct making k = {c, want, cursor, index, first, NULL, line};
 	int r = line && index && cursor ? 0 : err_set(-ENOMEM, "no memory for lines");
+	for (unsigned i = 0; i < c->rank; i++)
+		axis_expect(&c->axis[i]);
 	if (r == 0)
 		r = read_elements(&k, elements, last - first + 1, &data);
 	for (unsigned i = 0; i < c->rank && r == 0; i++)
@@ -303,18 +306,37 @@ make(void *arg, struct stream *elements, const struct array_want *want, uint8_t 
 
 static const struct made_ops lines = {.make = make, .free = csv_free};
 
+struct checking {
+	struct model *model;
+	const struct node *node;
+	struct err *failed; /* one a dimension; code 0: it has not */
+};
+
+static void
+check_coordinate(void *arg, size_t dim)
+{
+	const struct checking *k = arg;
+	CLEAN(node_unrefp) struct node *c = NULL, *now = NULL;
+	int r = cf_coordinate(k->model, k->node, (unsigned)dim, &c);
+	if (r == 0 && strcmp(c->path, k->node->path) != 0)
+		r = model_check(k->model, c->path, &now);
+	if (r < 0)
+		err_save(r, &k->failed[dim]);
+}
+
 /* Metadata of coordinates as fresh as the variable's own are. */
 static int
 check_coordinates(struct mount *m, const struct node *n)
 {
-	for (unsigned i = 0; i < n->array->rank; i++) {
-		CLEAN(node_unrefp) struct node *c = NULL, *now = NULL;
-		int r = cf_coordinate(m->model, n, i, &c);
-		if (r == 0 && strcmp(c->path, n->path) != 0)
-			r = model_check(m->model, c->path, &now);
-		if (r < 0)
-			return r;
-	}
+	unsigned rank = n->array->rank;
+	CLEAN(clean_free) struct err *failed = calloc(rank + 1, sizeof *failed);
+	struct checking k = {m->model, n, failed};
+	if (!failed)
+		return err_set(-ENOMEM, "no memory for coordinates");
+	in_parallel(rank, m->zmap->caps & ZMAP_REMOTE, check_coordinate, &k);
+	for (unsigned i = 0; i < rank; i++)
+		if (failed[i].code)
+			return err_restore(&failed[i]);
 	return 0;
 }
 

@@ -200,12 +200,27 @@ write_text(const struct axis *a, const uint8_t *element, char *to, size_t *ret_l
 	return cell_text(c, element, to, ret_len);
 }
 
+/* Are all coordinates needed now, for a table of so many bytes? */
+static bool
+lacks_table(const struct axis *a, uint64_t *ret_bytes)
+{
+	return a->coordinate && !atomic_load(&a->table) &&
+	       !mul_over(a->size, a->stride, ret_bytes) && *ret_bytes <= TABLE_MAX;
+}
+
+void
+axis_expect(const struct axis *a)
+{
+	uint64_t bytes;
+	if (lacks_table(a, &bytes))
+		array_expect(a->variable->array);
+}
+
 int
 axis_prepare(struct axis *a, const struct array_want *want)
 {
 	uint64_t bytes, at = 0;
-	if (!a->coordinate || atomic_load(&a->table) || mul_over(a->size, a->stride, &bytes) ||
-		bytes > TABLE_MAX)
+	if (!lacks_table(a, &bytes))
 		return 0;
 	CLEAN(axis_cursor_free) struct axis_cursor c = {.n = a->size};
 	CLEAN(clean_free) char *table = malloc(bytes + 1);

@@ -48,5 +48,7 @@ void axis_cursor_free(struct axis_cursor *);
 /* The text of index i; lives until the cursor's next use. want: for its deadline and whom to listen to. */
 int axis_text(const struct axis *, struct axis_cursor *, const struct array_want *want, uint64_t i,
 	struct span *ret);
+/* axis_prepare comes next: a far store is asked while it is asked for something else too. */
+void axis_expect(const struct axis *);
 /* Decodes all coordinates once, if they are few enough. */
 int axis_prepare(struct axis *, const struct array_want *);

@@ -2,7 +2,8 @@
 s3.py odd STORE WANT: one whose names have every odd character
 s3.py many STORE N: N variables, consolidated
 s3.py long STORE N: v, of N chunks of 128 KiB, wide, of two chunks of 4 MiB, packed, of 24 compressed chunks of 1 MiB, fields, of 48
-    chunks of 4 MiB that are stored small, and cubes, of 8 × 8 chunks of 1.5 MiB that are stored in a quarter of it, consolidated
+    chunks of 4 MiB that are stored small, cubes, of 8 × 8 chunks of 1.5 MiB that are stored in a quarter of it, and grid, a small one
+    with coordinates time, lat and lon, consolidated
 s3.py index CEPH_CONF BUCKET KEY N: the index of BUCKET gets N more entries like the one of KEY, whose last six characters count up"""
 
 import os
@@ -76,6 +77,8 @@ def make_long(store, count):
     stores.put(store, "fields", fields, chunks=(1, 1 << 20), compressor=stores.BLOSC)
     cubes = np.random.default_rng(2).integers(0, 1 << 8, (24, 1024, 1024), "i4")
     stores.put(store, "cubes", cubes, chunks=(24, 128, 128), compressor=stores.BLOSC)
+    stores.coordinates(store, "", 4, 0, (3, 5))
+    stores.put(store, "grid", stores.field((4, 3, 5), "f4", 0), {"_ARRAY_DIMENSIONS": ["time", "lat", "lon"]}, chunks=(4, 3, 5))
     consolidate(store)
 
 

@@ -86,6 +86,25 @@ wait $reader
 cmp "$tmp/all.nc" <("$ZARRFS" --cat "$tmp/store.zarr" dataset.nc) || fail "dataset.nc, of which a chunk came late"
 umount_store
 
+# so are the metadata of all coordinates of a CSV, and then its first chunk and theirs
+for late in '(time|lat)/\.zarray' '(grid|time|lat)/0'; do
+	must_mount s3://bucket/long.zarr
+	forget
+	fault "kind=stall&match=$late"
+	cat "$mnt/grid.csv" >"$tmp/grid.csv" &
+	reader=$!
+	last_coordinate()
+	{
+		[ "$(requests "GET [^ ]*lon/${late#*/} ")" = 1 ]
+	}
+	eventually 20 last_coordinate || fail "a coordinate waits for others: $(asked)"
+	calm
+	wait $reader
+	cmp "$tmp/grid.csv" <("$ZARRFS" --cat "$tmp/long.zarr" grid.csv) || fail "grid.csv, for which $late came late"
+	counts "metadata and a chunk of a coordinate" 2 'lon/'
+	umount_store
+done
+
 forget
 must_mount s3://bucket/many.zarr
 same "lines of ls -l" "$(ls -l "$mnt" | grep -c '^-.* v[0-9]*$')" 500
