@@ -126,12 +126,12 @@ fill_window(struct request *q, struct cursor *c, struct window *w)
 	return r < 0 && !(r == -EAGAIN && w->n) ? r : 0;
 }
 
-/* Memory for the answer is taken when all has come that goes into it first: many requests wait for a slow store at once. */
+/* r: what came of filling it; after a failure all it holds is let go of. Memory for the answer is taken when all has come that goes into
+ * it first: many requests wait for a slow store at once. */
 static int
-empty_window(struct request *q, struct window *w)
+empty_window(struct request *q, struct window *w, int r)
 {
 	struct piece *pins[WINDOW_PIECES];
-	int r = 0;
 	for (unsigned i = 0; i < w->n; i++) {
 		struct piece *p = pins[i] = w->held[i].piece;
 		if (r == 0 && !w->held[i].ready)
@@ -163,14 +163,9 @@ gather_box(struct request *q, const struct box *box, uint64_t origin, size_t byt
 	int r = 0;
 	while (!c.end && r == 0) {
 		r = fill_window(q, &c, &w);
-		if (r < 0 && w.n) {
-			struct window failed = w; /* let go of what it holds */
-			(void)empty_window(q, &failed);
-		}
-		if (r == 0) {
+		if (r == 0)
 			ahead_load(q);
-			r = empty_window(q, &w);
-		}
+		r = empty_window(q, &w, r);
 	}
 	return r;
 }

@@ -278,6 +278,25 @@ test_follower(void)
 	end(&s);
 }
 
+/* Where a part of an answer cannot be had, what the loads of the others come to is not what is said. */
+static void
+test_reason(void)
+{
+	enum { VERSIONS = 70 }; /* more than are remembered */
+	struct setup s;
+	begin(&s, ROOMY);
+	int64_t since = when_now();
+	for (int i = 0; i < VERSIONS; i++) {
+		put_chunk(&s, 9, (uint8_t)(100 + i));
+		data_expire(s.data);
+		CHECK_INT(value_at(&s, NULL, chunk_at(9), 4, 0), 100 + i);
+	}
+	s.spoiler.cut = 2;
+	CHECK_INT(value_at(&s, NULL, chunk_at(8), 2 * CHUNK, since), -EIO);
+	CHECK(strstr(err_text(), "replaced"));
+	end(&s);
+}
+
 int
 main(void)
 {
@@ -286,5 +305,6 @@ main(void)
 	test_other_failures();
 	test_conditions();
 	test_follower();
+	test_reason();
 	return check_end();
 }
