@@ -34,6 +34,7 @@ struct request {
 	const struct array_want *want;
 	struct scan scan; /* as it was when the request came */
 	int64_t now, fresh, since;
+	bool old; /* it waited for a load that had begun before, and failed */
 	struct reply *reply;
 };
 
@@ -64,7 +65,8 @@ struct cache_ask request_ask(
 void request_load(struct request *, struct batch *, struct piece *);
 /* A pinned piece: CACHE_READY, or CACHE_BUSY: to be waited for. -errno; -EAGAIN: no room for a request that holds others. */
 int request_piece(struct request *, struct batch *, const struct cache_ask *, struct piece **ret);
-int request_wait(struct request *, struct piece *); /* -EAGAIN: it became another version */
+int request_wait(struct request *,
+	struct piece *); /* -EAGAIN: it became another version, or is to be asked for again */
 /* Are two pieces of one chunk of one version of it? */
 bool request_agree(const struct piece *, const struct piece *);
 /* The reply's next bytes. */

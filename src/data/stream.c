@@ -58,6 +58,13 @@ request_piece(struct request *q, struct batch *b, const struct cache_ask *ask, s
 	return CACHE_BUSY;
 }
 
+/* Was the store asked before this request came, and what it said is no answer to it? A server may have come back since. */
+static bool
+too_old(const struct request *q, const struct piece *p, int r)
+{
+	return r == -EIO && q->array->remote && p->asked < q->now && !when_over(q->want->deadline);
+}
+
 int
 request_wait(struct request *q, struct piece *p)
 {
@@ -68,7 +75,9 @@ request_wait(struct request *q, struct piece *p)
 		int64_t soon = when_now() + STUCK_AFTER;
 		bool final = w->deadline && w->deadline <= soon;
 		int r = cache_wait(d->cache, p, q->since, final ? w->deadline : soon, w->cancel);
-		if (r == CACHE_OTHER)
+		bool old = too_old(q, p, r);
+		q->old |= old;
+		if (r == CACHE_OTHER || old)
 			return -EAGAIN;
 		if (final || r != CACHE_PATIENCE)
 			return r == CACHE_PATIENCE ? err_set(-EIO, "timed out") : r;
@@ -298,7 +307,7 @@ stream_read(struct stream *s, const struct array_want *w, struct reply *ret)
 	s->read = q.now;
 	bool direct = a->grid.run_bytes >= DIRECT_FROM && w->len <= DIRECT_MOST;
 	int r = -EAGAIN;
-	for (int i = 0; i < VERSION_TRIES && r == -EAGAIN; i++) {
+	for (int i = 0; i < VERSION_TRIES && r == -EAGAIN; i += !MOVE(q.old)) {
 		r = direct ? direct_read(&q) : gather_read(&q);
 		if (direct && r == -EAGAIN)
 			r = gather_read(&q);

@@ -21,12 +21,15 @@ enum {
 /* Nothing grows old by itself, however slow the machine is. */
 static const int64_t TTL = 1000 * SECOND;
 
+static int64_t timeout; /* of what is opened next; 0: none */
+
 /* A store before another, which spoils what comes from it. */
 struct spoiler {
 	struct zmap zmap;
 	struct zmap *inner;
-	atomic_int cut; /* so many answers are cut in half */
-	int ms;         /* how long each takes */
+	atomic_int cut;   /* so many answers are cut in half */
+	atomic_bool deaf; /* what is asked for now is never answered */
+	int ms;           /* how long each takes */
 };
 
 static void
@@ -36,10 +39,23 @@ nap(int ms)
 }
 
 static int
+never(const struct zmap_get *g)
+{
+	int r = 0;
+	while (r == 0) {
+		nap(SOON_MS / 10);
+		r = zmap_patience(g->deadline, g->cancel);
+	}
+	return r;
+}
+
+static int
 spoiler_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 {
 	struct spoiler *s = (struct spoiler *)z;
 	size_t before = g->into->len;
+	if (s->deaf)
+		return never(g);
 	nap(s->ms);
 	int r = zmap_get(s->inner, g, ret);
 	if (r == 0 && atomic_fetch_sub(&s->cut, 1) > 0)
@@ -101,7 +117,8 @@ begin(struct setup *s, size_t memory)
 	s->spoiler.inner = store_open("", "mem", "resent", true);
 	for (unsigned i = 0; i < CHUNKS; i++)
 		put_chunk(s, i, (uint8_t)(1 + i));
-	const struct data_options o = {.memory = memory, .workers = 2, .ttl = TTL, .remote = true};
+	const struct data_options o = {
+		.memory = memory, .workers = 2, .ttl = TTL, .timeout = timeout, .remote = true};
 	CHECK_INT(data_new(&o, &s->data), 0);
 	CHECK_INT(json_parse(config, strlen(config), &codec.config), 0);
 	const struct array_meta m = {.rank = 1,
@@ -195,6 +212,32 @@ test_damaged(void)
 	CHECK_INT(value_at(&s, NULL, chunk_at(5) + 4, 4, 0), -EIO);
 	CHECK(strstr(err_text(), "'v/5'"));
 	CHECK_INT(value_at(&s, NULL, chunk_at(5) + 4, 4, 0), 6);
+	end(&s);
+}
+
+static void *
+read_in_vain(void *arg)
+{
+	struct setup *s = arg;
+	CHECK_INT(value_at(s, NULL, chunk_at(3) + 4, 4, 0), -EIO);
+	return NULL;
+}
+
+/* A server that comes back: who asks then does not fail with those who asked before. */
+static void
+test_back(void)
+{
+	struct setup s;
+	pthread_t t;
+	timeout = 2 * SECOND;
+	begin(&s, ROOMY);
+	timeout = 0;
+	s.spoiler.deaf = true;
+	pthread_create(&t, NULL, read_in_vain, &s);
+	nap(2 * SOON_MS);
+	s.spoiler.deaf = false;
+	CHECK_INT(value_at(&s, NULL, chunk_at(3) + 4, 4, 0), 4);
+	pthread_join(t, NULL);
 	end(&s);
 }
 
@@ -301,6 +344,7 @@ int
 main(void)
 {
 	test_damaged();
+	test_back();
 	test_told();
 	test_other_failures();
 	test_conditions();
