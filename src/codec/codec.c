@@ -374,16 +374,13 @@ codec_chain_width(const struct codec_chain *c, struct span in, size_t *ret)
 	return r < 0 ? err_add(r, "codec '%s'", link_name(l)) : r;
 }
 
-char *
-codec_chain_text(const struct codec_spec *spec, size_t n)
+int
+codec_chain_text(const struct codec_spec *spec, size_t n, struct buf *ret)
 {
-	CLEAN(buf_free) struct buf b = {0};
-	for (size_t i = 0; i < n; i++)
-		if (buf_addf(&b, "%s%s", i ? "," : "", spec[i].id) < 0)
-			return NULL;
-	if (buf_terminate(&b) < 0)
-		return NULL;
-	return (char *)MOVE(b.data);
+	int r = 0;
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = buf_addf(ret, "%s%s", i ? "," : "", spec[i].id);
+	return r;
 }
 
 size_t

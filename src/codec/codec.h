@@ -106,8 +106,8 @@ int codec_chain_decode_range(
 int codec_chain_grain(const struct codec_chain *, struct codec_src *, size_t *ret);
 /* Longest element of a chunk of a variable-length dtype. */
 int codec_chain_width(const struct codec_chain *, struct span in, size_t *ret);
-/* "shuffle,zlib" in order of encoding; caller frees. */
-char *codec_chain_text(const struct codec_spec *, size_t n);
+/* Appends "shuffle,zlib", in order of encoding. */
+int codec_chain_text(const struct codec_spec *, size_t n, struct buf *ret);
 
 /* For codecs: thread-local scratch number `which`, at least size bytes, valid until the same thread asks again for
  * the same one, or rests. The chain uses 0 and 1; a codec may use 2 to 5. NULL: no memory. */

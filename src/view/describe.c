@@ -63,7 +63,7 @@ dtype(const struct node *n, struct buf *ret)
 static int
 codecs(const struct node *n, struct buf *ret)
 {
-	return add_text(codec_chain_text(n->array->codec, n->array->ncodecs), ret);
+	return codec_chain_text(n->array->codec, n->array->ncodecs, ret);
 }
 
 static int

@@ -116,8 +116,10 @@ chains(void)
 	CHECK_INT(codec_chain_open(NULL, 0, &a.form, &none), 0);
 	CHECK(codec_chain_ranged(none) && codec_chain_empty(none));
 	CHECK_INT(codec_chain_encoded_max(none), 4000);
-	CLEAN(clean_free) char *text = codec_chain_text(spec, 3);
-	CHECK_STR(text, "bitround,blosc,crc32");
+	CLEAN(buf_free) struct buf text = {0};
+	CHECK_INT(codec_chain_text(spec, 3, &text), 0);
+	CHECK_INT(buf_terminate(&text), 0);
+	CHECK_STR((char *)text.data, "bitround,blosc,crc32");
 
 	uint8_t data[4000], got[4000];
 	fill(data, 1000, &row, 1);

@@ -181,6 +181,23 @@ test_hole(struct mount *m, struct zmap *z)
 	f = file_close(f);
 }
 
+/* Names as long as a store likes. */
+static void
+test_long(struct mount *m, struct zmap *z)
+{
+	CLEAN(buf_free) struct buf b = {0};
+	CHECK_INT(
+		buf_addf(&b,
+			"{\"zarr_format\": 2, \"shape\": [4], \"chunks\": [4], \"dtype\": \"<i4\", "
+			"\"order\": \"C\", \"fill_value\": 0, \"filters\": null, "
+			"\"compressor\": {\"id\": \"long%*s\"}}",
+			200000, "x"),
+		0);
+	put_bytes(z, "long/.zarray", b.data, b.len);
+	CHECK_INT(strncmp(xattr_of(m, "long", "zarrfs.codecs"), "long ", 5), 0);
+	CHECK_INT(zmap_del(z, "long/.zarray"), 0);
+}
+
 static void
 test_errors(struct mount *m)
 {
@@ -330,6 +347,7 @@ main(void)
 	test_special(m);
 	test_store_keys(m, z);
 	test_hole(m, z);
+	test_long(m, z);
 	m = mount_close(m);
 	CHECK(!m);
 	zmap_close(z);
