@@ -34,7 +34,8 @@ struct request {
 	const struct array_want *want;
 	struct scan scan; /* as it was when the request came */
 	int64_t now, fresh, since;
-	bool old; /* it waited for a load that had begun before, and failed */
+	bool old;        /* it waited for a load that had begun long before, and failed: why */
+	struct err *why; /* code 0: that never happened */
 	struct reply *reply;
 };
 

@@ -14,6 +14,7 @@ enum {
 	ROW_LOOKS = 1 << 16,
 	LEAD = 2 << 20, /* how far the kernel reads ahead of the reader, or a little more */
 	LATE = LEAD,    /* a request may come after the one behind it, each of 1 MiB */
+	LONG_PART = 4,  /* of the time that an operation may take */
 	FOLLOW_FROM = 128 << 10, /* requests that one who reads in order makes */
 };
 
@@ -58,11 +59,20 @@ request_piece(struct request *q, struct batch *b, const struct cache_ask *ask, s
 	return CACHE_BUSY;
 }
 
-/* Was the store asked before this request came, and what it said is no answer to it? A server may have come back since. */
+/* Had the store been asked long before this request came, so that a server may have come back in the meantime? */
 static bool
 too_old(const struct request *q, const struct piece *p, int r)
 {
-	return r == -EIO && q->array->remote && p->asked < q->now && !when_over(q->want->deadline);
+	int64_t age = q->now - p->asked;
+	return r == -EIO && q->array->remote && age > q->array->data->options.timeout / LONG_PART &&
+	       !when_over(q->want->deadline);
+}
+
+/* The request's own time is over: why, as far as anybody has said. */
+static int
+give_up(const struct request *q)
+{
+	return q->why->code ? err_restore(q->why) : err_set(-EIO, "timed out");
 }
 
 int
@@ -75,12 +85,15 @@ request_wait(struct request *q, struct piece *p)
 		int64_t soon = when_now() + STUCK_AFTER;
 		bool final = w->deadline && w->deadline <= soon;
 		int r = cache_wait(d->cache, p, q->since, final ? w->deadline : soon, w->cancel);
-		bool old = too_old(q, p, r);
-		q->old |= old;
-		if (r == CACHE_OTHER || old)
+		if (too_old(q, p, r)) {
+			err_save(r, q->why);
+			q->old = true;
+			return -EAGAIN;
+		}
+		if (r == CACHE_OTHER)
 			return -EAGAIN;
 		if (final || r != CACHE_PATIENCE)
-			return r == CACHE_PATIENCE ? err_set(-EIO, "timed out") : r;
+			return r == CACHE_PATIENCE ? give_up(q) : r;
 		load_patrol(d, STUCK_AFTER);
 	}
 }
@@ -291,7 +304,9 @@ int
 stream_read(struct stream *s, const struct array_want *w, struct reply *ret)
 {
 	struct array *a = s->array;
-	struct request q = {.array = a, .want = w, .now = when_now(), .reply = ret};
+	struct err why;
+	struct request q = {.array = a, .want = w, .now = when_now(), .reply = ret, .why = &why};
+	why.code = 0;
 	q.fresh = data_fresh(a->data, q.now);
 	q.since = w->since ? w->since : q.now;
 	if (!w->len)

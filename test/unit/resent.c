@@ -234,7 +234,7 @@ test_back(void)
 	timeout = 0;
 	s.spoiler.deaf = true;
 	pthread_create(&t, NULL, read_in_vain, &s);
-	nap(2 * SOON_MS);
+	nap(8 * SOON_MS);
 	s.spoiler.deaf = false;
 	CHECK_INT(value_at(&s, NULL, chunk_at(3) + 4, 4, 0), 4);
 	pthread_join(t, NULL);
