@@ -1,6 +1,7 @@
 #include "base/mem.h"
 
 #include "base/clean.h"
+#include "base/when.h"
 
 #include <malloc.h>
 #include <stdatomic.h>
@@ -10,7 +11,7 @@
 
 /* Below LARGE, malloc recycles well by itself. Above, sizes are rounded to quarters of a power of two,
  * so that chunks of one array (and chunks of nearly one size) use each other's pages. */
-enum { LARGE = 128 << 10, KEPT = 64 };
+enum { LARGE = 128 << 10, KEPT = 64, REST = 16 };
 
 struct kept {
 	void *p;
@@ -26,6 +27,8 @@ static struct {
 /* Bytes of all small pieces, now and at most since malloc was told to give back what it does not use: it keeps the pages of those
  * that were freed below one that is in use. */
 static atomic_size_t small, small_most;
+static atomic_llong
+	small_next; /* when_now() from which on it may be told again: most of the time goes to something else */
 
 static size_t
 round_size(size_t n)
@@ -120,8 +123,14 @@ trim_small(size_t holes)
 	       most = atomic_load_explicit(&small_most, memory_order_relaxed);
 	if (most <= now + holes)
 		return;
-	if (atomic_compare_exchange_strong(&small_most, &most, now))
-		malloc_trim(0);
+	int64_t began = when_now();
+	if (began < atomic_load_explicit(&small_next, memory_order_relaxed))
+		return;
+	if (!atomic_compare_exchange_strong(&small_most, &most, now))
+		return;
+	malloc_trim(0);
+	int64_t end = when_now();
+	atomic_store_explicit(&small_next, end + REST * (end - began), memory_order_relaxed);
 }
 
 void

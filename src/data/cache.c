@@ -260,7 +260,7 @@ cache_finish(struct cache *c, struct piece *const *p, size_t n)
 	for (size_t i = 0; i < n; i++)
 		finish(c, p[i]);
 	room_make(c, 0, CACHE_TRY); /* some may have taken more than was thought */
-	cache_unlock(c);
+	cache_unlock_trim(c);
 }
 
 void

@@ -7,6 +7,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* What was made to keep stored bytes is to keep none. */
+static void
+keep_none(struct cache *c, struct piece *kept)
+{
+	piece_fail(kept, err_set(-EAGAIN, "not kept"));
+	cache_finish(c, &kept, 1);
+}
+
 /* The piece that keeps the chunk's stored bytes: ready, or made and to be filled. NULL: they are not kept. Who does not keep them may
  * find that another reader does. */
 static struct piece *
@@ -26,6 +34,11 @@ kept_piece(struct load *l, bool *ret_new)
 	};
 	struct piece *p = NULL;
 	int r = cache_get(a->data->cache, &ask, &p);
+	if (r == CACHE_CREATED && p->superseded != l->piece->superseded) {
+		keep_none(a->data->cache, p); /* another version was found meanwhile */
+		cache_unpin(a->data->cache, &p, 1);
+		r = -EAGAIN;
+	}
 	*ret_new = r == CACHE_CREATED;
 	if (*ret_new)
 		p->keep = l->keep;
@@ -55,10 +68,10 @@ fill_kept(struct load *l, struct piece *kept, struct buf *from, int r)
 		*from = (struct buf){0};
 		kept->begun = l->piece->begun;
 		l->changed |= cache_found(l->array->data->cache, kept);
+		cache_finish(l->array->data->cache, &kept, 1);
 	} else {
-		piece_fail(kept, err_set(-EAGAIN, "not kept"));
+		keep_none(l->array->data->cache, kept);
 	}
-	cache_finish(l->array->data->cache, &kept, 1);
 	return err_restore(&why);
 }
 
