@@ -88,20 +88,20 @@ static int
 ask_store(struct load *l, struct zmap_get *g)
 {
 	struct array *a = l->array;
+	if (!a->remote)
+		return zmap_get(a->zmap, g, &l->stat);
 	int64_t began = when_now();
-	int r = ZMAP_FAR;
-	g->near = a->remote;
-	if (!g->near || a->zmap->caps & ZMAP_NEAR)
-		r = zmap_get(a->zmap, g, &l->stat);
-	bool waits = r == ZMAP_FAR;
+	g->near = a->zmap->caps & ZMAP_NEAR;
+	int r = g->near ? zmap_get(a->zmap, g, &l->stat) : ZMAP_FAR;
+	bool far = r == ZMAP_FAR;
 	g->near = false;
-	if (waits) {
+	if (far) {
 		pool_blocking();
 		r = zmap_get(a->zmap, g, &l->stat);
 	}
-	if (a->remote && r == 0)
+	if (r == 0)
 		learn_time(a, when_now() - began);
-	if (waits)
+	if (far)
 		pool_unblocking();
 	return r;
 }
