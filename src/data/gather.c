@@ -150,22 +150,18 @@ empty_window(struct request *q, struct window *w, int r)
 	return r;
 }
 
-/* An answer of `bytes` bytes begins at byte `origin` of the file. */
 static int
-gather_box(struct request *q, const struct box *box, uint64_t origin, size_t bytes)
+gather_box(struct request *q, const struct box *box, struct window *w)
 {
-	struct window w;
-	w.origin = origin;
-	w.bytes = bytes;
 	struct cursor c = {.box = *box};
 	grid_first(&q->array->grid, &c.box, &c.part);
 	c.in_chunk = c.part.in_chunk;
 	int r = 0;
 	while (!c.end && r == 0) {
-		r = fill_window(q, &c, &w);
+		r = fill_window(q, &c, w);
 		if (r == 0)
 			ahead_load(q);
-		r = empty_window(q, &w, r);
+		r = empty_window(q, w, r);
 	}
 	return r;
 }
@@ -203,17 +199,19 @@ gather_read(struct request *q)
 	const struct grid *g = &q->array->grid;
 	uint64_t off = q->want->off, first = off / g->item,
 		 last = ceil_div(off + q->want->len, g->item);
-	size_t bytes = (last - first) * g->item;
+	struct window w;
+	w.origin = first * g->item;
+	w.bytes = (last - first) * g->item;
 	int r = 0;
 	if (q->scan.mode != SCAN_ORDER)
 		begin_boxes(q, first, last);
 	for (uint64_t at = first; at < last && r == 0;) {
 		struct box box;
 		at += grid_box(g, at, last, &box);
-		r = gather_box(q, &box, first * g->item, bytes);
+		r = gather_box(q, &box, &w);
 	}
 	if (r == 0)
-		request_answer(q, q->reply->own.data + (off - first * g->item), q->want->len);
+		request_answer(q, q->reply->own.data + (off - w.origin), q->want->len);
 	else
 		reply_done(q->reply);
 	return r;
