@@ -17,7 +17,7 @@ fault 'kind=latency&seconds=0.02'
 # reads PLACE: from this sixteenth of the file on, the later the more
 reads()
 {
-	local skip=$(($1 * $(stat -c %s "$tmp/want") / readers)) bytes=$(($1 * mib << 20))
+	local skip=$(($1 * $(stat -c %s "$tmp/want") / readers)) bytes=$((($1 + 1) * mib << 20))
 	cmp <(tail -c +$((skip + 1)) "$mnt/v" | head -c $bytes) <(tail -c +$((skip + 1)) "$tmp/want" | head -c $bytes)
 }
 
