@@ -53,54 +53,44 @@ head -c 4 "$mnt/lat" | cmp - <(head -c 4 "$tmp/want/lat") || fail "the first val
 [ "$(requests)" -le 3 ] || fail "mount and first value: $(requests) requests: $(asked)"
 umount_store
 
-# the metadata of an array that is opened and its first chunk are asked for together: one comes while the other does not
+# beside LATE NEXT WHY COMMAND...: while what the command asks for first (LATE) does not come, NEXT is asked for; what it prints is $tmp/said
+beside()
+{
+	local late=$1 next=$2 why=$3 reader
+	shift 3
+	fault "kind=stall&match=$late"
+	"$@" >"$tmp/said" &
+	reader=$!
+	next_comes()
+	{
+		[ "$(requests "GET [^ ]*$next ")" = 1 ]
+	}
+	eventually 20 next_comes || fail "$why: $(asked)"
+	calm
+	wait $reader
+}
+
+# the metadata of an array that is opened and its first chunk are asked for together
 must_mount s3://bucket/store.zarr
 forget
-fault 'kind=stall&match=lat/\.zarray'
-head -c 4 "$mnt/lat" >"$tmp/first" &
-reader=$!
-first_chunk()
-{
-	[ "$(requests 'GET [^ ]*lat/0 ')" = 1 ]
-}
-eventually 20 first_chunk || fail "the first chunk waits for the metadata: $(asked)"
-calm
-wait $reader
-cmp "$tmp/first" <(head -c 4 "$tmp/want/lat") || fail "the first value, whose metadata came late"
+beside 'lat/\.zarray' lat/0 "the first chunk waits for the metadata" head -c 4 "$mnt/lat"
+cmp "$tmp/said" <(head -c 4 "$tmp/want/lat") || fail "the first value, whose metadata came late"
 counts "a chunk asked for before its metadata came" 1 'GET [^ ]*lat/0 '
 umount_store
 
 # the variables that one read of a netCDF file needs are asked for together
 must_mount s3://bucket/store.zarr
 forget
-fault 'kind=stall&match=lat/0'
-cat "$mnt/dataset.nc" >"$tmp/all.nc" &
-reader=$!
-next_chunk()
-{
-	[ "$(requests 'GET [^ ]*sparse/0.0 ')" = 1 ]
-}
-eventually 20 next_chunk || fail "a variable waits for the one before it: $(asked)"
-calm
-wait $reader
-cmp "$tmp/all.nc" <("$ZARRFS" --cat "$tmp/store.zarr" dataset.nc) || fail "dataset.nc, of which a chunk came late"
+beside lat/0 sparse/0.0 "a variable waits for the one before it" cat "$mnt/dataset.nc"
+cmp "$tmp/said" <("$ZARRFS" --cat "$tmp/store.zarr" dataset.nc) || fail "dataset.nc, of which a chunk came late"
 umount_store
 
 # so are the metadata of all coordinates of a CSV, and then its first chunk and theirs
 for late in '(time|lat)/\.zarray' '(grid|time|lat)/0'; do
 	must_mount s3://bucket/long.zarr
 	forget
-	fault "kind=stall&match=$late"
-	cat "$mnt/grid.csv" >"$tmp/grid.csv" &
-	reader=$!
-	last_coordinate()
-	{
-		[ "$(requests "GET [^ ]*lon/${late#*/} ")" = 1 ]
-	}
-	eventually 20 last_coordinate || fail "a coordinate waits for others: $(asked)"
-	calm
-	wait $reader
-	cmp "$tmp/grid.csv" <("$ZARRFS" --cat "$tmp/long.zarr" grid.csv) || fail "grid.csv, for which $late came late"
+	beside "$late" "lon/${late#*/}" "a coordinate waits for others" cat "$mnt/grid.csv"
+	cmp "$tmp/said" <("$ZARRFS" --cat "$tmp/long.zarr" grid.csv) || fail "grid.csv, for which $late came late"
 	counts "metadata and a chunk of a coordinate" 2 'lon/'
 	umount_store
 done
