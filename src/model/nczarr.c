@@ -44,14 +44,15 @@ dimrefs(const struct nczarr_docs *d)
 	return v && json_type(v) == JSON_TYPE_LIST ? v : NULL;
 }
 
-/* "version=2,netcdf=4.9.2,nczarr=2.0.0" → 40902. */
+/* "version=2,netcdf=4.9.2,nczarr=2.0.0" → 40902. A netCDF-4 file has "hdf5=" there, and who converts one copies it: that tells
+ * nothing of the bytes here. */
 static unsigned
 writer_of(const struct json *attrs)
 {
 	const struct json *v = attrs ? json_get(attrs, "_NCProperties") : NULL;
 	size_t len;
 	const char *s = v && json_type(v) == JSON_TYPE_TEXT ? json_text(v, &len) : NULL;
-	const char *found = s ? strstr(s, "netcdf=") : NULL;
+	const char *found = s && strstr(s, "nczarr=") ? strstr(s, "netcdf=") : NULL;
 	unsigned major, minor, patch = 0;
 	if (!found || sscanf(found, "netcdf=%3u.%2u.%2u", &major, &minor, &patch) < 2)
 		return 0;
@@ -164,9 +165,7 @@ bool
 nczarr_wrote(const struct nczarr_docs *d, const struct scope *s, unsigned from, unsigned to)
 {
 	const struct group_meta *g = scope_parent(s);
-	unsigned writer = writer_of(d->attrs);
-	if (!writer && g)
-		writer = g->writer;
+	unsigned writer = g ? g->writer : 0; /* groups say it, no array does */
 	if (!writer)
 		writer = writer_by_mark(d);
 	/* Into an NCZarr store other programs may have put arrays of their own; netcdf-c marks its own. */

@@ -54,6 +54,9 @@ def spellings():
     for attrs in ('{"a":', "[1]", "", "null", '{"a": NaN, "a": 2}', '{"_ARRAY_DIMENSIONS": "x"}', '{"_ARRAY_DIMENSIONS": ["x", "y"]}', '{"_ARRAY_DIMENSIONS": [null]}',
                   '{"_nczarr_array": []}', '{"_nczarr_array": {"dimension_references": [1]}}'):
         row("attributes " + attrs, WANT, FOUR, attrs=attrs)
+    properties = "version=2,netcdf=4.9.2,hdf5=1.12.2"  # of the netCDF-4 file that the array was made from
+    row("_NCProperties of a netCDF-4 file", WANT, {"0": np.array([1, 2], ">i4").tobytes(), "1": np.array([3, 4], ">i4").tobytes()}, dtype=">i4",
+        attrs={"_NCProperties": properties})
     for raw in (text[:20], "", "[]", text.replace("[4]", "[-4]"), text.replace("[4]", "[4, 1]"), text.replace("[2]", "[0]")):
         row("bad " + raw[:60], None, FOUR, raw=raw)
     for changes in ({"order": "X"}, {"zarr_format": 3}, {"dimension_separator": ":"}, {"dtype": "<f16"}, {"dtype": "bfloat16"}, {"shape": [2 ** 62, 2 ** 62], "chunks": [1, 1]},

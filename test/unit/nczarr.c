@@ -186,6 +186,31 @@ is_big(const char *version, const char *array_part)
 	return big;
 }
 
+/* The mark of a netCDF-4 file, copied onto a group or an array that netcdf-c never wrote; and NCZarr's on an array, where it never is. */
+static void
+test_copied_properties(void)
+{
+	static const char file[] = "{\"_NCProperties\": \"version=2,netcdf=4.9.0,hdf5=1.12.2\"}",
+			  mark[] = "{" PROPERTIES("4.9.2") "}", none[] = "{}";
+	static const char *const rows[][2] = {
+		{file, none}, {none, file}, {file, file}, {none, mark}};
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const char *const objects[] = {".zgroup", ZGROUP, ".zattrs", rows[i][0],
+			"b/.zarray", "{" ZARRAY_BODY ", \"dtype\": \">i2\", \"fill_value\": 258}",
+			"b/.zattrs", rows[i][1], "u/.zarray",
+			"{" ZARRAY_BODY ", \"dtype\": \"<U1\", \"fill_value\": \"\"}", NULL};
+		struct tree t = tree_new(NULL, objects);
+		struct node *n = tree_node(&t, "b");
+		CHECK(n->array->dtype.big);
+		CHECK_INT(n->array->fill[0], 1);
+		node_unref(n);
+		n = tree_node(&t, "u");
+		CHECK_INT(n->array->dtype.size, 4);
+		node_unref(n);
+		tree_free(&t);
+	}
+}
+
 static void
 test_mislabelled(void)
 {
@@ -360,6 +385,7 @@ main(void)
 	test_generations();
 	test_pure();
 	test_mislabelled();
+	test_copied_properties();
 	test_alone();
 	test_dims();
 	const char *corpus = getenv("ZARRFS_CORPUS");
