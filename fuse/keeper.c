@@ -179,6 +179,7 @@ leave(struct keeper *k)
 	log_warn("requests still hang: leaving them");
 	if (!unmounted(k))
 		mountpoint_detach(k->with.start->mountpoint);
+	log_drain();
 	_exit(0);
 }
 

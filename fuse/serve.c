@@ -54,6 +54,7 @@ serve(const struct opts *o, void (*ready)(void *arg), void *arg)
 	struct mount *m = NULL;
 	struct early *early = NULL;
 	bound_malloc();
+	log_start();
 	serve_options(o, &options);
 	int r = mountpoint_prepare(o, &mountpoint);
 	if (r == 0)
@@ -69,5 +70,6 @@ serve(const struct opts *o, void (*ready)(void *arg), void *arg)
 	if (r < 0)
 		log_error("%s", err_text());
 	mount_close(m);
+	log_stop();
 	return r < 0 ? EXIT_STORE : EXIT_SUCCESS;
 }

@@ -1,10 +1,16 @@
 #include "base/log.h"
 
+#include "base/clean.h"
+#include "base/log_queue.h"
+
+#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { RECENT = 256, LINE = 1536 };
 
@@ -12,6 +18,8 @@ static void to_stderr(enum log_level level, const char *line);
 
 static _Atomic(enum log_level) level_now = LOG_LEVEL_INFO;
 static _Atomic(log_sink_fn *) sink = to_stderr;
+static atomic_bool queued;       /* lines go by the queue */
+static atomic_bool stderr_waits; /* may do so: it is no plain file */
 
 static struct {
 	pthread_mutex_t lock; /* guards all below */
@@ -26,10 +34,42 @@ static const char *const level_name[] = {
 	[LOG_LEVEL_DEBUG] = "debug",
 };
 
+/* Past stdio, whose lock would be held by whoever is stuck. */
 static void
 to_stderr(enum log_level level, const char *line)
 {
-	fprintf(stderr, "zarrfs: %s%s\n", level == LOG_LEVEL_WARN ? "warning: " : "", line);
+	char text[LINE + 32], *at = text;
+	int n = snprintf(text, sizeof text, "zarrfs: %s%s\n",
+		level == LOG_LEVEL_WARN ? "warning: " : "", line);
+	while (n > 0) {
+		ssize_t done = write(STDERR_FILENO, at, (size_t)n);
+		if (done < 0 && errno != EINTR)
+			return;
+		at += done > 0 ? done : 0;
+		n -= done > 0 ? (int)done : 0;
+	}
+}
+
+void
+log_start(void)
+{
+	struct stat st;
+	stderr_waits = fstat(STDERR_FILENO, &st) < 0 || !S_ISREG(st.st_mode);
+	queued = log_queue_start() == 0;
+}
+
+void
+log_drain(void)
+{
+	if (queued)
+		log_queue_drain();
+}
+
+void
+log_stop(void)
+{
+	if (queued && log_queue_stop())
+		queued = false;
 }
 
 void
@@ -47,6 +87,7 @@ log_get_level(void)
 void
 log_set_sink(log_sink_fn *fn)
 {
+	log_drain();
 	sink = fn;
 }
 
@@ -82,7 +123,10 @@ log_line(enum log_level level, const char *fmt, ...)
 	if (level <= LOG_LEVEL_WARN)
 		keep(level, line);
 	log_sink_fn *fn = sink;
-	fn(level, line);
+	if (queued && (fn != to_stderr || stderr_waits))
+		log_queue_put(fn, level, line);
+	else
+		fn(level, line);
 }
 
 int

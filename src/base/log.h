@@ -11,8 +11,15 @@ typedef void log_sink_fn(enum log_level, const char *line);
 
 void log_set_level(enum log_level);
 enum log_level log_get_level(void);
-/* Default: stderr, "zarrfs: " before the line. */
+/* Default: stderr, "zarrfs: " before the line. What was said before goes to the sink of before. */
 void log_set_sink(log_sink_fn *);
+
+/* From here to log_stop nobody who says something waits for the sink, but a thread of this module (base/log_queue.h; stderr
+ * that is a plain file is written to at once). Where no thread can be had, all stays as it is. */
+void log_start(void);
+/* Until what was said is with the sink, unless that takes nothing for a second. */
+void log_drain(void);
+void log_stop(void);
 void log_line(enum log_level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)

@@ -1,0 +1,71 @@
+#!/bin/bash
+# A log that nobody takes (a full pipe is its stderr) stops no mount, no open and no read; what is said then comes out when somebody reads.
+. "$(dirname "$0")/functions.sh"
+
+[ -c /dev/fuse ] || skip "cannot mount: no /dev/fuse"
+cp -r "$data/sample.zarr" "$tmp/store.zarr"
+printf 'no chunk' >"$tmp/store.zarr/lat/0"
+mkfifo "$tmp/pipe"
+exec 9<>"$tmp/pipe" # neither end is ever closed
+dd if=/dev/zero of="$tmp/pipe" bs=4096 count=10000 oflag=nonblock 2>/dev/null && fail "the pipe does not get full"
+
+mnt=$tmp/mnt
+mkdir "$mnt"
+"$ZARRFS" -f "$tmp/store.zarr" "$mnt" 2>"$tmp/pipe" &
+daemon=$!
+mounts[$mnt]=$daemon
+: >"$mnt.log"
+eventually 30 mounted_or_ended
+is_mounted "$mnt" || fail "not mounted while nobody takes what it says"
+
+# wants WHAT COMMAND...: it ends soon, well
+wants()
+{
+	local what=$1
+	shift
+	timeout 60 "$@" >/dev/null 2>"$tmp/said" || fail "$what: status $?, $(cat "$tmp/said")"
+}
+
+# refused: each is said in a line of its own
+refused()
+{
+	local file
+	for file in lat lat.nc lat.csv lat.npy; do
+		timeout 60 cat "$mnt/$file" >/dev/null 2>"$tmp/said" && fail "$file is data"
+		grep -q 'Input/output error' "$tmp/said" || fail "reading $file: $(cat "$tmp/said")"
+	done
+}
+
+refused
+kill -HUP "$daemon"
+for file in lon sst lon.nc; do
+	wants "reading $file beside it" cat "$mnt/$file"
+done
+wants "a listing" ls -l "$mnt"
+[ "$(timeout 60 cat "$mnt/.zarrfs/log" | grep -c "cannot read 'lat")" -ge 4 ] || fail "the mount's own log lacks the failures"
+
+# somebody reads again: all is there, and the end as well
+timeout 120 cat <"$tmp/pipe" >"$tmp/read" &
+reader=$!
+umount_store "$mnt"
+# shellcheck disable=SC2317 # by eventually
+all_said()
+{
+	grep -aq "cannot read 'lat.npy'" "$tmp/read"
+}
+eventually 30 all_said || fail "what was said does not come out: $(tr -d '\0' <"$tmp/read")"
+kill $reader
+grep -aq "is mounted on" "$tmp/read" || fail "the first line is lost"
+
+# nobody reads to the end: it ends all the same, well
+dd if=/dev/zero of="$tmp/pipe" bs=4096 count=10000 oflag=nonblock 2>/dev/null
+"$ZARRFS" -f "$tmp/store.zarr" "$mnt" 2>"$tmp/pipe" &
+daemon=$!
+mounts[$mnt]=$daemon
+eventually 30 mounted_or_ended
+refused
+umount_store "$mnt"
+
+# a start that fails says so through a pipe, whoever is slow
+said=$("$ZARRFS" -f "$tmp/nothing" "$mnt" 2>&1 | (sleep 0.3 && cat))
+[[ $said == *nothing* ]] || fail "a failing start says '$said'"
