@@ -20,7 +20,8 @@ op_init(void *arg, struct fuse_conn_info *conn)
 	conn->want &=
 		~(unsigned)
 			FUSE_CAP_ASYNC_DIO; /* whoever reads past the page cache could not be killed */
-	s->init_answer_next = conn->capable & FUSE_CAP_PARALLEL_DIROPS;
+	s->init_answer_next = true;
+	s->parallel_lookups = conn->capable & FUSE_CAP_PARALLEL_DIROPS;
 }
 
 static char *

@@ -12,6 +12,7 @@ struct open_file {
 	struct inode *inode;
 	struct file *file;
 	bool paged; /* the kernel may have pages of it */
+	bool guarded; /* read() takes from pages what it finds of a file that is to be read whole, or not at all */
 	int64_t opened;
 	struct missed missed;
 };
@@ -72,6 +73,16 @@ bytes_of(const struct request *r)
 	return (struct missed_what){.off = r->off, .end = r->off + r->size};
 }
 
+/* libnetcdf takes what a read() lacks for zeros. Past the kernel's pages a read() gives what was asked or an error; from pages it gives
+ * those before the first that cannot be read. */
+static bool
+goes_direct(const struct server *s, const struct entry *e)
+{
+	bool wanted =
+		s->direct_io == DIRECT_IO_AUTO ? s->direct_mappings : s->direct_io == DIRECT_IO_YES;
+	return e->unknown_length || (wanted && entry_is_netcdf(e));
+}
+
 static void
 run_open(struct request *r)
 {
@@ -94,8 +105,11 @@ run_open(struct request *r)
 		return;
 	}
 	f->paged = !e.unknown_length;
+	f->guarded = entry_is_netcdf(&e) && !goes_direct(s, &e);
+	if (f->guarded)
+		file_guard(file);
 	r->fi.fh = handle_number(&f->handle);
-	r->fi.direct_io = e.unknown_length; /* elsewhere it would forbid shared mappings */
+	r->fi.direct_io = goes_direct(s, &e);
 	r->fi.keep_cache = !e.unknown_length && keep;
 	r->fi.noflush = 1;
 	if (!request_answer(r, fuse_reply_open(r->req, &r->fi)))
@@ -147,6 +161,9 @@ run_read(struct request *r)
 			missed_add(&f->missed, &bytes, result);
 	}
 	if (result < 0) {
+		if (f->guarded && !cancelled(&r->cancel))
+			atomic_store(
+				&r->inode->owed, true); /* other pages of what cannot be read */
 		request_fail(r, result);
 	} else if (request_claim(r)) {
 		/* Counted first: who has read a file and then looks at the counters must find it there. */

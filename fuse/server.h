@@ -26,7 +26,9 @@ struct server {
 	int64_t timeout;           /* ns, of one operation */
 	double known_for;          /* s: how long the kernel believes entries and attributes */
 	double absent_for;         /* s: the same of names that are not there */
-	bool init_answer_next;     /* what is written next answers INIT; before there are threads */
+	/* Up to here: what is written next answers INIT, and what is said there; before there are threads. */
+	bool init_answer_next, parallel_lookups, direct_mappings;
+	int64_t direct_io; /* enum direct_io */
 	atomic_ullong asked[OPS], failed[OPS], bytes_read;
 };
 

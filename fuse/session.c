@@ -107,11 +107,13 @@ static ssize_t
 device_read(int fd, void *buf, size_t len, void *arg)
 {
 	static _Thread_local bool brief;
-	(void)arg;
+	struct server *s = arg;
 	if (brief)
 		watch(fd);
 	ssize_t n = read(fd, buf, len);
 	brief = wire_is_brief(buf, n);
+	if (wire_offers_direct_mappings(buf, n))
+		s->direct_mappings = true;
 	return n;
 }
 
@@ -121,7 +123,10 @@ device_write(int fd, struct iovec *iov, int count, void *arg)
 	struct server *s = arg;
 	if (s->init_answer_next) {
 		s->init_answer_next = false;
-		wire_allow_parallel_lookups(iov, count);
+		if (s->parallel_lookups)
+			wire_allow_parallel_lookups(iov, count);
+		if (s->direct_mappings)
+			wire_take_direct_mappings(iov, count);
 	}
 	return writev(fd, iov, count);
 }

@@ -7,5 +7,9 @@
 /* Completes the answer to the kernel's INIT, as libfuse is about to write it: libfuse 3.14 knows FUSE_CAP_PARALLEL_DIROPS but
  * does not send it, and then the kernel lets one lookup at a time into a directory: one that hangs keeps everybody out. */
 void wire_allow_parallel_lookups(const struct iovec *iov, int count);
-/* A request as read, or what read() returned instead: does it ask for anything but a file's bytes? */
+/* Linux 6.6 and later map files whose read() goes past its pages, if the answer to INIT says that this is known: libfuse 3.14 does not
+ * know that flag. Is this request an INIT that offers it? */
+bool wire_offers_direct_mappings(const void *request, ssize_t len);
+void wire_take_direct_mappings(const struct iovec *iov, int count);
+/* A request as read, or what read() returned instead: does it ask for anything but many of a file's bytes? */
 bool wire_is_brief(const void *request, ssize_t len);

@@ -307,6 +307,13 @@ file_read(struct file *f, const struct array_want *want, struct reply *ret)
 	return mount_error(r);
 }
 
+void
+file_guard(struct file *f)
+{
+	if (f->reader)
+		view_guard(f->reader);
+}
+
 uint64_t
 file_size(struct file *f)
 {

@@ -271,6 +271,12 @@ entry_free(struct entry *e)
 	*e = (struct entry){0};
 }
 
+bool
+entry_is_netcdf(const struct entry *e)
+{
+	return e->view && e->view->netcdf;
+}
+
 int
 mount_entry(struct mount *m, const char *path, enum entry_kind kind, mode_t mode, struct entry *ret)
 {

@@ -59,6 +59,8 @@ struct entry {
 };
 
 void entry_free(struct entry *); /* what it holds, not itself */
+/* A netCDF file: what a read() of it lacks, libnetcdf takes for zeros. */
+bool entry_is_netcdf(const struct entry *);
 /* 0, ZMAP_ABSENT, -errno. */
 int mount_lookup(struct mount *, const char *path, struct entry *ret);
 
@@ -77,6 +79,9 @@ struct file *file_close(struct file *);
 /* Past the end: a shorter or empty reply. */
 int file_read(struct file *, const struct array_want *, struct reply *ret);
 uint64_t file_size(struct file *);
+/* Before the first read of a netCDF file whose readers take what they find in the kernel's pages: it is given in whole blocks only, see
+ * layout.block. */
+void file_guard(struct file *);
 /* Reads of this file go on as if it had been opened later. False: not now, see stream_move. */
 bool file_move(struct file *, const struct array_move *);
 /* Kernel pages of this file are still good: nothing changed, and last looked at within the TTL. */

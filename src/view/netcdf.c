@@ -122,18 +122,21 @@ const struct view_ops view_nc = {
 	.data_only = true,
 	.list = LIST_NC,
 	.applies = nc_plan_fits,
+	.netcdf = true,
 	.measure = measure_nc,
 	.lay_out = lay_out_nc,
 };
 
 const struct view_ops view_nc_cdf5 = {
 	.suffix = ".cdf5.nc",
+	.netcdf = true,
 	.measure = measure_nc_cdf5,
 	.lay_out = lay_out_nc_cdf5,
 };
 
 const struct view_ops view_nc_rec = {
 	.suffix = ".rec.nc",
+	.netcdf = true,
 	.measure = measure_nc_rec,
 	.lay_out = lay_out_nc_rec,
 };
@@ -143,6 +146,7 @@ const struct view_ops view_dataset = {
 	.of_group = true,
 	.list = LIST_DATASET,
 	.applies = has_arrays,
+	.netcdf = true,
 	.measure = measure_dataset,
 	.lay_out = lay_out_dataset,
 };
@@ -151,6 +155,7 @@ const struct view_ops view_dataset_cdf5 = {
 	.suffix = "dataset.cdf5.nc",
 	.of_group = true,
 	.applies = has_arrays,
+	.netcdf = true,
 	.measure = measure_dataset_cdf5,
 	.lay_out = lay_out_dataset_cdf5,
 };
@@ -159,6 +164,7 @@ const struct view_ops view_dataset_rec = {
 	.suffix = "dataset.rec.nc",
 	.of_group = true,
 	.applies = has_arrays,
+	.netcdf = true,
 	.measure = measure_dataset_rec,
 	.lay_out = lay_out_dataset_rec,
 };

@@ -10,6 +10,7 @@
 
 struct view_reader {
 	struct layout *layout;
+	bool guarded;        /* its bytes stay in pages */
 	bool plain;          /* one variable as it is stored: its stream answers straight */
 	atomic_bool failed;  /* a read has */
 	atomic_ullong whole; /* blocks that could be read: the first, and how many */
@@ -47,6 +48,12 @@ view_reader_free(struct view_reader *r)
 	layout_unref(r->layout);
 	free(r);
 	return NULL;
+}
+
+void
+view_guard(struct view_reader *r)
+{
+	r->guarded = true;
 }
 
 struct layout *
@@ -381,9 +388,9 @@ try_spans(struct view_reader *r, const struct array_want *want, uint64_t off, ui
 	return e;
 }
 
-/* Where the bytes of byte off's span lie, of all records if it repeats. May reading there fail? */
+/* Where the bytes of byte off's span lie, of all records if it repeats. Is reading there likely to fail? */
 static bool
-may_fail(const struct view_reader *r, uint64_t off, uint64_t *ret_from, uint64_t *ret_to)
+doubtful(const struct view_reader *r, uint64_t off, uint64_t *ret_from, uint64_t *ret_to)
 {
 	const struct layout *l = r->layout;
 	uint64_t in, left;
@@ -400,16 +407,22 @@ static void
 widen(const struct view_reader *r, uint64_t *from, uint64_t *to)
 {
 	const struct layout *l = r->layout;
-	uint64_t start, end;
-	if (may_fail(r, *from, &start, &end)) {
-		uint64_t far = end - start <= SMALL ? 0 : *from - *from % (FAR * l->block);
+	uint64_t first = *from, last = *to, start, end;
+	if (doubtful(r, first, &start, &end)) {
+		uint64_t far = end - start <= SMALL ? 0 : first - first % (FAR * l->block);
 		start = max_u64(far, start);
 		*from = start - start % l->block;
 	}
-	if (may_fail(r, *to - 1, &start, &end)) {
-		uint64_t far = end - start <= SMALL ? end : round_up(*to, FAR * l->block);
+	if (doubtful(r, last - 1, &start, &end)) {
+		uint64_t far = end - start <= SMALL ? end : round_up(last, FAR * l->block);
 		*to = min_u64(round_up(min_u64(far, end), l->block), l->size);
 	}
+	uint64_t front = first < l->block
+				 ? 0
+				 : l->block; /* what tells a file's kind fails with no variable */
+	uint64_t back = last <= l->block ? l->block : round_up(last, FAR * l->block);
+	*from = min_u64(*from, max_u64(first - first % (FAR * l->block), front));
+	*to = max_u64(*to, min_u64(back, l->size));
 }
 
 /* Blocks that could all be read are remembered, the last ones, so that who reads on has them tried once. */
@@ -455,7 +468,7 @@ view_read(struct view_reader *r, const struct array_want *want, struct reply *re
 	w.len = min_u64(w.len, size - w.off);
 	if (r->plain)
 		return read_stream(r, 0, &w, ret);
-	int e = r->layout->block ? read_blocks(r, &w, ret) : read_spans(r, &w, ret);
+	int e = r->guarded && r->layout->block ? read_blocks(r, &w, ret) : read_spans(r, &w, ret);
 	if (e < 0)
 		atomic_store_explicit(&r->failed, true, memory_order_relaxed);
 	return e;

@@ -41,8 +41,9 @@ struct layout {
 	bool record_refuses;  /* there are elements in records that are refused */
 	uint64_t element_max; /* bytes of the largest element that is made */
 	/* Readers take so many bytes at a time (libnetcdf fewer, CDO four times as many), and show zeros or worse for what a read() lacks
-	 * of them; and the kernel hands out the pages before one that cannot be read. So what may fail, because it has elements that
-	 * are refused or because a read has failed, is given in blocks, small variables whole, or not at all. 0: not so. */
+	 * of them; and the kernel hands out the pages before one that cannot be read. So what is kept in pages is given in four such
+	 * blocks at a time, or not at all; small variables whole, if they may fail because they have elements that are refused or
+	 * because a read has failed. 0: not so. */
 	uint64_t block;
 };
 
@@ -89,6 +90,7 @@ struct view_ops {
 		suffix; /* of a variable's file: "" the flat file, ".nc", …; of a group's: its whole name, "dataset.nc" */
 	bool of_group;       /* a file of each group; else of each variable */
 	bool data_only;      /* listed for data variables only: model/cf.h says which are not */
+	bool netcdf;         /* its layouts have blocks */
 	enum list_word list; /* the word that lists it; 0: opens by name only */
 	/* The node of a group's file is the group; where the store is a single array, that array, as the only variable of a group.
 	 *
@@ -107,5 +109,7 @@ int view_reader_new(struct layout *, struct view_reader **ret); /* takes a refer
 struct view_reader *view_reader_free(struct view_reader *);
 /* ret is empty before. Past the end: a shorter or empty reply. What ret points to lives until reply_done, or the reader's end. */
 int view_read(struct view_reader *, const struct array_want *, struct reply *ret);
+/* Before the first read: what the reads give stays in pages, so that all of a layout's blocks are given whole. */
+void view_guard(struct view_reader *);
 bool view_move(struct view_reader *, const struct array_move *); /* see file_move */
 struct layout *view_layout(struct view_reader *);                /* borrowed */
