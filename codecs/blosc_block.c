@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "codec/codec.h"
+#include "codecs/lz4_block.h"
 #include "codecs/planes.h"
 
 #include <blosc.h>
@@ -12,7 +13,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <libdeflate.h>
-#include <lz4.h>
 #include <string.h>
 #include <zstd.h>
 
@@ -26,7 +26,6 @@ enum {
 	SPLITS_MAX =
 		16, /* larger elements are never split, nor are blocks of less than … elements */
 	SPLIT_ELEMENTS_MIN = 128,
-	REPEATS = 16, /* a stream that shrank to less than such a part is mostly repeats */
 	SCRATCH_STREAMS = 4,
 	SCRATCH_BUFFER = 5,
 };
@@ -58,8 +57,7 @@ zlib_destroy(void *d)
 static bool
 decode_lz4(struct span in, uint8_t *out, size_t n)
 {
-	return LZ4_decompress_safe((const char *)in.data, (char *)out, (int)in.len, (int)n) ==
-	       (int)n;
+	return lz4_block_decode(in, n, n, out);
 }
 
 static bool
@@ -189,13 +187,7 @@ slice_stream(struct span in, size_t n, const size_t want[static 2], uint8_t *out
 	uint8_t *whole = codec_scratch(SCRATCH_BUFFER, n);
 	if (!whole)
 		return err_set(-ENOMEM, "no memory to decode %zu bytes", n);
-	const char *from = (const char *)in.data;
-	/* liblz4 decodes long repeats several times faster when it need not stop among them */
-	bool repeats = in.len < n / REPEATS;
-	int size = (int)in.len, stop = (int)(repeats ? n : want[1]);
-	int got = repeats ? LZ4_decompress_safe(from, (char *)whole, size, stop)
-			  : LZ4_decompress_safe_partial(from, (char *)whole, size, stop, stop);
-	if (got < stop)
+	if (!lz4_block_decode(in, n, want[1], whole))
 		return err_set(-EIO, "blosc data are damaged");
 	memcpy(out, whole + want[0], len);
 	return 0;

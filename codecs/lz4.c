@@ -2,6 +2,7 @@
 #include "codec/codec.h"
 
 #include "base/err.h"
+#include "codecs/lz4_block.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -39,9 +40,8 @@ lz4_decode(const void *obj, const struct form *form, struct span in, struct buf 
 	if (size > form->bytes || size > LZ4_MAX_INPUT_SIZE || (form->exact && size != form->bytes))
 		return err_set(-EIO, "lz4 data say that they decode to %" PRIu32 " bytes, not %zu",
 			size, form->bytes);
-	int n = LZ4_decompress_safe((const char *)in.data + HEADER, (char *)out->data,
-		(int)(in.len - HEADER), (int)size);
-	if (n < 0 || (uint32_t)n != size)
+	struct span block = {in.data + HEADER, in.len - HEADER};
+	if (!lz4_block_decode(block, size, size, out->data))
 		return err_set(-EIO, "lz4 data are damaged or truncated (%zu bytes)", in.len);
 	out->len = size;
 	return 0;
