@@ -15,9 +15,10 @@
 
 enum {
 	HEADER = 16,
-	FINE = 32 << 10, /* a good size for parts of blocks */
-	START = 4,       /* bytes of one entry of the table of starts */
-	FORMAT = 2,      /* the newest header that Blosc 1 writes and reads */
+	FINE = 32 << 10,  /* a good size for parts of blocks */
+	START = 4,        /* bytes of one entry of the table of starts */
+	FORMAT = 2,       /* the newest header that Blosc 1 writes and reads */
+	FORMAT_INNER = 1, /* of what each of its compressors makes: there is no other */
 	HEAD_READ =
 		4096, /* holds the starts of most chunks, and costs no more to read than a header */
 	LEVEL_DEFAULT = 5,
@@ -86,8 +87,11 @@ read_header(const uint8_t *p, uint64_t size, const struct form *form, struct blo
 		.blocksize = get_u32(p + 8),
 		.cbytes = get_u32(p + 12),
 	};
-	if (p[0] > FORMAT || !p[0])
-		return err_set(-EIO, "blosc format %u cannot be read", p[0]);
+	const uint8_t both = BLOSC_DOSHUFFLE | BLOSC_DOBITSHUFFLE;
+	if (p[0] > FORMAT || !p[0] || p[1] != FORMAT_INNER)
+		return err_set(-EIO, "blosc format %u.%u cannot be read", p[0], p[1]);
+	if (h.flags & BLOSC_FLAG_FUTURE || (h.flags & both) == both)
+		return err_set(-EIO, "blosc flags 0x%x cannot be read", h.flags);
 	if (h.cbytes != size)
 		return err_set(-EIO, "blosc header says %" PRIu32 " bytes, but there are %" PRIu64,
 			h.cbytes, size);

@@ -20,7 +20,6 @@ enum {
 	SIZE = 4, /* bytes of the size of a stream */
 	HEADER = 16,
 	FORMAT = 2,
-	FLAG_FUTURE = 0x8,
 	FLAG_NOT_SPLIT = 0x10,
 	COMPRESSOR_SHIFT = 5, /* flags from there on say which compressor */
 	SPLITS_MAX =
@@ -171,8 +170,7 @@ decode_by_blosc(
 bool
 blosc_block_fine(const struct blosc_header *h)
 {
-	return h->flags >> COMPRESSOR_SHIFT == BLOSC_LZ4_FORMAT &&
-	       !(h->flags & (BLOSC_DOBITSHUFFLE | FLAG_FUTURE));
+	return h->flags >> COMPRESSOR_SHIFT == BLOSC_LZ4_FORMAT && !(h->flags & BLOSC_DOBITSHUFFLE);
 }
 
 /* Bytes [from, to) of a stream of n bytes. */
@@ -242,9 +240,8 @@ join(const struct blosc_header *h, const uint8_t *in, size_t n, uint8_t *out)
 int
 blosc_block_decode(const struct blosc_header *h, struct span in, size_t n, uint8_t *out)
 {
-	const uint8_t both = BLOSC_DOSHUFFLE | BLOSC_DOBITSHUFFLE;
 	size_t streams = streams_of(h, n);
-	if (h->flags & FLAG_FUTURE || (h->flags & both) == both || n % streams)
+	if (n % streams)
 		return err_set(-EIO, "blosc header is damaged or of another format");
 	decoder *decode = decoders[h->flags >> COMPRESSOR_SHIFT];
 	if (!decode)

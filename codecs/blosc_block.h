@@ -5,6 +5,9 @@
 
 #include <stdbool.h>
 
+enum { BLOSC_FLAG_FUTURE = 0x8 }; /* Blosc 1 keeps it for later formats */
+
+/* As it was checked: known flags, and not both ways of shuffling. */
 struct blosc_header {
 	uint8_t flags, typesize;
 	uint32_t nbytes, blocksize, cbytes;

@@ -96,10 +96,39 @@ distances(void)
 	}
 }
 
+/* Bytes 0, 1 and 2 of a Blosc header: the format, the format of the compressor, flags. */
+static void
+blosc_headers(void)
+{
+	static const struct {
+		uint8_t at, value;
+		int want;
+	} changes[] = {
+		{0, 1, 0},
+		{0, 0, -EIO},
+		{0, 3, -EIO},
+		{0, 0x82, -EIO},
+		{1, 0, -EIO},
+		{1, 2, -EIO},
+		{1, 0x81, -EIO},
+		{2, BLOSC_FUTURE, -EIO},
+		{2, BLOSC_SHUFFLE | BLOSC_BITSHUFFLE, -EIO},
+	};
+	uint8_t enc[HEADER + SIZE];
+	for (size_t i = 0; i < 2 * (sizeof changes / sizeof *changes); i++) {
+		size_t at = changes[i / 2].at, value = changes[i / 2].value;
+		struct span all = {enc, blosc_chunk(enc, 1, i % 2 ? BLOSC_PLAIN : 0)};
+		expect("blosc", all, 0);
+		enc[at] = (uint8_t)(at == 2 ? enc[at] | value : value);
+		expect("blosc", all, changes[i / 2].want);
+	}
+}
+
 int
 main(void)
 {
 	distances();
+	blosc_headers();
 	codec_scratch_free();
 	return check_end();
 }
