@@ -63,7 +63,7 @@ static const struct dtype dtypes[] = {
 	{.kind = DTYPE_VLEN_BYTES, .size = 4},
 };
 
-enum { HEAD = 6, RANK = 2 };
+enum { HEAD = 6, RANK = 2, SCRATCHES = 6, SCRATCH_BYTES = 64 << 10 };
 
 static int
 copy_read(struct codec_src *src, uint64_t off, size_t len, void *out)
@@ -75,24 +75,47 @@ copy_read(struct codec_src *src, uint64_t off, size_t len, void *out)
 	return 0;
 }
 
+/* Memory that a decode could show: the output's, and scratch of earlier chunks. */
 static void
-part(const struct codec_chain *c, const struct form *form, struct span in, size_t off, size_t len)
+dirty(uint8_t *out, size_t len, uint8_t with)
+{
+	memset(out, with, len);
+	for (unsigned i = 0; i < SCRATCHES; i++) {
+		void *scratch = codec_scratch(i, SCRATCH_BYTES);
+		if (!scratch)
+			abort();
+		memset(scratch, with, SCRATCH_BYTES);
+	}
+}
+
+/* Equal codes, and equal bytes where there are any: those of the chunk, not what memory held before. */
+static void
+equal(int r, const uint8_t *a, int again, const uint8_t *b, size_t len)
+{
+	if (r != again || (r >= 0 && memcmp(a, b, len)))
+		abort();
+}
+
+/* whole: all of it, or NULL if that is damaged. */
+static void
+part(const struct codec_chain *c, const struct form *form, struct span in, const uint8_t *whole,
+	const size_t range[static 2])
 {
 	struct {
 		struct codec_src src;
 		const uint8_t *data;
 	} reading = {{.size = in.len, .read = copy_read}, in.data};
 	struct codec_src mem = {.size = in.len, .mem = in.data};
-	off %= form->bytes;
-	len = len % (form->bytes - off) + 1;
+	size_t off = range[0] % form->bytes, len = range[1] % (form->bytes - off) + 1;
 	uint8_t *a = malloc(len), *b = malloc(len);
 	if (!a || !b)
 		abort();
+	dirty(a, len, 0xaa);
 	int r = codec_chain_decode_range(c, &mem, off, len, a);
-	if (codec_chain_decode_range(c, &reading.src, off, len, b) != r)
-		abort();
-	if (r == 0 && memcmp(a, b, len))
-		abort();
+	dirty(b, len, 0x55);
+	equal(r, a, codec_chain_decode_range(c, &reading.src, off, len, b), b, len);
+	if (whole)
+		equal(r, a, 0, whole + off, len);
 	free(a);
 	free(b);
 	size_t grain;
@@ -103,16 +126,25 @@ part(const struct codec_chain *c, const struct form *form, struct span in, size_
 static void
 use(const struct codec_chain *c, const struct form *form, struct span in, const uint8_t *head)
 {
-	struct buf out = {malloc(form->bytes ? form->bytes : 1), 0, form->bytes};
-	if (!out.data)
+	size_t n = form->bytes, width;
+	struct buf out = {malloc(n ? n : 1), 0, n}, again = {malloc(n ? n : 1), 0, n};
+	if (!out.data || !again.data)
 		abort();
-	if (form->bytes && codec_chain_decode(c, NULL, in, &out) >= 0 && out.len != form->bytes)
-		abort();
-	size_t width;
+	int r = 0;
+	if (n) {
+		dirty(out.data, n, 0xaa);
+		r = codec_chain_decode(c, NULL, in, &out);
+		if (r >= 0 && out.len != n)
+			abort();
+		dirty(again.data, n, 0x55);
+		equal(r, out.data, codec_chain_decode(c, NULL, in, &again), again.data, n);
+	}
 	codec_chain_width(c, in, &width);
-	if (form->bytes && codec_chain_ranged(c))
-		part(c, form, in, (size_t)head[4] * 37, (size_t)head[5] * 53);
+	const size_t range[2] = {(size_t)head[4] * 37, (size_t)head[5] * 53};
+	if (n && codec_chain_ranged(c))
+		part(c, form, in, r >= 0 ? out.data : NULL, range);
 	buf_free(&out);
+	buf_free(&again);
 }
 
 int
