@@ -1,5 +1,6 @@
 #include "view/cdl_dims.h"
 
+#include "model/dims.h"
 #include "view/cdl_text.h"
 
 #include <errno.h>
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DIMS_MAX = 1 << 20, ANONYMOUS_TEXT = 48 };
+enum { DIMS_MAX = 1 << 20 };
 
 void
 cdl_scope_done(struct cdl_scope *s)
@@ -21,12 +22,19 @@ cdl_scope_done(struct cdl_scope *s)
 }
 
 static struct cdl_dim *
-find(const struct cdl_scope *s, const char *name, uint64_t size)
+find_turn(const struct cdl_scope *s, const char *name, uint64_t size, unsigned before)
 {
 	for (size_t i = 0; i < s->ndims; i++)
-		if (s->dim[i].size == size && strcmp(s->dim[i].name, name) == 0)
+		if (s->dim[i].size == size && s->dim[i].before == before &&
+			strcmp(s->dim[i].name, name) == 0)
 			return &s->dim[i];
 	return NULL;
+}
+
+static struct cdl_dim *
+find(const struct cdl_scope *s, const char *name, uint64_t size)
+{
+	return find_turn(s, name, size, 0);
 }
 
 static int
@@ -48,16 +56,6 @@ add(struct cdl_scope *s, const struct cdl_dim *d)
 	return 0;
 }
 
-/* As netcdf-c 4.9.3 and later call what has no name. */
-static const char *
-name_of(const struct dim *d, char anonymous[ANONYMOUS_TEXT])
-{
-	if (d->name)
-		return d->name;
-	snprintf(anonymous, ANONYMOUS_TEXT, "_Anonymous_Dim_%" PRIu64, d->size);
-	return anonymous;
-}
-
 /* The group above (or this one) that has the dimension: by its full name; without one, the nearest that has one of that name and size, as
  * coordinates are found. NULL: the array's own group. */
 static const struct cdl_scope *
@@ -75,11 +73,26 @@ owner(const struct cdl_scope *s, const struct dim *d)
 	return NULL;
 }
 
+/* How many of the array's first n dimensions have that name and size, in that group. */
+static unsigned
+count_before(const struct cdl_scope *s, const struct array_meta *a, unsigned n,
+	const struct cdl_scope *of, const struct cdl_dim *like)
+{
+	char room[DIM_NAME_ROOM];
+	unsigned before = 0;
+	for (unsigned i = 0; i < n; i++) {
+		const struct cdl_scope *o = owner(s, &a->dim[i]);
+		before += a->dim[i].size == like->size && (o ? o : s) == (of ? of : s) &&
+			  strcmp(dim_name(&a->dim[i], room), like->name) == 0;
+	}
+	return before;
+}
+
 int
 cdl_declare(struct cdl_scope *s, const struct dim *d)
 {
-	char anonymous[ANONYMOUS_TEXT];
-	const char *name = name_of(d, anonymous);
+	char room[DIM_NAME_ROOM];
+	const char *name = dim_name(d, room);
 	if (find(s, name, d->size))
 		return 0;
 	return add(s, &(struct cdl_dim){.name = (char *)name,
@@ -88,28 +101,44 @@ cdl_declare(struct cdl_scope *s, const struct dim *d)
 			      .declared = true});
 }
 
-int
-cdl_use_size(struct cdl_scope *s, const char *name, uint64_t size)
+/* The array's dimension k, or where k is its rank, one of that name and size that comes with its elements. */
+static struct cdl_dim
+dim_of(const struct cdl_scope *s, const struct array_meta *a, unsigned k, const char *name,
+	uint64_t size)
 {
-	struct cdl_dim *d = find(s, name, size);
-	if (d) {
-		d->users++;
-		return 0;
-	}
-	return add(s, &(struct cdl_dim){.name = (char *)name, .size = size, .users = 1});
+	struct cdl_dim d = {.name = (char *)name, .size = size, .users = 1};
+	d.before = count_before(s, a, k, k < a->rank ? owner(s, &a->dim[k]) : NULL, &d);
+	return d;
+}
+
+static int
+use(struct cdl_scope *s, const struct cdl_dim *d)
+{
+	struct cdl_dim *found = find_turn(s, d->name, d->size, d->before);
+	if (!found)
+		return add(s, d);
+	found->users++;
+	found->unlimited |= d->unlimited;
+	return 0;
 }
 
 int
-cdl_use(struct cdl_scope *s, const struct dim *d)
+cdl_use_size(struct cdl_scope *s, const struct array_meta *a, const char *name, uint64_t size)
 {
-	char anonymous[ANONYMOUS_TEXT];
-	const char *name = name_of(d, anonymous);
-	if (owner(s, d))
+	struct cdl_dim d = dim_of(s, a, a->rank, name, size);
+	return use(s, &d);
+}
+
+int
+cdl_use(struct cdl_scope *s, const struct array_meta *a, unsigned k)
+{
+	char room[DIM_NAME_ROOM];
+	const struct dim *is = &a->dim[k];
+	struct cdl_dim d = dim_of(s, a, k, dim_name(is, room), is->size);
+	if (!d.before && owner(s, is))
 		return 0;
-	int r = cdl_use_size(s, name, d->size);
-	if (r == 0 && d->unlimited)
-		find(s, name, d->size)->unlimited = true;
-	return r;
+	d.unlimited = !d.before && is->unlimited;
+	return use(s, &d);
 }
 
 /* Who of two sizes of a name keeps it. */
@@ -125,23 +154,36 @@ static bool
 keeps_name(const struct cdl_scope *s, const struct cdl_dim *d)
 {
 	for (size_t i = 0; i < s->ndims; i++)
-		if (&s->dim[i] != d && strcmp(s->dim[i].name, d->name) == 0 && beats(&s->dim[i], d))
+		if (&s->dim[i] != d && !s->dim[i].before && strcmp(s->dim[i].name, d->name) == 0 &&
+			beats(&s->dim[i], d))
 			return false;
 	return true;
+}
+
+/* "x"; "x_4" of size 4 that another size has the name of, "x_2" of the second in an array, "x_4_2" of both. */
+static char *
+text_of(const struct cdl_scope *s, const struct cdl_dim *d)
+{
+	const struct cdl_dim *first = find(s, d->name, d->size);
+	char size[32] = "", turn[32] = "", *text = NULL;
+	if (first && !keeps_name(s, first))
+		snprintf(size, sizeof size, "_%" PRIu64, d->size);
+	if (d->before)
+		snprintf(turn, sizeof turn, "_%u", d->before + 1);
+	return asprintf(&text, "%s%s%s", d->name, size, turn) < 0 ? NULL : text;
 }
 
 int
 cdl_name_dims(struct cdl_scope *s)
 {
-	for (unsigned losers = 0; losers < 2; losers++)
+	for (unsigned others = 0; others < 2; others++)
 		for (size_t i = 0; i < s->ndims; i++) {
 			struct cdl_dim *d = &s->dim[i];
-			if (losers == keeps_name(s, d))
+			bool plain = !d->before && keeps_name(s, d);
+			if (others == plain)
 				continue;
-			CLEAN(clean_free) char *name = NULL;
-			int n = losers ? asprintf(&name, "%s_%" PRIu64, d->name, d->size)
-				       : asprintf(&name, "%s", d->name);
-			if (n < 0 || !(d->shown = nc_name_once(&s->names, name)))
+			CLEAN(clean_free) char *name = text_of(s, d);
+			if (!name || !(d->shown = nc_name_once(&s->names, name)))
 				return err_set(-ENOMEM, "no memory for a dimension");
 		}
 	return 0;
@@ -182,21 +224,33 @@ add_path(const struct cdl_scope *group, struct buf *ret)
 	return r;
 }
 
-int
-cdl_size_text(const struct cdl_scope *s, const char *name, uint64_t size, struct buf *ret)
+static int
+add_text(const struct cdl_scope *s, const struct cdl_dim *like, struct buf *ret)
 {
-	const struct cdl_dim *d = find(s, name, size);
-	return d ? cdl_name(d->shown, ret) : err_set(-EINVAL, "dimension '%s' is unknown", name);
+	const struct cdl_dim *d = find_turn(s, like->name, like->size, like->before);
+	if (!d)
+		d = find(s, like->name, like->size);
+	return d ? cdl_name(d->shown, ret)
+		 : err_set(-EINVAL, "dimension '%s' is unknown", like->name);
 }
 
 int
-cdl_dim_text(const struct cdl_scope *s, const struct dim *d, struct buf *ret)
+cdl_size_text(const struct cdl_scope *s, const struct array_meta *a, const char *name,
+	uint64_t size, struct buf *ret)
 {
-	char anonymous[ANONYMOUS_TEXT];
-	const struct cdl_scope *o = owner(s, d);
-	if (!o)
-		return cdl_size_text(s, name_of(d, anonymous), d->size, ret);
-	const char *name = d->fqn ? strrchr(d->fqn, '/') + 1 : d->name;
-	int r = is_hidden(s, o, find(o, name, d->size)->shown) ? add_path(o, ret) : 0;
-	return r < 0 ? r : cdl_size_text(o, name, d->size, ret);
+	struct cdl_dim d = dim_of(s, a, a->rank, name, size);
+	return add_text(s, &d, ret);
+}
+
+int
+cdl_dim_text(const struct cdl_scope *s, const struct array_meta *a, unsigned k, struct buf *ret)
+{
+	char room[DIM_NAME_ROOM];
+	const struct dim *is = &a->dim[k];
+	const struct cdl_scope *o = owner(s, is);
+	struct cdl_dim d = dim_of(s, a, k, dim_name(is, room), is->size);
+	if (!o || d.before)
+		return add_text(s, &d, ret);
+	int r = is_hidden(s, o, find(o, is->name, is->size)->shown) ? add_path(o, ret) : 0;
+	return r < 0 ? r : add_text(o, &d, ret);
 }

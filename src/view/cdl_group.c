@@ -76,10 +76,10 @@ use_dims(struct group_text *g, const struct cdl_variable *v)
 {
 	int r = 0;
 	for (unsigned i = 0; i < v->node->array->rank && r == 0; i++)
-		r = cdl_use(&g->scope, &v->node->array->dim[i]);
+		r = cdl_use(&g->scope, v->node->array, i);
 	for (unsigned i = 0; !cdl_is_compound(v) && i < v->columns.of->nmore && r == 0; i++)
-		r = cdl_use_size(
-			&g->scope, v->columns.of->more[i].name, v->columns.of->more[i].size);
+		r = cdl_use_size(&g->scope, v->node->array, v->columns.of->more[i].name,
+			v->columns.of->more[i].size);
 	return r;
 }
 
@@ -334,13 +334,13 @@ write_shape(struct group_text *g, const struct cdl_variable *v)
 	for (unsigned i = 0; i < a->rank && r == 0; i++) {
 		r = buf_addf(to, n++ ? ", " : "(");
 		if (r == 0)
-			r = cdl_dim_text(&g->scope, &a->dim[i], to);
+			r = cdl_dim_text(&g->scope, a, i, to);
 	}
 	for (unsigned i = 0; !cdl_is_compound(v) && i < v->columns.of->nmore && r == 0; i++) {
 		const struct nc_dim *d = &v->columns.of->more[i];
 		r = buf_addf(to, n++ ? ", " : "(");
 		if (r == 0)
-			r = cdl_size_text(&g->scope, d->name, d->size, to);
+			r = cdl_size_text(&g->scope, a, d->name, d->size, to);
 	}
 	return r < 0 ? r : buf_addf(to, "%s ;\n", n ? ")" : "");
 }

@@ -1,6 +1,7 @@
 /* VAR.csv: a line for each element, all of the same length, so that any part of the file can be made from the elements that it shows. */
 #include "base/check.h"
 #include "base/number.h"
+#include "model/dims.h"
 #include "model/parallel.h"
 #include "view/csv_axis.h"
 #include "view/flat.h"
@@ -77,12 +78,13 @@ static int
 make_axes(struct mount *m, const struct node *n, struct csv *c)
 {
 	const struct array_meta *a = n->array;
-	int r = 0;
+	CLEAN(dim_names_freep) char **names = NULL;
+	int r = dim_names(a, false, &names);
 	c->axis = calloc(a->rank + 1, sizeof *c->axis);
-	if (!c->axis)
-		return err_set(-ENOMEM, "no memory for columns");
-	for (; c->rank < a->rank && r == 0; c->rank += r == 0)
-		r = axis_new(m, n, c->rank, &c->axis[c->rank]);
+	if (r == 0 && !c->axis)
+		r = err_set(-ENOMEM, "no memory for columns");
+	for (; r == 0 && c->rank < a->rank; c->rank += r == 0)
+		r = axis_new(m, n, c->rank, names[c->rank], &c->axis[c->rank]);
 	return r;
 }
 

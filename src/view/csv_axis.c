@@ -65,14 +65,14 @@ learn(struct mount *m, struct axis *a)
 }
 
 int
-axis_new(struct mount *m, const struct node *n, unsigned dim, struct axis *ret)
+axis_new(struct mount *m, const struct node *n, unsigned dim, const char *name, struct axis *ret)
 {
 	const struct dim *d = &n->array->dim[dim];
-	struct axis a = {.size = d->size, .width = digits_of(d->size ? d->size - 1 : 0)};
-	if (d->name)
-		a.name = strdup(d->name);
-	else if (asprintf(&a.name, "_Anonymous_Dim_%llu", (unsigned long long)d->size) < 0)
-		a.name = NULL;
+	struct axis a = {
+		.size = d->size,
+		.name = strdup(name),
+		.width = digits_of(d->size ? d->size - 1 : 0),
+	};
 	int r = a.name ? cf_coordinate(m->model, n, dim, &a.coordinate)
 		       : err_set(-ENOMEM, "no memory for a name");
 	if (r == 0 && a.coordinate->error)

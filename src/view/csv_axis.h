@@ -28,7 +28,7 @@ struct axis {
 };
 
 /* From metadata alone (and the width of strings). */
-int axis_new(struct mount *, const struct node *, unsigned dim, struct axis *ret);
+int axis_new(struct mount *, const struct node *, unsigned dim, const char *name, struct axis *ret);
 void axis_free(struct axis *);
 /* Opens the coordinate variable; *ret, a reference or NULL, is the caller's and outlives the axis' last use. */
 int axis_open(struct mount *, struct axis *, struct variable **ret);

@@ -1,6 +1,7 @@
 #include "view/describe.h"
 
 #include "base/number.h"
+#include "model/dims.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -33,15 +34,10 @@ chunks(const struct node *n, struct buf *ret)
 static int
 dims(const struct node *n, struct buf *ret)
 {
-	int r = 0;
-	for (unsigned i = 0; i < n->array->rank && r == 0; i++) {
-		const struct dim *d = &n->array->dim[i];
-		const char *sep = i ? ", " : "";
-		if (d->fqn || d->name)
-			r = buf_addf(ret, "%s%s", sep, d->fqn ? d->fqn : d->name);
-		else
-			r = buf_addf(ret, "%s_Anonymous_Dim_%" PRIu64, sep, d->size);
-	}
+	CLEAN(dim_names_freep) char **names = NULL;
+	int r = dim_names(n->array, true, &names);
+	for (unsigned i = 0; i < n->array->rank && r == 0; i++)
+		r = buf_addf(ret, "%s%s", i ? ", " : "", names[i]);
 	return r;
 }
 

@@ -1,6 +1,7 @@
 #include "view/nc_build.h"
 
 #include "base/check.h"
+#include "model/dims.h"
 #include "view/missing.h"
 #include "view/nc_attrs.h"
 #include "view/nc_names.h"
@@ -11,11 +12,13 @@
 #include <string.h>
 
 static int
-by_name_and_size(const void *a, const void *b)
+by_name_size_and_turn(const void *a, const void *b)
 {
 	const struct nc_use *x = a, *y = b;
 	int c = strcmp(x->name, y->name);
-	return c ? c : (x->size > y->size) - (x->size < y->size);
+	if (c == 0)
+		c = (x->size > y->size) - (x->size < y->size);
+	return c ? c : (x->before > y->before) - (x->before < y->before);
 }
 
 void
@@ -41,33 +44,34 @@ nc_build_end(struct nc_build *b)
 	*b = (struct nc_build){0};
 }
 
-/* The text lives as long as the use. */
+/* Its texts are the use's own. */
 static struct nc_use *
-use_of(struct nc_build *b, const char *name, uint64_t size)
+use_of(struct nc_build *b, const struct nc_use *wanted)
 {
-	const struct nc_use wanted = {.name = name, .size = size};
-	struct nc_use *found = set_find(&b->uses, &wanted, by_name_and_size);
+	struct nc_use *found = set_find(&b->uses, wanted, by_name_size_and_turn);
 	if (found)
 		return found;
-	size_t len = strlen(name) + 1;
+	size_t len = strlen(wanted->name) + 1;
 	struct nc_use *u = calloc(1, sizeof *u + len);
 	if (!u)
 		return NULL;
-	u->name = memcpy((char *)(u + 1), name, len);
-	u->size = size;
-	if (set_add(&b->uses, u, by_name_and_size) < 0) {
+	*u = *wanted;
+	u->name = memcpy((char *)(u + 1), wanted->name, len);
+	if (set_add(&b->uses, u, by_name_size_and_turn) < 0) {
 		free(u);
 		return NULL;
 	}
 	return u;
 }
 
+/* The use of the candidate's next dimension. A file has a name only once in a variable, also where the store has it twice. */
 static struct nc_use *
-use_of_dim(struct nc_build *b, const struct dim *d)
+next_use(struct nc_build *b, const struct nc_candidate *c, const char *name, uint64_t size)
 {
-	char anonymous[48];
-	snprintf(anonymous, sizeof anonymous, "_Anonymous_Dim_%llu", (unsigned long long)d->size);
-	return use_of(b, d->name ? d->name : anonymous, d->size);
+	struct nc_use wanted = {.name = name, .size = size};
+	for (unsigned i = 0; i < c->rank; i++)
+		wanted.before += c->use[i]->size == size && strcmp(c->use[i]->name, name) == 0;
+	return use_of(b, &wanted);
 }
 
 static int
@@ -79,8 +83,10 @@ add_uses(struct nc_build *b, struct nc_candidate *c)
 	c->use = calloc(a->rank + more + 1, sizeof *c->use);
 	for (unsigned i = 0; c->use && i < a->rank + more; i++) {
 		const struct nc_dim *inner = i < a->rank ? NULL : &c->column->more[i - a->rank];
+		char room[DIM_NAME_ROOM];
 		struct nc_use *u =
-			inner ? use_of(b, inner->name, inner->size) : use_of_dim(b, &a->dim[i]);
+			inner ? next_use(b, c, inner->name, inner->size)
+			      : next_use(b, c, dim_name(&a->dim[i], room), a->dim[i].size);
 		if (!u)
 			break;
 		u->uses++;
@@ -151,17 +157,27 @@ keeps_name(const struct nc_use *u, const struct nc_use *of)
 	return u->first != of->first ? u->first : u->uses > of->uses;
 }
 
-/* Names those that keep theirs (plain), or the others, by their size too. */
+/* "_4" of size 4 that another size has the name of, "_2" of the second in a variable, "_4_2" of both. */
+static void
+add_to_name(const struct nc_use *u, char ret[64])
+{
+	int n = u->keeps ? 0 : snprintf(ret, 32, "_%llu", (unsigned long long)u->size);
+	ret[n] = 0;
+	if (u->before)
+		snprintf(ret + n, 32, "_%u", u->before + 1);
+}
+
+/* Names those that keep theirs (plain), or the others. */
 static int
 name_dims(struct nc_file *f, struct nc_use *const *list, struct nc_taken *taken, bool plain)
 {
 	for (unsigned i = 0; i < f->ndims; i++) {
 		const struct nc_use *u = list[i];
-		char size[32];
-		if (u->keeps != plain)
+		char more[64];
+		if ((u->keeps && !u->before) != plain)
 			continue;
-		snprintf(size, sizeof size, "_%llu", (unsigned long long)u->size);
-		CLEAN(clean_free) char *with = nc_name_with(u->name, plain ? "" : size);
+		add_to_name(u, more);
+		CLEAN(clean_free) char *with = nc_name_with(u->name, more);
 		f->dim[i].name = with ? nc_name_once(taken, with) : NULL;
 		if (!f->dim[i].name)
 			return err_set(-ENOMEM, "no memory for a dimension");
@@ -199,20 +215,27 @@ by_right(const void *a, const void *b)
 {
 	const struct nc_use *x = *(struct nc_use *const *)a, *y = *(struct nc_use *const *)b;
 	int c = strcmp(x->name, y->name);
+	if (c == 0)
+		c = (x->before > y->before) - (x->before < y->before);
 	return c ? c : keeps_name(x, y) ? -1 : keeps_name(y, x);
 }
 
-/* Who keeps a name that several have? */
+/* Who keeps a name that several have? What comes again in a variable goes with the first. */
 static int
-judge(struct nc_use *const *list, size_t n)
+judge(struct nc_build *b, struct nc_use *const *list, size_t n)
 {
 	CLEAN(clean_free) struct nc_use **sorted = malloc((n + 1) * sizeof *sorted);
 	if (!sorted)
 		return err_set(-ENOMEM, "no memory for dimensions");
 	memcpy(sorted, list, n * sizeof *sorted);
 	qsort(sorted, n, sizeof *sorted, by_right);
-	for (size_t i = 0; i < n; i++)
-		sorted[i]->keeps = i == 0 || strcmp(sorted[i]->name, sorted[i - 1]->name) != 0;
+	for (size_t i = 0; i < n; i++) {
+		struct nc_use *u = sorted[i];
+		const struct nc_use plain = {.name = u->name, .size = u->size};
+		const struct nc_use *first = set_find(&b->uses, &plain, by_name_size_and_turn);
+		u->keeps = u->before ? first->keeps
+				     : i == 0 || strcmp(u->name, sorted[i - 1]->name) != 0;
+	}
 	return 0;
 }
 
@@ -224,7 +247,7 @@ add_dims(struct nc_build *b, struct nc_file *f)
 	size_t n = 0;
 	int r = list_uses(b, &list, &n);
 	if (r == 0)
-		r = judge(list, n);
+		r = judge(b, list, n);
 	if (r == 0 && !(f->dim = calloc(n + 1, sizeof *f->dim)))
 		r = err_set(-ENOMEM, "no memory for dimensions");
 	for (; r == 0 && f->ndims < n; f->ndims++) {

@@ -5,10 +5,11 @@
 #include "base/set.h"
 #include "view/nc_plan.h"
 
-/* A dimension by the name that the store has for it: the same name may come with several sizes. */
+/* A dimension by the name that the store has for it: the same name may come with several sizes, and more than once in a variable. */
 struct nc_use {
 	const char *name; /* as stored; "_Anonymous_Dim_5" where there is none */
 	uint64_t size;
+	unsigned before;    /* how many of that name and size come before it in a variable */
 	unsigned uses, dim; /* dim: index in the file */
 	bool first;         /* of the variable that the file is for */
 	bool keeps;         /* the name, where several have it */

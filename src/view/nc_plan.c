@@ -37,6 +37,7 @@ empty_lead(const struct nc_candidate *c, bool *ret_more)
 	return lead;
 }
 
+/* Has a variable the dimension elsewhere than in front? */
 static bool
 has_behind(const struct nc_candidate *c, const struct nc_use *u)
 {
@@ -53,7 +54,7 @@ lead_of(const struct nc_candidate *c, bool empty)
 	bool more;
 	if (empty)
 		return empty_lead(c, &more);
-	return array_rank(c) && !has_behind(c, c->use[0]) ? c->use[0] : NULL;
+	return array_rank(c) ? c->use[0] : NULL;
 }
 
 /* The dimension that most variables lead with; the file's own variable decides where there is one. name NULL: any. */

@@ -112,4 +112,28 @@ must_mount "$tmp/words.zarr"
 same "lists of texts stay lists" "$(grep -c '^		string :.*list = "", "a\\nb", ' "$mnt/dataset.cdl")" 1
 same "whatever their name" "$(grep -c '^		string :slashes_x2F_in_x2F_it = "one", "two"' "$mnt/dataset.cdl")" 1
 umount_store
+
+# by full names: what two groups have is two dimensions, what a variable has twice is not one
+cat >"$tmp/twice.cdl" <<'END'
+netcdf twice {
+dimensions: x = 4 ; y = 2 ;
+variables: float a(x, x) ;
+group: g { dimensions: x = 4 ; variables: float v(x, /x) ; float w(/x, /x, /y) ; float u(x, x, x) ; }
+}
+END
+ncgen -4 -o "file://$tmp/twice.zarr#mode=nczarr,file" "$tmp/twice.cdl" || fail "ncgen cannot write NCZarr"
+must_mount "$tmp/twice.zarr"
+grep -E '=|\(' "$mnt/dataset.cdl" | grep -v _FillValue | tr -d '\t ' | diff - /dev/fd/3 3<<'END' || fail "dimensions by full names"
+x=4;
+y=2;
+x_2=4;
+floata(x,x_2);
+x=4;
+x_2=4;
+x_3=4;
+floatv(x,/x);
+floatw(/x,x_2,y);
+floatu(x,x_2,x_3);
+END
+same "dims of w" "$(getfattr --only-values -n user.zarrfs.dims "$mnt/g/w" 2>/dev/null)" "/x, /x_2, /y"
 exit $((failures != 0))

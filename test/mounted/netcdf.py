@@ -98,6 +98,14 @@ def make(store):
     stores.put(store, "names/below/x", np.arange(10.0).reshape(2, 5), dims("y", "x"))
     stores.put(store, "names/below/table", np.ones(3, [("a", "f4")]), dims("n"), fill_value=None)
     stores.put(store, "names/below/table.a", np.arange(30.0), dims("m"))
+    stores.put(store, "squares/image", np.arange(64.0 * 64).reshape(64, 64), chunks=(64, 10))
+    stores.put(store, "squares/cube", np.arange(216, dtype="i2").reshape(6, 6, 6), chunks=(6, 1, 5))
+    stores.put(store, "squares/apart", np.arange(864, dtype="i2").reshape(6, 4, 6, 6))
+    stores.put(store, "squares/cov", np.arange(25.0).reshape(5, 5), dims("x", "x"))
+    stores.put(store, "squares/pairs", np.arange(8).reshape(4, 2).astype("c16"), dims("complex", "complex"))
+    stores.put(store, "squares/x", 10 * np.arange(5.0), dims("x"))
+    stores.put(store, "squares/x_2", np.arange(5.0), dims("x_2"))
+    stores.put(store, "squares/both", np.arange(125.0).reshape(5, 5, 5), dims("x", "x_2", "x"))
     large = zarr.open_array(zarr.DirectoryStore(store), "w", path="large/big", shape=(1024, 1024, 1024), chunks=(1, 1024, 1024), dtype="f4", fill_value=7)
     large.attrs.update(dims("t", "y", "x"))
     stores.put(store, "large/nothing", np.zeros((0, 4)), dims("never", "k"), chunks=(1, 4))
@@ -274,6 +282,43 @@ def check_large(check, mnt):
         check.same("last element", nc["big"][-1, -1, -1], 7)
 
 
+SQUARES = {
+    "image": ("_Anonymous_Dim_64", "_Anonymous_Dim_64_2"),
+    "cube": ("_Anonymous_Dim_6", "_Anonymous_Dim_6_2", "_Anonymous_Dim_6_3"),
+    "apart": ("_Anonymous_Dim_6", "_Anonymous_Dim_4", "_Anonymous_Dim_6_2", "_Anonymous_Dim_6_3"),
+    "cov": ("x", "x_2"),
+    "pairs": ("complex", "complex_2", "complex_2_2"),
+    "both": ("x", "x_2", "x_2_2"),
+}
+
+
+def check_squares(check, store, mnt):
+    """A name stands once in a variable, and goes with one size in a file."""
+    import xarray
+    root = zarr.open_group(zarr.DirectoryStore(store), "r")["squares"]
+    for name, want in SQUARES.items():
+        for suffix in (".nc", ".cdf5.nc", ".rec.nc"):
+            path = "%s/squares/%s%s" % (mnt, name, suffix)
+            with read(path) as nc:
+                check.same("dimensions of " + name + suffix, nc[name].dimensions, want)
+                check.same("records of " + name + suffix, [d for d in want if nc.dimensions[d].isunlimited()], list(want[:1]) if "rec" in suffix else [])
+                check_values(check, name + suffix, name, nc, root[name], False)
+        with xarray.open_dataset("%s/squares/%s.nc" % (mnt, name), decode_cf=False) as ds:
+            picked = ds[name].isel({want[0]: 1, want[1]: 0})
+            if name != "pairs":
+                check.same("one of " + name, picked.values.tolist(), root[name][1, 0].tolist())
+    with xarray.open_dataset(mnt + "/squares/cov.nc", decode_cf=False) as ds:
+        check.same("cov where x is 20", ds["cov"].sel(x=20).values.tolist(), root["cov"][2].tolist())
+        check.that("x_2" not in ds.coords, "x_2 of cov has the coordinate of another dimension")
+    with read(mnt + "/squares/dataset.nc") as nc:
+        for name, dims in {"x": ("x",), "x_2": ("x_2",), **{n: SQUARES[n] for n in ("image", "cube", "apart")}}.items():
+            check.same("dimensions of %s in dataset.nc" % name, nc[name].dimensions, dims)
+        for name in SQUARES:
+            check.same("names of " + name, len(set(nc[name].dimensions)), len(nc[name].dimensions))
+            check_values(check, "dataset.nc", name, nc, root[name], False)
+        check.that(nc["cov"].dimensions[1] != "x_2", "cov has the coordinate x_2 in dataset.nc")
+
+
 def check_companions(check, mnt):
     with read(mnt + "/byfill.nc") as nc:
         check.same("byfill.nc", set(nc.variables), {"t", "y", "t_b", "lat2", "lat2_b", "lon2", "crs", "byfill"})
@@ -363,6 +408,7 @@ def compare(store, mnt):
     check_companions(check, mnt)
     check_names(check, mnt)
     check_large(check, mnt)
+    check_squares(check, store, mnt)
     return check.failed
 
 

@@ -20,8 +20,24 @@ umount_store
 # What options ask for, of what can be.
 must_mount "$tmp/store.zarr" unlimited=t
 ncdump -h "$mnt/f4.nc" | grep -q "t = UNLIMITED ; // (4 currently)" || fail "t has no records: $(ncdump -h "$mnt/f4.nc")"
-ncdump -h "$mnt/long/square.nc" | grep -q "t = 4 ;" || fail "what cannot have records has no fixed layout"
-[ -e "$mnt/long/square.rec.nc" ] && fail "there is a square.rec.nc"
+ncdump -h "$mnt/long/square.nc" | grep -q "double square(t, t_2) ;" || fail "two dimensions have one name: $(ncdump -h "$mnt/long/square.nc")"
+ncdump -h "$mnt/long/square.nc" | grep -q "t_2 = 4 ;" || fail "the second dimension has records: $(ncdump -h "$mnt/long/square.nc")"
+same "dims of image" "$(getfattr --only-values -n user.zarrfs.dims "$mnt/squares/image" 2>/dev/null)" "_Anonymous_Dim_64, _Anonymous_Dim_64_2"
+same "dims of both" "$(getfattr --only-values -n user.zarrfs.dims "$mnt/squares/both" 2>/dev/null)" "x, x_2, x_2_2"
+same "columns of both" "$(head -n 1 "$mnt/squares/both.csv")" "n,x,x_2,x_2_2,both"
+same "a line of both" "$(sed -n 9p "$mnt/squares/both.csv" | tr -d ' ')" "7,0.0,1.0,20.0,7.0"
+same "columns of cube" "$(head -n 1 "$mnt/squares/cube.csv")" "n,_Anonymous_Dim_6,_Anonymous_Dim_6_2,_Anonymous_Dim_6_3,cube"
+ncgen -k nc4 -o "$tmp/cdl.nc" <"$mnt/squares/dataset.cdl" || fail "ncgen of dataset.cdl"
+ncdump -h "$tmp/cdl.nc" | grep -E '^	(double|short) ' | diff - /dev/fd/3 3<<'END' || fail "dimensions in dataset.cdl"
+	short apart(_Anonymous_Dim_6, _Anonymous_Dim_4, _Anonymous_Dim_6_2, _Anonymous_Dim_6_3) ;
+	double both(x, x_2, x_2_2) ;
+	double cov(x, x_2_2) ;
+	short cube(_Anonymous_Dim_6, _Anonymous_Dim_6_2, _Anonymous_Dim_6_3) ;
+	double image(_Anonymous_Dim_64, _Anonymous_Dim_64_2) ;
+	double pairs(complex, complex_2, complex_2_2) ;
+	double x(x) ;
+	double x_2(x_2) ;
+END
 umount_store
 must_mount "$tmp/store.zarr" nc=cdf2
 same "the format of f4.nc" "$(ncdump -k "$mnt/f4.nc")" "64-bit offset"
