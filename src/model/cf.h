@@ -42,6 +42,16 @@ struct cf_time {
 	bool mixed; /* Julian before 1582-10-15 */
 };
 
+/* What says that a coordinate variable is the time axis, the clearest last: some datasets have times beside it, of forecasts or bounds. */
+enum cf_time_axis {
+	CF_NO_TIME,
+	CF_TIME_BY_UNITS, /* "days since …" in any calendar, or datetime64 */
+	CF_TIME_BY_AXIS,  /* axis "T" */
+	CF_TIME_BY_NAME,  /* standard_name "time" */
+};
+/* 0 or -errno. */
+int cf_time_axis(const struct node *coordinate, enum cf_time_axis *ret);
+
 enum { CF_TIME_TEXT = 32 };
 
 /* "days since 1900-01-01 00:00", and the calendar or NULL. 0; -EINVAL: not such numbers. */

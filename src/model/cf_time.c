@@ -274,6 +274,34 @@ cf_time_of_attrs(const struct attrs *as, struct cf_time *ret)
 	return cf_time_parse(units, calendar, ret);
 }
 
+/* Whatever comes before and after "since". */
+static bool
+counts_since(const char *units)
+{
+	const char *p = units;
+	skip_blanks(&p);
+	size_t len = strcspn(p, " \t");
+	p += len;
+	skip_blanks(&p);
+	return len && strncasecmp(p, "since", 5) == 0 && (p[5] == ' ' || p[5] == '\t');
+}
+
+int
+cf_time_axis(const struct node *n, enum cf_time_axis *ret)
+{
+	struct attrs as = {0};
+	int r = node_attrs(n, &as);
+	const char *units = text_of(&as, "units"), *axis = text_of(&as, "axis");
+	const char *name = text_of(&as, "standard_name");
+	bool times = n->array && n->array->dtype.kind == DTYPE_DATETIME;
+	*ret = name && strcmp(name, "time") == 0         ? CF_TIME_BY_NAME
+	       : axis && strcmp(axis, "T") == 0          ? CF_TIME_BY_AXIS
+	       : times || (units && counts_since(units)) ? CF_TIME_BY_UNITS
+							 : CF_NO_TIME;
+	attrs_free(&as);
+	return r;
+}
+
 int
 cf_time_of_dtype(const struct dtype *d, struct cf_time *ret)
 {

@@ -91,6 +91,7 @@ add_uses(struct nc_build *b, struct nc_candidate *c)
 			break;
 		u->uses++;
 		u->first |= c->own;
+		u->unlimited |= !inner && !u->before && a->dim[i].unlimited;
 		c->use[c->rank++] = u;
 		if (mul_over(size, u->size, &size))
 			size = UINT64_MAX;

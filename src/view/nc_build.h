@@ -12,6 +12,8 @@ struct nc_use {
 	unsigned before;    /* how many of that name and size come before it in a variable */
 	unsigned uses, dim; /* dim: index in the file */
 	bool first;         /* of the variable that the file is for */
+	bool unlimited;     /* declared so */
+	unsigned time;      /* enum cf_time_axis of its coordinate variable, once it is asked for */
 	bool keeps;         /* the name, where several have it */
 };
 

@@ -1,5 +1,6 @@
 #include "view/nc_build.h"
 
+#include "model/cf.h"
 #include "view/hash.h"
 #include "view/state.h"
 
@@ -57,9 +58,18 @@ lead_of(const struct nc_candidate *c, bool empty)
 	return array_rank(c) ? c->use[0] : NULL;
 }
 
-/* The dimension that most variables lead with; the file's own variable decides where there is one. name NULL: any. */
+/* Is x rather than y what a file has records of? How many variables lead with it counts last. */
+static bool
+suits_better(const struct nc_use *x, size_t nx, const struct nc_use *y, size_t ny)
+{
+	if (x->unlimited != y->unlimited)
+		return x->unlimited;
+	return x->time != y->time ? x->time > y->time : nx > ny;
+}
+
+/* Of the dimensions that variables lead with, the one that suits best; the file's own variable decides where there is one. name NULL: any. */
 static struct nc_use *
-most_led(const struct nc_build *b, bool empty, const char *name)
+suited(const struct nc_build *b, bool empty, const char *name)
 {
 	struct nc_use *best = NULL;
 	size_t most = 0;
@@ -72,7 +82,7 @@ most_led(const struct nc_build *b, bool empty, const char *name)
 			continue;
 		for (size_t k = i; k < b->n; k++)
 			n += !b->candidate[k].out && lead_of(&b->candidate[k], empty) == u;
-		if (n > most) {
+		if (!best || suits_better(u, n, best, most)) {
 			most = n;
 			best = u;
 		}
@@ -93,7 +103,7 @@ any_large(const struct nc_build *b)
 static void
 choose_empty(struct nc_build *b)
 {
-	struct nc_use *kept = b->record ? b->record : most_led(b, true, NULL);
+	struct nc_use *kept = b->record ? b->record : suited(b, true, NULL);
 	if (!b->record && b->want->of_group && any_large(b))
 		kept = NULL;
 	for (size_t i = 0; i < b->n; i++) {
@@ -118,12 +128,31 @@ check_record(struct nc_build *b)
 	}
 }
 
+/* Which dimensions are time axes? */
+static int
+find_times(struct nc_build *b)
+{
+	int r = 0;
+	for (size_t i = 0; i < b->n && r == 0; i++) {
+		struct nc_candidate *c = &b->candidate[i];
+		enum cf_time_axis is = CF_NO_TIME;
+		if (cf_is_coordinate(c->member->node))
+			r = cf_time_axis(c->member->node, &is);
+		if (is > CF_NO_TIME && is > c->use[0]->time)
+			c->use[0]->time = is;
+	}
+	return r;
+}
+
 static int
 choose_record(struct nc_build *b)
 {
 	const char *unlimited = b->mount->options.unlimited;
+	int r = b->want->records && b->want->of_group ? find_times(b) : 0;
+	if (r < 0)
+		return r;
 	if (b->want->records || unlimited)
-		b->record = most_led(b, false, b->want->records ? NULL : unlimited);
+		b->record = suited(b, false, b->want->records ? NULL : unlimited);
 	if (b->want->records && !b->record) {
 		err_set(-ENOENT, "nothing has a dimension that could be that of records");
 		return ZMAP_ABSENT;

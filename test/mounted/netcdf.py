@@ -19,6 +19,46 @@ def dims(*names, **more):
     return {"_ARRAY_DIMENSIONS": list(names), **more}
 
 
+def put_ocean(store, group, time, **attrs):
+    """A curvilinear grid, of which most variables lead with y."""
+    for name in ("lat", "lon", "mask", "area"):
+        stores.put(store, group + "/" + name, np.arange(20.0).reshape(4, 5), dims("y", "x"))
+    stores.put(store, group + "/tos", np.arange(60.0).reshape(3, 4, 5), dims(time, "y", "x", coordinates="lat lon"))
+    stores.put(store, "%s/%s" % (group, time), np.arange(3.0), dims(time, **attrs))
+
+
+RECORDS = {"by_units": "t", "by_axis": "t", "by_name": "t", "by_type": "t", "of_two": "t", "declared": "n", "untold": "y"}  # the dimension that dataset.rec.nc has records of
+
+
+def make_records(store):
+    put_ocean(store, "rec/by_units", "t", units="months since 1850-1-1", calendar="360_day")
+    put_ocean(store, "rec/by_axis", "t", axis="T")
+    put_ocean(store, "rec/by_name", "t", standard_name="time")
+    put_ocean(store, "rec/by_type", "t")
+    stores.put(store, "rec/by_type/t", np.arange(3).astype("M8[D]"), dims("t"))
+    put_ocean(store, "rec/of_two", "t", standard_name="time", units="days since 2000-01-01")
+    for name in ("run", "a", "b"):
+        stores.put(store, "rec/of_two/" + name, np.arange(2.0), dims("run", standard_name="forecast_reference_time", units="days since 2000-01-01"))
+    put_ocean(store, "rec/declared", "t", standard_name="time")
+    stores.put(store, "rec/declared/drops", np.arange(7.0), dims("n", _nczarr_array={"dimension_references": ["/rec/declared/n"]}))
+    zarr.open_group(zarr.DirectoryStore(store), path="rec/declared").attrs["_nczarr_group"] = {"dimensions": {"n": {"size": 7, "unlimited": 1}}}
+    put_ocean(store, "rec/untold", "t", units="1")
+
+
+def check_records(check, store, mnt):
+    root = zarr.open_group(zarr.DirectoryStore(store), "r")["rec"]
+    for group, want in RECORDS.items():
+        with read("%s/rec/%s/dataset.rec.nc" % (mnt, group)) as nc:
+            check.same("records of " + group, [name for name, d in nc.dimensions.items() if d.isunlimited()], [want])
+            for name, array in root[group].arrays():
+                behind = want in array.attrs["_ARRAY_DIMENSIONS"][1:]
+                check.same("%s in %s" % (name, group), name in nc.variables, not behind)
+                if not behind:
+                    check_values(check, group, name, nc, array, False)
+    with read(mnt + "/rec/by_axis/lat.rec.nc") as nc:
+        check.that(nc.dimensions["y"].isunlimited(), "the records of lat.rec.nc are not along its first dimension")
+
+
 def make(store):
     root = zarr.open_group(zarr.DirectoryStore(store), "w")
     root.attrs.update(title="types", answer=42, large=2 ** 40, larger=2 ** 60 + 1, texts=["a", "bé"], nested={"a": [1, 2.5]}, pi=3.25, some=[1, 2, 3])
@@ -106,6 +146,7 @@ def make(store):
     stores.put(store, "squares/x", 10 * np.arange(5.0), dims("x"))
     stores.put(store, "squares/x_2", np.arange(5.0), dims("x_2"))
     stores.put(store, "squares/both", np.arange(125.0).reshape(5, 5, 5), dims("x", "x_2", "x"))
+    make_records(store)
     large = zarr.open_array(zarr.DirectoryStore(store), "w", path="large/big", shape=(1024, 1024, 1024), chunks=(1, 1024, 1024), dtype="f4", fill_value=7)
     large.attrs.update(dims("t", "y", "x"))
     stores.put(store, "large/nothing", np.zeros((0, 4)), dims("never", "k"), chunks=(1, 4))
@@ -409,6 +450,7 @@ def compare(store, mnt):
     check_names(check, mnt)
     check_large(check, mnt)
     check_squares(check, store, mnt)
+    check_records(check, store, mnt)
     return check.failed
 
 
