@@ -248,7 +248,8 @@ static int
 failure(const struct call *c, int code)
 {
 	const char *name = S3_get_status_name(c->status), *id = c->request_id;
-	return err_set(code, "libs3: %s%s%s%s", name, c->why, *id ? ", request id " : "", id);
+	return err_set(code, "libs3: %s%s%s%s%s", name, c->why, *id ? " (request id " : "", id,
+		*id ? ")" : "");
 }
 
 /* -EAGAIN: may be better the next time. */
