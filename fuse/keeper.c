@@ -1,5 +1,6 @@
 #include "fuse/keeper.h"
 
+#include "fuse/failures.h"
 #include "fuse/mountpoint.h"
 #include "fuse/notify.h"
 #include "fuse/server.h"
@@ -207,6 +208,7 @@ keep(void *arg)
 		bool busy = queue_tend(k->with.server->queue) || k->ending;
 		long ms = busy ? BUSY : QUIET;
 		mount_age(k->with.start->mount);
+		failures_tend(false);
 		struct timespec wait = {ms / 1000, ms % 1000 * 1000000};
 		int sig = sigtimedwait(&set, NULL, &wait);
 		if (sig > 0)
@@ -214,6 +216,7 @@ keep(void *arg)
 		if (fuse_session_exited(k->with.se) && !atomic_load(&k->left))
 			see_to_the_end(k);
 	}
+	failures_tend(true);
 	return NULL;
 }
 

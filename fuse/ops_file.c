@@ -1,3 +1,4 @@
+#include "fuse/failures.h"
 #include "fuse/missed.h"
 #include "fuse/server.h"
 
@@ -11,7 +12,8 @@ struct open_file {
 	struct server *server;
 	struct inode *inode;
 	struct file *file;
-	bool paged; /* the kernel may have pages of it */
+	bool paged;  /* the kernel may have pages of it */
+	bool direct; /* but read() goes past them */
 	bool guarded; /* read() takes from pages what it finds of a file that is to be read whole, or not at all */
 	int64_t opened;
 	struct missed missed;
@@ -105,11 +107,12 @@ run_open(struct request *r)
 		return;
 	}
 	f->paged = !e.unknown_length;
-	f->guarded = entry_is_netcdf(&e) && !goes_direct(s, &e);
+	f->direct = goes_direct(s, &e);
+	f->guarded = entry_is_netcdf(&e) && !f->direct;
 	if (f->guarded)
 		file_guard(file);
 	r->fi.fh = handle_number(&f->handle);
-	r->fi.direct_io = goes_direct(s, &e);
+	r->fi.direct_io = f->direct;
 	r->fi.keep_cache = !e.unknown_length && keep;
 	r->fi.noflush = 1;
 	if (!request_answer(r, fuse_reply_open(r->req, &r->fi)))
@@ -168,9 +171,17 @@ run_read(struct request *r)
 	} else if (request_claim(r)) {
 		/* Counted first: who has read a file and then looks at the counters must find it there. */
 		atomic_fetch_add_explicit(&r->server->bytes_read, reply.len, memory_order_relaxed);
+		failures_mend(r->inode->path, r->off, r->off + r->size);
 		fuse_reply_iov(r->req, reply.part, (int)reply.parts);
 	}
 	reply_done(&reply);
+}
+
+/* Past the pages a program has asked for just these bytes. */
+static bool
+by_pages(const struct fuse_file_info *fi)
+{
+	return !file_of(handle_of(fi->fh))->direct && !(fi->flags & O_DIRECT);
 }
 
 void
@@ -184,5 +195,6 @@ op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file
 				   .handle = handle_of(fi->fh),
 				   .off = (uint64_t)off,
 				   .size = size,
+				   .paged = by_pages(fi),
 			   });
 }

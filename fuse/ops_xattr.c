@@ -1,3 +1,4 @@
+#include "fuse/failures.h"
 #include "fuse/server.h"
 
 #include "base/err.h"
@@ -6,7 +7,7 @@
 #include <string.h>
 #include <sys/xattr.h>
 
-static const char prefix[] = "user.";
+static const char prefix[] = "user.", error[] = "user.zarrfs.error";
 
 /* size 0 asks for the length only. */
 static void
@@ -29,7 +30,9 @@ run_getxattr(struct request *r)
 	CLEAN(entry_free) struct entry e = {0};
 	CLEAN(buf_free) struct buf value = {0};
 	int result = server_entry(r->server, r->inode, &e);
-	if (result == 0)
+	if (result == 0 && strcmp(r->name, error) == 0)
+		result = failures_find(r->inode->path, &value);
+	if (result == 0 && !value.len)
 		result = mount_getxattr(r->server->mount, &e, r->name + strlen(prefix), &value);
 	if (result == ZMAP_ABSENT)
 		result = err_set(-ENODATA, "no such attribute");
@@ -54,6 +57,18 @@ op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 				   .size = size});
 }
 
+/* The name of what says why a read failed, if one did and the name is not there already. */
+static int
+add_error(const struct inode *i, struct buf *names)
+{
+	CLEAN(buf_free) struct buf value = {0};
+	int r = failures_find(i->path, &value);
+	if (r < 0 || !value.len ||
+		(names->len && memmem(names->data, names->len, error, sizeof error)))
+		return r;
+	return buf_add(names, error, sizeof error);
+}
+
 static void
 run_listxattr(struct request *r)
 {
@@ -62,6 +77,8 @@ run_listxattr(struct request *r)
 	int result = server_entry(r->server, r->inode, &e);
 	if (result == 0)
 		result = mount_listxattr(r->server->mount, &e, &names);
+	if (result == 0)
+		result = add_error(r->inode, &names);
 	if (result < 0)
 		request_fail(r, result);
 	else

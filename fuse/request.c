@@ -1,6 +1,7 @@
 #include "fuse/request.h"
 
 #include "fuse/complain.h"
+#include "fuse/failures.h"
 #include "fuse/server.h"
 
 #include "base/err.h"
@@ -137,6 +138,13 @@ name_of(const struct request *r)
 	return (struct missed_what){.key = h, .end = 1};
 }
 
+static bool
+is_told(const struct request *r, const char *cause)
+{
+	struct failed_read f = {r->inode->path, r->off, r->off + r->size, r->paged};
+	return failures_add(&f, cause);
+}
+
 void
 request_fail(struct request *r, int code)
 {
@@ -150,7 +158,7 @@ request_fail(struct request *r, int code)
 		return;
 	if (!given_up)
 		atomic_fetch_add_explicit(&s->failed[r->op], 1, memory_order_relaxed);
-	if (!given_up && worth_saying(code)) {
+	if (!given_up && worth_saying(code) && (r->op != OP_READ || is_told(r, err_text()))) {
 		const char *path = r->inode->path;
 		complain(&(struct complaint){verb[r->op], path, r->name, err_text()});
 	}
@@ -214,6 +222,7 @@ request_start(fuse_req_t req, const struct asked *a)
 	r->inode = inodes_get(s->inodes, a->ino);
 	r->off = a->off;
 	r->size = a->size;
+	r->paged = a->paged;
 	r->handle = handle_ref(a->handle);
 	if (a->fi)
 		r->fi = *a->fi;

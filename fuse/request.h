@@ -46,6 +46,7 @@ struct request {
 	struct fuse_file_info fi;
 	uint64_t off;
 	size_t size;
+	bool paged; /* the kernel asks again, if it was not a program that wanted these bytes */
 	int64_t started, deadline;
 	int64_t begun; /* when its turn came; 0: not yet; under the queue's lock */
 	struct cancel cancel;
@@ -64,6 +65,7 @@ struct asked {
 	struct handle *handle;           /* of what is about an open file */
 	uint64_t off;
 	size_t size;
+	bool paged; /* for pages that the kernel keeps */
 	bool aside; /* needs no store: does not wait for others */
 };
 

@@ -129,8 +129,15 @@ def make(store):
         file.write("\0\xff")
 
 
+class Check(stores.Check):
+    def reason(self, what, path, pattern):
+        """user.zarrfs.error says why the last read failed, and is among the names."""
+        text = os.getxattr(path, "user.zarrfs.error").decode() if "user.zarrfs.error" in os.listxattr(path) else "(none)"
+        self.that(re.search(pattern, text), "%s %s: it says '%s'" % (what, path, text))
+
+
 def check(mount):
-    at = stores.Check()
+    at = Check()
     want = stores.flat(VALUES, "<")
     for name in ["good", "group/also_good", "bad_attributes", "odd_attributes", "broken_group/inside"]:
         try:
@@ -143,6 +150,8 @@ def check(mount):
         at.that(name in names, "%s is not listed" % name)
         path = os.path.join(mount, name)
         at.error("reading %s" % name, errno.EIO, stores.read, path)
+        if name in DAMAGED:
+            at.reason("the attribute of what fails", path, DAMAGED[name])
         if name in DAMAGED and name != "vlen_bad":
             at.same("size of %s" % name, os.stat(path).st_size, len(want))
     for name, pattern in {**UNKNOWN, "bad_attributes": r"line 1, column 16", "broken_group": r"line 1"}.items():
