@@ -24,9 +24,8 @@
 #include <unistd.h>
 
 enum {
-	TRIES = 9,         /* of a file that changes: an eighth of a second together */
-	SETTLE = 10000000, /* ns: longer than a write of one chunk, and than a tick of file times */
-	PIECE = 64 << 20,  /* bytes between two looks at the deadline */
+	TRIES = 9,             /* of a file that changes: an eighth of a second together */
+	PIECE = 64 << 20,      /* bytes between two looks at the deadline */
 	PATIENCE_EVERY = 1024, /* directory entries, likewise */
 };
 
@@ -63,7 +62,7 @@ later(int64_t t, const struct stat *s)
 	return ns(s->st_ctim) > t ? ns(s->st_ctim) : t;
 }
 
-/* When the file, or one of the directories and links that lead to it, came to be there. */
+/* When the file, or one of the directories and links that lead to it, came to be there; or the whole store: it may be an old one. */
 static int64_t
 placed(const struct dir *d, const char *key, const struct stat *file)
 {
@@ -78,9 +77,10 @@ placed(const struct dir *d, const char *key, const struct stat *file)
 		if (S_ISLNK(s.st_mode) && fstatat(d->root, path, &s, 0) == 0)
 			last = later(last, &s);
 	}
-	if (path && fstat(d->root, &s) == 0)
-		return later(last, &s) + SETTLE;
-	return INT64_MAX;
+	if (!path || fstat(d->root, &s) != 0)
+		return INT64_MAX;
+	last = later(last, &s) + DIR_SETTLE;
+	return last > d->moved ? last : d->moved;
 }
 
 /* Waits before the n-th try: not at all, then 1, 2, 4 … ms. */
@@ -128,9 +128,9 @@ settle(int fd, struct stat *s)
 {
 	for (unsigned try = 0; try < TRIES; try++) {
 		int64_t age = when_wall() - ns(s->st_mtim);
-		if (age < 0 || age >= SETTLE || !s->st_nlink)
+		if (age < 0 || age >= DIR_SETTLE || !s->st_nlink)
 			return 0;
-		usleep((useconds_t)(SETTLE - age) / 1000 + 1);
+		usleep((useconds_t)(DIR_SETTLE - age) / 1000 + 1);
 		if (fstat(fd, s) != 0)
 			return DIR_AGAIN;
 	}

@@ -5,6 +5,9 @@
 
 #include <sys/stat.h>
 
+/* ns: longer than a write of one chunk, and than a tick of file times. */
+enum { DIR_SETTLE = 10000000 };
+
 /* Not an outcome that leaves the store: what was begun met a change, and is to be done again. */
 enum { DIR_AGAIN = 1000 };
 
@@ -31,6 +34,8 @@ struct dir {
 	_Atomic(dev_t) dev;
 	_Atomic(ino_t) ino;
 	atomic_bool gone;
+	atomic_llong
+		moved; /* when_wall() until which another directory was the store, and a little; 0: none was */
 	pthread_mutex_t held_lock; /* guards held */
 	struct dir_held held[DIR_HELD];
 };

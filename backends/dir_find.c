@@ -24,6 +24,16 @@ dir_clean_fd(int *fd)
 
 /* --- where the store is --- */
 
+/* Who finds something below the new root finds the time, too; who looked at metadata before that may have found the old ones. */
+static int
+put_root(struct dir *d, int fd)
+{
+	d->moved = when_wall() + DIR_SETTLE;
+	int r = dup3(fd, d->root, O_CLOEXEC);
+	d->moved = when_wall() + DIR_SETTLE;
+	return r;
+}
+
 int
 dir_take_root(struct dir *d)
 {
@@ -33,7 +43,7 @@ dir_take_root(struct dir *d)
 		return -errno;
 	if (d->root < 0)
 		d->root = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	else if (dup3(fd, d->root, O_CLOEXEC) < 0)
+	else if (put_root(d, fd) < 0)
 		return -errno;
 	if (d->root < 0)
 		return -errno;

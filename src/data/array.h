@@ -34,8 +34,8 @@ struct array_hooks {
 	void *arg;
 	/* Do the metadata that this array was opened with still hold, looked at now? 0; -EIO with the reason (array gone, rewritten, store gone). */
 	int (*check)(void *arg);
-	/* When they were last known to hold, when_wall() clock; where that is before `wanted`, not before somebody who looks at them just now
-	 * has done so. */
+	/* When they were last known to hold, when_wall() clock; 0: they do not, or never. Where that is before `wanted`, not before a look
+	 * at them that is under way has ended. */
 	int64_t (*seen)(void *arg, int64_t wanted);
 	/* A chunk was found to have changed at `mtime` (ns): stale pages must go. Called on a worker, no lock held. */
 	void (*changed)(void *arg, int64_t mtime);

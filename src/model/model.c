@@ -110,7 +110,7 @@ seen_so_far(const struct model *m, const char *path, const struct place *p)
 }
 
 int64_t
-model_seen(struct model *m, const char *path, int64_t wanted)
+model_seen(struct model *m, const char *path, int64_t wanted, struct node **ret)
 {
 	int64_t wall = 0;
 	LOCKED(&m->lock) {
@@ -118,6 +118,10 @@ model_seen(struct model *m, const char *path, int64_t wanted)
 		while ((wall = seen_so_far(m, path, p = place_find(m, path))) < wanted && p &&
 			p->busy)
 			pthread_cond_wait(&m->idle, &m->lock);
+		if (ret)
+			*ret = p && p->node ? node_ref(p->node) : NULL;
+		if (p && p->known && !p->node)
+			wall = 0;
 	}
 	return wall;
 }

@@ -117,8 +117,9 @@ int model_check(struct model *, const char *path, struct node **ret);
 int model_look_again(struct model *, const char *path, struct node **ret);
 /* Would model_check have to ask the store now? */
 bool model_is_due(struct model *, const char *path);
-/* When the node's own metadata were last seen, when_wall() clock; 0: never. Where that is before `wanted` it waits for who looks just now. */
-int64_t model_seen(struct model *, const char *path, int64_t wanted);
+/* When the node's own metadata were last seen, when_wall() clock; 0: never, or it was gone. *ret (or ret NULL): a reference to the node as it was
+ * then; NULL: it is not known apart from consolidated metadata. Where that is before `wanted` it waits for who looks just now. */
+int64_t model_seen(struct model *, const char *path, int64_t wanted, struct node **ret);
 
 /* Children of a group or plain directory in a stable order. known: the kind is certain (else readdir says DT_UNKNOWN and kind is a guess). */
 struct model_child {

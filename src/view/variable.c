@@ -67,6 +67,8 @@ check(void *arg)
 {
 	struct variable *v = arg;
 	CLEAN(node_unrefp) struct node *now = NULL;
+	if (variable_usable(v) < 0)
+		return say_rewritten(v);
 	int r = model_look_again(v->mount->model, v->node->path, &now);
 	if (r < 0)
 		return r;
@@ -82,7 +84,11 @@ static int64_t
 seen(void *arg, int64_t wanted)
 {
 	struct variable *v = arg;
-	return model_seen(v->mount->model, v->node->path, wanted);
+	CLEAN(node_unrefp) struct node *now = NULL;
+	int64_t wall = model_seen(v->mount->model, v->node->path, wanted, &now);
+	if (now && now != v->node && !variable_lives_on(v->node, now))
+		atomic_store(&v->rewritten, true);
+	return variable_usable(v) == 0 ? wall : 0;
 }
 
 static void

@@ -68,12 +68,12 @@ test_prefer(void)
 	node_unref(n);
 	CHECK(model_consolidated(t.m, "g/a"));
 	CHECK_INT(calls(&t), before); /* nothing was asked */
-	CHECK_INT(model_seen(t.m, "g/a", 0), 0);
+	CHECK_INT(model_seen(t.m, "g/a", 0, NULL), 0);
 
 	CHECK_INT(length(&t, "new", false), 3); /* they lack it: it is probed */
 	CHECK(!model_consolidated(t.m, "new"));
 	CHECK_INT(length(&t, "g/a", true), 15); /* opened: its own metadata count */
-	CHECK(model_seen(t.m, "g/a", 0) > 0);
+	CHECK(model_seen(t.m, "g/a", 0, NULL) > 0);
 	CHECK_INT(length(&t, "g/a", false), 15); /* and stay */
 	CHECK_INT(length(&t, "g/gone", true), UINT64_MAX);
 	CHECK_STR(tree_names(&t, "g"), "a*");
@@ -171,7 +171,7 @@ test_modes(void)
 	CHECK_INT(length(&t, "g/a", true), 10);
 	CHECK_INT(length(&t, "g/gone", true), 5);
 	CHECK_INT(length(&t, "new", false), UINT64_MAX);
-	CHECK(model_seen(t.m, "g/a", 0) > 0);
+	CHECK(model_seen(t.m, "g/a", 0, NULL) > 0);
 	struct node *n = NULL;
 	CHECK_INT(model_look_again(t.m, "g/a", &n), 0);
 	node_unref(n);

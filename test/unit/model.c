@@ -164,11 +164,11 @@ test_ttl(void)
 	CHECK(n == a);
 	CHECK_INT(gets(&t), before);
 	node_unref(n);
-	int64_t seen = model_seen(t.m, "a", 0);
+	int64_t seen = model_seen(t.m, "a", 0, NULL);
 	CHECK(seen > 0 && seen <= when_wall());
 	CHECK_INT(model_look_again(t.m, "a", &n), 0);
 	CHECK_INT(n->array->dtype.size, 8);
-	CHECK(model_seen(t.m, "a", 0) > seen);
+	CHECK(model_seen(t.m, "a", 0, NULL) > seen);
 	node_unref(n);
 	node_unref(a);
 
