@@ -4,6 +4,7 @@
  *   is inflated to list or stat.
  * - Every read asks for the archive's version that the directory is of, so a replaced archive gives its new members, once its
  *   directory has been read again, or an error, never a mixture.
+ * - The end of a remote archive, which came with its directory, is kept: members that lie there cost no request of their own.
  * - Whether it was replaced is also looked at when somebody asks what is there, at most every LOOK_EVERY. */
 #include "backends/zip.h"
 
@@ -16,8 +17,7 @@
 
 enum {
 	LOOK_EVERY = 100 * 1000 * 1000, /* ns */
-	LOOK_EVERY_REMOTE = 500 * 1000 * 1000,
-	TRIES = 4, /* of an archive that is replaced */
+	TRIES = 4,                      /* of an archive that is replaced */
 };
 
 /* --- is it still the same archive? --- */
@@ -37,7 +37,7 @@ same_archive(const struct zmap_stat *a, const struct zmap_stat *b)
 static int64_t
 look_every(const struct zip_store *p)
 {
-	return p->lower->caps & ZMAP_REMOTE ? LOOK_EVERY_REMOTE : LOOK_EVERY;
+	return p->lower->caps & ZMAP_REMOTE ? ZIP_LOOK_REMOTE : LOOK_EVERY;
 }
 
 /* With nothing locked: `now` if it is, else the one that is there. *ret_lost: there is none that could be used. */
@@ -45,10 +45,12 @@ static int
 look_now(struct zip_store *p, struct archive *now, struct archive **ret, bool *ret_lost)
 {
 	struct zmap_stat s;
+	int64_t began = when_now();
 	int r = zmap_stat(p->lower, p->key, &s);
 	if (r < 0)
 		return r;
 	if (r == 0 && same_archive(&s, &now->stat)) {
+		atomic_store(&now->known, began);
 		*ret = archive_ref(now);
 		return 0;
 	}
@@ -257,7 +259,8 @@ start_errand(struct zip_store *p, struct errand *e)
 		return -EAGAIN;
 	say_stat(r->archive, r->member, &e->stat);
 	if (zmap_condition(g, e->stat.version) != 0 ||
-		zmap_range(g, r->member->size, &r->off, &r->len) < 0 || !zip_foretell(r, &begin))
+		zmap_range(g, r->member->size, &r->off, &r->len) < 0 || !zip_foretell(r, &begin) ||
+		zip_kept(r, begin, r->len))
 		return -EAGAIN;
 	e->before = g->into->len;
 	e->below = *g;
@@ -333,7 +336,7 @@ zip_close(struct zmap *z)
 extern const struct zmap_ops backend_zip;
 
 int
-zip_open_over(struct zmap *lower, const char *key, struct zmap **ret)
+zip_open_over(struct zmap *lower, const char *key, int64_t keep, struct zmap **ret)
 {
 	struct zip_store *p = calloc(1, sizeof *p);
 	if (!p) {
@@ -344,6 +347,7 @@ zip_open_over(struct zmap *lower, const char *key, struct zmap **ret)
 	p->z.caps = ZMAP_LIST | (lower->caps & ZMAP_REMOTE);
 	p->z.timeout = lower->timeout;
 	p->lower = lower;
+	p->keep = keep;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->looked, NULL);
 	p->key = strdup(key);
@@ -380,7 +384,8 @@ zip_open(const struct url *url, const struct zmap_options *options, struct zmap 
 	lower_options.follow = true;
 	struct zmap *lower = NULL;
 	int r = zmap_open(&lower_url, &lower_options, &lower);
-	return r < 0 ? r : zip_open_over(lower, name, ret);
+	int64_t keep = options->cache_dir ? 0 : options->cache_ttl; /* that keeps it, too */
+	return r < 0 ? r : zip_open_over(lower, name, keep, ret);
 }
 
 const struct zmap_ops backend_zip = {

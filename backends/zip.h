@@ -11,6 +11,8 @@ struct archive {
 	uint64_t serial; /* of this process: no two have the same */
 	struct zmap_stat stat;
 	struct zip_index *index;
+	struct buf kept;    /* its last bytes, as they came with its directory; or nothing */
+	atomic_llong known; /* when_now() of the last request that found this version there */
 	atomic_ullong
 		*begin; /* of each member: where its bytes begin in the archive; 0: not yet known */
 };
@@ -19,7 +21,11 @@ struct archive *archive_ref(struct archive *); /* NULL is allowed */
 struct archive *archive_unref(struct archive *);
 CLEAN_DEFINE(struct archive, archive_unref)
 
-enum { ZIP_PARKED = 8 };
+enum {
+	ZIP_PARKED = 8,
+	ZIP_LOOK_REMOTE = 500 * 1000 *
+			  1000, /* ns for which a remote archive is taken to be as it was found */
+};
 
 struct zip_stream;
 
@@ -27,6 +33,7 @@ struct zip_store {
 	struct zmap z;
 	struct zmap *lower; /* where the archive is an object */
 	char *key;
+	int64_t keep; /* ns for which the end of a remote archive is not asked for again; 0: it is not kept */
 	atomic_uint
 		extra; /* how long the extra field of a local header was lately: most are alike */
 
@@ -68,10 +75,12 @@ bool zip_foretell(const struct zip_reading *, uint64_t *ret);
 /* Was that so? The member's bytes lie at the end of get->into. 0 or -EIO. */
 int zip_confirm(const struct zip_reading *, uint64_t begin);
 
+/* Are these bytes of the archive kept? */
+bool zip_kept(const struct zip_reading *, uint64_t off, uint64_t len);
 /* Bytes of the archive. 0, -errno, ZMAP_CHANGED. */
 int zip_fetch(const struct zip_reading *, uint64_t off, size_t len, struct buf *into);
 /* Where the member's bytes begin, by its local header. 0, -errno, ZMAP_CHANGED. */
 int zip_find_bytes(const struct zip_reading *, uint64_t *ret);
 
-/* The archive that is object `key` of another store, which is taken over, also on failure. */
-int zip_open_over(struct zmap *lower, const char *key, struct zmap **ret);
+/* The archive that is object `key` of another store, which is taken over, also on failure. keep: as in zip_store. */
+int zip_open_over(struct zmap *lower, const char *key, int64_t keep, struct zmap **ret);

@@ -18,6 +18,7 @@ archive_unref(struct archive *a)
 	if (!a || atomic_fetch_sub(&a->refs, 1) > 1)
 		return NULL;
 	zip_index_free(a->index);
+	buf_free(&a->kept);
 	free(a->begin);
 	free(a);
 	return NULL;
@@ -42,6 +43,7 @@ open_once(struct zip_store *p, struct archive **ret)
 		return err_set(-ENOMEM, "no memory for an archive");
 	a->refs = 1;
 	a->serial = ++serials;
+	a->known = when_now();
 	const struct zmap_get g = {
 		.key = p->key, .len = TAIL, .from_end = true, .into = &tail, .max = TAIL};
 	const struct zip_reading reading = {.zip = p,
@@ -59,6 +61,10 @@ open_once(struct zip_store *p, struct archive **ret)
 	a->begin = calloc(a->index->count + 1, sizeof *a->begin);
 	if (!a->begin)
 		return err_set(-ENOMEM, "no memory for an archive");
+	if (p->keep && p->lower->caps & ZMAP_REMOTE && *a->stat.version) {
+		a->kept = tail;
+		tail = (struct buf){0};
+	}
 	*ret = MOVE(a);
 	return 0;
 }

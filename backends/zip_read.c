@@ -18,14 +18,29 @@ enum {
 		<< 16, /* bytes that deflate may add to data that do not shrink, and to short ones */
 };
 
-int
-zip_fetch(const struct zip_reading *r, uint64_t off, size_t len, struct buf *into)
+bool
+zip_kept(const struct zip_reading *r, uint64_t off, uint64_t len)
+{
+	const struct archive *a = r->archive;
+	uint64_t size = a->stat.size;
+	return !r->get->anew && off >= size - a->kept.len && off <= size && len <= size - off;
+}
+
+/* Of what others are understood by, no more than a look is saved. */
+static bool
+known_now(const struct zip_reading *r)
+{
+	int64_t age = when_now() - atomic_load(&r->archive->known), keep = r->zip->keep;
+	return age < keep && (!r->get->fresh || age < ZIP_LOOK_REMOTE || keep == INT64_MAX);
+}
+
+static int
+fetch(const struct zip_reading *r, uint64_t off, size_t len, struct buf *into)
 {
 	const struct zmap_stat *want = &r->archive->stat;
 	struct zmap_stat s;
 	size_t before = into->len;
-	if (!len)
-		return 0;
+	int64_t began = when_now();
 	const struct zmap_get g = {
 		.key = r->zip->key,
 		.off = off,
@@ -43,7 +58,23 @@ zip_fetch(const struct zip_reading *r, uint64_t off, size_t len, struct buf *int
 		into->len = before;
 		return ZMAP_CHANGED;
 	}
+	if (result == 0)
+		atomic_store(&r->archive->known, began);
 	return result;
+}
+
+int
+zip_fetch(const struct zip_reading *r, uint64_t off, size_t len, struct buf *into)
+{
+	if (!len)
+		return 0;
+	if (!zip_kept(r, off, len))
+		return fetch(r, off, len, into);
+	CLEAN(buf_free) struct buf byte = {0};
+	int result = known_now(r) ? 0 : fetch(r, 0, 1, &byte);
+	const struct archive *a = r->archive;
+	const uint8_t *end = a->kept.data + a->kept.len;
+	return result ? result : buf_add(into, end - (a->stat.size - off), len);
 }
 
 static atomic_ullong *

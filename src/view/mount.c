@@ -180,6 +180,9 @@ set_options(struct mount *m, const struct mount_options *o)
 		m->options.zmap.cache_ttl = left / 3;
 		left -= left / 3;
 		m->options.model.ttl = left;
+	} else if (*m->url.below && left != INT64_MAX) { /* or, but for metadata, with an archive */
+		m->options.zmap.cache_ttl = left / 3;
+		left -= left / 3;
 	}
 	/* A chunk that was cached for half of the time may lie in the kernel for the other half. */
 	m->options.data.ttl = left == INT64_MAX ? left : left / 2;

@@ -62,7 +62,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		zmap_put(put, "a", (struct span){data, size}, NULL) < 0 ||
 		zmap_open(&url, &(struct zmap_options){0}, &lower) < 0)
 		abort();
-	if (zip_open_over(lower, "a", &z) == 0)
+	if (zip_open_over(lower, "a", 0, &z) == 0)
 		zmap_list(z, "", look, &(struct below){z, "", 0, MOST});
 	zmap_close(z);
 	zmap_close(put);

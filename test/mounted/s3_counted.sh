@@ -193,6 +193,17 @@ calm
 umount_store
 s3 rm bucket/long.zip
 
+# an archive that came whole with its directory costs nothing more, but that its metadata are looked at again after half a second
+(cd "$tmp/long.zarr" && zip -q -0 -r "$tmp/short.zip" . -i '.z*' 'grid/*') || fail "zip"
+[ "$(stat -c %s "$tmp/short.zip")" -le 262144 ] || fail "the archive is too large: $(stat -c %s "$tmp/short.zip")"
+s3 put "$tmp/short.zip" bucket/short.zip
+forget
+must_mount s3://bucket/short.zip
+cmp "$mnt/grid" <("$ZARRFS" --cat "$tmp/long.zarr" grid) || fail "grid of a small archive"
+counts "requests for more than a byte of a small archive" 1 '^GET .* 206 [0-9]{2,}'
+s3 rm bucket/short.zip
+umount_store
+
 # who reads a point of every third chunk gets the next ones asked for
 must_mount s3://bucket/long.zarr
 forget

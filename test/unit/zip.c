@@ -183,7 +183,7 @@ unreadable(void)
 	CHECK_STR(err_text(), "no zip archive, or one that was cut short: Not a zip archive");
 	CHECK_INT(open_archive((struct span){(const uint8_t *)"", 0}), -EIO);
 	lower = store_open("", "mem", "zip-test", false);
-	CHECK_INT(zip_open_over(lower, "none.zip", &z), -ENOENT);
+	CHECK_INT(zip_open_over(lower, "none.zip", 0, &z), -ENOENT);
 	z = NULL;
 }
 

@@ -19,23 +19,38 @@ put_archive(struct span bytes)
 	CHECK_INT(zmap_put(below, "x.zip", bytes, NULL), 0);
 }
 
+/* keep > 0: it is far away, and need not be asked again for so many ns. */
 static inline int
-open_archive(struct span bytes)
+open_archive_kept(struct span bytes, int64_t keep)
 {
 	put_archive(bytes);
 	lower = store_open("", "mem", "zip-test", false);
-	int r = zip_open_over(lower, "x.zip", &z);
+	if (keep)
+		lower->caps |= ZMAP_REMOTE;
+	int r = zip_open_over(lower, "x.zip", keep, &z);
 	if (r < 0)
 		z = NULL;
 	return r;
 }
 
+static inline int
+open_archive(struct span bytes)
+{
+	return open_archive_kept(bytes, 0);
+}
+
+static inline void
+must_open_kept(struct zip_maker *m, int64_t keep)
+{
+	CHECK_INT(open_archive_kept(buf_span(&m->out), keep), 0);
+	if (!z)
+		exit(EXIT_FAILURE);
+}
+
 static inline void
 must_open(struct zip_maker *m)
 {
-	CHECK_INT(open_archive(buf_span(&m->out)), 0);
-	if (!z)
-		exit(EXIT_FAILURE);
+	must_open_kept(m, 0);
 }
 
 static inline void

@@ -105,6 +105,100 @@ by_submit(void)
 }
 
 static void
+make_small(struct zip_maker *m, const char *text)
+{
+	zip_add(m, (struct zip_file){.name = "s", .text = text, .extra = 9});
+	zip_add(m, (struct zip_file){.name = "d", .text = text, .deflate = true});
+	zip_end(m, false, "");
+}
+
+static void
+all_small(const char *text)
+{
+	for (int i = 0; i < 2; i++) {
+		const char *key = i ? "s" : "d";
+		CLEAN(buf_free) struct buf b = {0};
+		int r = -1;
+		expect((struct zmap_get){.key = key}, 0, text);
+		expect((struct zmap_get){.key = key, .off = 4, .len = 2}, 0,
+			(char[]){text[4], text[5], 0});
+		zmap_submit(
+			z, &(struct zmap_get){.key = key, .into = &b, .max = 10}, submitted, &r);
+		CHECK_INT(r, 0);
+		CHECK_INT(b.len, 10);
+		CHECK_MEM(b.data, text, b.len);
+	}
+}
+
+/* A remote archive that came whole with its directory is not asked for again, until that is too long ago. */
+static void
+kept(void)
+{
+	static const int64_t keep[] = {1, 3600 * SECOND, INT64_MAX};
+	struct zip_maker m = {0}, n = {0};
+	make_small(&n, "9876543210");
+	for (int i = 0; i < 3; i++) {
+		make_small(&m, "0123456789");
+		must_open_kept(&m, keep[i]);
+		atomic_ullong *calls = lower->counts.calls;
+		CHECK_INT(calls[ZMAP_GET], 1);
+		all_small("0123456789");
+		CHECK(i ? calls[ZMAP_GET] == 1 : calls[ZMAP_GET] > 6);
+		unsigned long long before = calls[ZMAP_GET];
+		expect((struct zmap_get){.key = "s", .anew = true}, 0, "0123456789");
+		CHECK(calls[ZMAP_GET] > before);
+		put_archive(buf_span(&n.out));
+		if (i)
+			all_small("0123456789");
+		CHECK_INT(i ? zmap_alive(z) : 0, 0);
+		all_small("9876543210");
+		CHECK_INT(zmap_del(below, "x.zip"), 0);
+		CHECK_INT(i ? zmap_alive(z) : -EIO, -EIO);
+		refused("s", "is gone");
+		done(&m);
+	}
+	zip_made(&n);
+}
+
+/* Of a larger one, what lies at its end. */
+static void
+kept_end(void)
+{
+	enum { BIG = 300000 };
+	struct zip_maker m = {0};
+	CLEAN(clean_free) char *text = malloc(BIG);
+	memset(text, 'x', BIG);
+	zip_add(&m, (struct zip_file){.name = "big", .text = text, .len = BIG});
+	make_small(&m, "0123456789");
+	must_open_kept(&m, 3600 * SECOND);
+	all_small("0123456789");
+	CHECK_INT(lower->counts.calls[ZMAP_GET], 1);
+	CLEAN(buf_free) struct buf b = {0};
+	CHECK_INT(zmap_get(z, &(struct zmap_get){.key = "big", .into = &b, .max = BIG}, NULL), 0);
+	CHECK_INT(b.len, BIG);
+	CHECK_MEM(b.data, text, BIG);
+	CHECK(lower->counts.calls[ZMAP_GET] > 1);
+	done(&m);
+}
+
+/* What others are understood by is asked for, unless the archive was just looked at. */
+static void
+kept_fresh(void)
+{
+	struct zip_maker m = {0}, n = {0};
+	make_small(&m, "0123456789");
+	make_small(&n, "9876543210");
+	must_open_kept(&m, 3600 * SECOND);
+	put_archive(buf_span(&n.out));
+	usleep(ZIP_LOOK_REMOTE / 1000 + 1000);
+	expect((struct zmap_get){.key = "s"}, 0, "0123456789");
+	expect((struct zmap_get){.key = "s", .fresh = true}, 0, "9876543210");
+	expect((struct zmap_get){.key = "d"}, 0, "9876543210");
+	done(&m);
+	zip_made(&n);
+}
+
+static void
 make_letter(struct zip_maker *m, int i)
 {
 	enum { SIZE = 100000 };
@@ -208,6 +302,9 @@ main(void)
 	requests();
 	many_members();
 	by_submit();
+	kept();
+	kept_end();
+	kept_fresh();
 	replaced();
 	replaced_while_read();
 	zmap_close(below);
