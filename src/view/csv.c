@@ -158,7 +158,10 @@ measure(struct mount *m, const struct node *n, struct view_facts *ret)
 	int r = flat_width(m, n, &width);
 	if (r == 0)
 		r = plan(m, n, width, &c);
-	*ret = (struct view_facts){.version = variable_version(n, width)};
+	*ret = (struct view_facts){
+		.size = SIZE_OF_UNREADABLE,
+		.version = variable_version(n, width),
+	};
 	if (r == -EFBIG || r == -ENOTSUP)
 		return 0; /* opening it says why */
 	if (r < 0)

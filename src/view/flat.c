@@ -61,7 +61,7 @@ flat_size(const struct node *n, uint32_t width, uint64_t before)
 	uint64_t size;
 	bool over = mul_over(array_count(n->array), width ? width : n->array->dtype.size, &size) ||
 		    add_over(size, before, &size);
-	return over || size > INT64_MAX ? 0 : size;
+	return over || size > INT64_MAX ? SIZE_OF_UNREADABLE : size;
 }
 
 static int

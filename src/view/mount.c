@@ -308,6 +308,8 @@ node_entry(struct mount *m, const char *path, struct node *n, const struct view_
 	bool file = view || n->kind == NODE_OBJECT;
 	struct view_facts facts = {.size = n->size, .version = object_version(n)};
 	int r = view ? view->measure(m, n, &facts) : 0;
+	if (view && n->error && !facts.size)
+		facts.size = SIZE_OF_UNREADABLE;
 	if (r == 0)
 		r = mount_entry(m, path, file ? ENTRY_FILE : ENTRY_DIR, file ? 0444 : 0555, ret);
 	if (r)

@@ -15,7 +15,10 @@ measure(struct mount *m, const struct node *n, const struct nc_want *want, struc
 	struct nc_plan p;
 	int r = nc_plan_make(m, n, want, &p);
 	if (r == -EFBIG) { /* opening it says so */
-		*ret = (struct view_facts){.version = hash_end(hash_text(HASH_START, err_text()))};
+		*ret = (struct view_facts){
+			.size = SIZE_OF_UNREADABLE,
+			.version = hash_end(hash_text(HASH_START, err_text())),
+		};
 		return 0;
 	}
 	if (r)

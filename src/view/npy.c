@@ -131,7 +131,10 @@ measure(struct mount *m, const struct node *n, struct view_facts *ret)
 	CLEAN(buf_free) struct buf header = {0};
 	uint32_t width = 0;
 	int r = plan(m, n, &width, &header);
-	*ret = (struct view_facts){.version = variable_version(n, width)};
+	*ret = (struct view_facts){
+		.size = SIZE_OF_UNREADABLE,
+		.version = variable_version(n, width),
+	};
 	if (r == 0)
 		ret->size = flat_size(n, width, header.len);
 	return r == -EFBIG ? 0 : r; /* opening it says why */

@@ -78,6 +78,9 @@ enum list_word {
 	LIST_DATASET = 32,
 };
 
+/* The size of a file that cannot be read and whose own size nobody knows: tar opens no empty file, and would not see that it fails. */
+enum { SIZE_OF_UNREADABLE = 1 };
+
 /* What a file of a view is, known without touching data. */
 struct view_facts {
 	uint64_t size;
