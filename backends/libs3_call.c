@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/select.h>
 
-enum { TRIES = 5 };
+enum { DOUBLINGS = 5 };
 
 static const int64_t LOOK = 100000000; /* ns between looks at cancel */
 static const int64_t PATIENCE =
@@ -323,21 +323,25 @@ call_run(struct libs3 *s, struct call *c)
 	c->start = c->into ? c->into->len : 0;
 	for (unsigned n = 0;; n++) {
 		reset(c);
-		r = attempt(s, c, PATIENCE << n);
+		r = attempt(s, c, PATIENCE << (n < DOUBLINGS ? n : DOUBLINGS));
 		if (r == 0)
 			r = meaning(c);
 		if (r != -EAGAIN)
 			break;
-		int64_t when = when_now() + client_pause(n);
-		if (n + 1 == TRIES || (c->deadline && when >= c->deadline)) {
+		int64_t now = when_now(), left = c->deadline ? c->deadline - now : INT64_MAX;
+		int64_t pause = client_pause(n, left);
+		bool few = !s->reached || !c->deadline;
+		if ((few && n + 1 >= CLIENT_FEW) || pause >= left) {
 			r = err_add(-EIO, "after %u attempts", n + 1);
 			break;
 		}
 		atomic_fetch_add_explicit(&s->retries, 1, memory_order_relaxed);
-		r = wait_until(c, when);
+		r = wait_until(c, now + pause);
 		if (r < 0)
 			break;
 	}
+	if (r >= 0)
+		s->reached = true;
 	if (r != 0 && c->into)
 		c->into->len = c->start;
 	return r;

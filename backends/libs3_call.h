@@ -18,6 +18,7 @@ struct libs3 {
 	char *host;
 	struct lanes *lanes;
 	atomic_ullong requests, retries;
+	atomic_bool reached; /* as the other client has it, whose rules for retries hold here */
 };
 
 struct call;

@@ -10,10 +10,13 @@
  * desk, one at a time for an ask; they may wait (fetch credentials by another client_call), though on the desk others wait with
  * them. On failure they use err_set as everybody does.
  *
- * What is tried again, 5 attempts at most and only within the deadline, after rand(0, min(20 s, 100 ms * 2^n)) or Retry-After: the status
- * 429 500 502 503 504; no connection, no answer, an answer that breaks off or comes without progress. A GET that broke off goes on
- * where it stopped if the object can be told to be the same (strong ETag), else from its start. 429 and 503 halve how many
+ * What is tried again, after rand(0, min(20 s, 100 ms * 2^n)) or Retry-After: the status 429 500 502 503 504; no connection, no
+ * answer, an answer that breaks off, stands still or comes by less than CLIENT_RATE. A GET that broke off goes on where it stopped,
+ * by another connection, if the object can be told to be the same (strong ETag), else from its start. 429 and 503 halve how many
  * requests go out at once; each answer that is none of them lets it grow again.
+ *
+ * How long: until the deadline. But there are CLIENT_FEW attempts at most as long as the server has never given any other answer, since its
+ * address may be wrong; of answers that do not fit the question; of credentials; and without a deadline.
  *
  * TLS is verified, redirects are never followed (judge() sees them), proxies are those of the environment. */
 #pragma once
@@ -29,7 +32,11 @@ struct client_options {
 	bool tls_insecure;     /* certificates are not verified */
 };
 
-enum { CLIENT_CONNECTIONS = 32 };
+enum {
+	CLIENT_CONNECTIONS = 32,
+	CLIENT_FEW = 5,
+	CLIENT_RATE = 1000, /* bytes a second, over as long as an answer may stand still */
+};
 
 /* What requests are counted by. */
 enum client_kind {
@@ -109,10 +116,10 @@ struct client_ask {
 	 * max: -EFBIG, never allocated. */
 	struct buf *into;
 	size_t max;
-	int64_t deadline;         /* when_now() clock; 0: only the attempts are bounded */
+	int64_t deadline;         /* when_now() clock; 0: none */
 	struct cancel *cancel;    /* looked at every 100 ms; or NULL */
 	const atomic_bool *ahead; /* as long as it is true, others go first; or NULL */
-	bool once; /* never tried again: credentials from a place that may not exist */
+	unsigned tries;           /* attempts at most; 0: as said above */
 	bool nearby; /* on this machine or its link, where no proxy leads, nor should it see what is said */
 	int64_t patience; /* ns for an attempt as a whole; 0: connect, first byte and progress have their usual times */
 };
@@ -131,8 +138,9 @@ typedef void client_done_fn(void *arg, int result, const struct client_reply *re
 void client_submit(
 	struct client *, const struct client_ask *, client_done_fn *done, void *done_arg);
 
-/* ns to pause after attempt n (from 0): rand(0, min(20 s, 100 ms * 2^n)). */
-int64_t client_pause(unsigned n);
+/* ns to pause after attempt n (from 0): rand(0, min(20 s, 100 ms * 2^n)), no more than half of the time that is left. All of that: it is
+ * too short for another attempt. */
+int64_t client_pause(unsigned n, int64_t left);
 
 /* Lines for .zarrfs/stats: requests by kind, bytes, retries, latencies. */
 int client_stats(struct client *, struct buf *ret);

@@ -99,7 +99,7 @@ on_bytes(char *data, size_t size, size_t n, void *arg)
 	}
 	if (r < 0) {
 		a->given_up = true;
-		a->later = r == -EIO;
+		a->later = a->odd = r == -EIO;
 		err_save(r, &a->err);
 		return 0;
 	}
@@ -316,7 +316,7 @@ end_body(struct client_attempt *a)
 	if (r == 0 && good(a))
 		r = body_end(a->body);
 	if (r < 0) {
-		a->later = r == -EIO;
+		a->later = a->odd = r == -EIO;
 		err_save(r, &a->err);
 	}
 }

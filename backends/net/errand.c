@@ -4,15 +4,18 @@
 #include "store/zmap.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/random.h>
 
-enum { TRIES = 5, AGAINS = 3 };
+enum { AGAINS = 3, DOUBLINGS = 5 };
 
 static const int64_t MS = 1000000;
-/* Until the first byte; doubled with each attempt, since a server may really be that slow. */
+/* Until the first byte; doubled with each attempt that had no more, since a server may really be that slow. */
 static const int64_t PATIENCE = 10 * (int64_t)1000000000;
 enum { SHARES = 4 }; /* but no more than one of so many of the time there is: 1 + 2 leaves one */
+/* With less left there is no other attempt. */
+static const int64_t LAST = 200 * (int64_t)1000000;
 
 static int64_t
 first_patience(int64_t deadline)
@@ -89,7 +92,7 @@ errand_send(struct errand *e, struct wire *w)
 		r = zmap_patience(e->ask.deadline, e->ask.cancel);
 	if (r < 0)
 		return given_up(e, r);
-	a->patience = e->patience << (e->tried < TRIES ? e->tried : TRIES);
+	a->patience = e->patience << (e->stuck < DOUBLINGS ? e->stuck : DOUBLINGS);
 	a->deadline = e->ask.patience ? when_now() + e->ask.patience : 0;
 	a->fresh = a->err.code;
 	e->tried++;
@@ -98,29 +101,40 @@ errand_send(struct errand *e, struct wire *w)
 }
 
 int64_t
-client_pause(unsigned n)
+client_pause(unsigned n, int64_t left)
 {
 	uint64_t most = (uint64_t)(100 * MS) << (n < 16 ? n : 16), dice = 0;
 	if (most > 20 * (uint64_t)SECOND)
 		most = 20 * (uint64_t)SECOND;
 	if (getrandom(&dice, sizeof dice, GRND_NONBLOCK) != (ssize_t)sizeof dice)
 		dice = (uint64_t)when_now();
-	return (int64_t)(dice % most);
+	int64_t pause = (int64_t)(dice % most);
+	return left < LAST ? left : pause < left / 2 ? pause : left / 2;
+}
+
+/* How many attempts there may be: as many as there is time for, where it is known that the server can be reached. */
+static unsigned
+tries(const struct errand *e, const struct wire *w)
+{
+	const struct client_ask *a = &e->ask;
+	bool lasts = a->deadline && a->kind != CLIENT_OTHER && wire_is_reached(w);
+	return a->tries ? a->tries : lasts ? UINT_MAX : CLIENT_FEW;
 }
 
 /* r: the outcome if there is no more time, its text set. */
 static enum errand_step
-later(struct errand *e, struct gauge *g, int r)
+later(struct errand *e, struct wire *w, struct gauge *g, int r)
 {
 	unsigned n = e->tried - e->again;
-	int64_t pause = client_pause(n - 1), now = when_now();
+	int64_t now = when_now(), left = e->ask.deadline ? e->ask.deadline - now : INT64_MAX;
+	int64_t pause = client_pause(n - 1, left);
 	if (pause < e->reply.retry_after)
 		pause = e->reply.retry_after;
-	if (e->ask.once)
+	if (e->ask.tries == 1)
 		return over(e, r);
-	if (n >= TRIES)
+	if (n >= tries(e, w) || e->odd >= CLIENT_FEW)
 		return over(e, err_add(r, "after %u attempts", n));
-	if (e->ask.deadline && now + pause >= e->ask.deadline)
+	if (pause >= left)
 		return over(e, err_add(-ETIMEDOUT, "no time for another attempt"));
 	err_save(r, &e->said);
 	e->at = now + pause;
@@ -178,15 +192,15 @@ outcome(const struct errand *e)
 
 /* What the rules say of a whole answer or a failure. */
 static enum errand_step
-by_rules(struct errand *e, struct gauge *g)
+by_rules(struct errand *e, struct wire *w, struct gauge *g)
 {
 	struct client_attempt *a = &e->attempt;
 	if (a->err.code) {
 		int r = err_restore(&a->err);
-		return a->later ? later(e, g, r) : over(e, r);
+		return a->later ? later(e, w, g, r) : over(e, r);
 	}
 	if (passing(e->reply.status))
-		return later(e, g, say_status(&e->reply, -EIO));
+		return later(e, w, g, say_status(&e->reply, -EIO));
 	return over(e, outcome(e));
 }
 
@@ -200,7 +214,7 @@ by_verdict(struct errand *e, struct wire *w, struct gauge *g)
 	switch (h->judge ? h->judge(e->ask.arg, &e->reply, &r) : CLIENT_RULES) {
 	case CLIENT_DONE: return over(e, r);
 	case CLIENT_AGAIN:
-		if (e->again >= AGAINS || e->ask.once)
+		if (e->again >= AGAINS || e->ask.tries == 1)
 			break;
 		e->again++;
 		body_restart(&e->body);
@@ -208,12 +222,12 @@ by_verdict(struct errand *e, struct wire *w, struct gauge *g)
 	case CLIENT_SLOWER: wire_pace(w, e->attempt.started, true); __attribute__((fallthrough));
 	case CLIENT_LATER:
 		if (e->attempt.err.code)
-			return later(e, g, err_restore(&e->attempt.err));
+			return later(e, w, g, err_restore(&e->attempt.err));
 		body_restart(&e->body);
-		return later(e, g, say_status(&e->reply, -EIO));
+		return later(e, w, g, say_status(&e->reply, -EIO));
 	case CLIENT_RULES: break;
 	}
-	return by_rules(e, g);
+	return by_rules(e, w, g);
 }
 
 /* The condition or the range that the answer refuses is ours, not the asker's: that of the part which was missing. */
@@ -225,10 +239,11 @@ resumed_in_vain(const struct errand *e)
 }
 
 static enum errand_step
-start_anew(struct errand *e, struct gauge *g)
+start_anew(struct errand *e, struct wire *w, struct gauge *g)
 {
+	e->odd++;
 	body_restart(&e->body);
-	return later(e, g, err_set(-EIO, "it changed while it was read"));
+	return later(e, w, g, err_set(-EIO, "it changed while it was read"));
 }
 
 enum errand_step
@@ -239,11 +254,15 @@ errand_weigh(struct errand *e, struct wire *w, struct gauge *g)
 	e->reply.error = a->err.code;
 	if (a->err.code == -EINTR || a->err.code == -ETIMEDOUT)
 		return given_up(e, err_restore(&a->err));
+	e->stuck += a->stuck;
+	e->odd += a->odd;
+	if (status && !passing(status) && e->ask.kind != CLIENT_OTHER)
+		wire_reached(w);
 	if (status && !a->err.code)
 		wire_pace(w, a->started, status == 429 || status == 503);
 	if (buf_terminate(&e->reply.body) < 0)
 		return over(e, -ENOMEM);
-	return resumed_in_vain(e) ? start_anew(e, g) : by_verdict(e, w, g);
+	return resumed_in_vain(e) ? start_anew(e, w, g) : by_verdict(e, w, g);
 }
 
 enum errand_step

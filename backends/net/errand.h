@@ -12,10 +12,12 @@ struct errand {
 	struct body body;
 	struct client_attempt attempt;
 	unsigned tried, again; /* attempts so far; those of CLIENT_AGAIN */
-	int64_t patience;      /* so long a silence ends the first attempt */
-	int64_t at;            /* when the next one begins, after ERRAND_PAUSE */
-	int result;            /* after ERRAND_OVER */
-	struct err said;       /* why the last attempt was in vain; code 0: none was */
+	unsigned stuck;   /* of them, those without progress: the next one has twice the time */
+	unsigned odd;     /* and those whose answer did not fit */
+	int64_t patience; /* so long a silence ends the first attempt */
+	int64_t at;       /* when the next one begins, after ERRAND_PAUSE */
+	int result;       /* after ERRAND_OVER */
+	struct err said;  /* why the last attempt was in vain; code 0: none was */
 	/* of submitted ones */
 	struct desk *desk;
 	client_done_fn *done;

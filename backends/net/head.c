@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A server that says more is not believed: nobody waits that long. */
-static const int64_t RETRY_AFTER_MAX = 60 * (int64_t)1000000000;
+static const int64_t RETRY_AFTER_MAX = 20 * (int64_t)1000000000;
 
 static bool
 number(const char **text, uint64_t *ret)

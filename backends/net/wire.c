@@ -23,6 +23,7 @@ struct wire {
 	pthread_t thread;
 	bool running_thread;
 	unsigned connections;
+	atomic_bool reached;
 
 	pthread_mutex_t lock;
 	struct line inbox; /* all below: guarded by lock */
@@ -81,9 +82,10 @@ void
 wire_start(struct wire *w, struct client_attempt *a)
 {
 	a->started = 0;
-	a->enough = a->given_up = a->later = false;
+	a->enough = a->given_up = a->later = a->stuck = a->odd = false;
 	a->err.code = 0;
 	a->sent = a->uploaded = 0;
+	a->marked = 0;
 	LOCKED(&w->lock) {
 		line_add(&w->inbox, a);
 		w->waiting++;
@@ -105,6 +107,18 @@ wire_pace(struct wire *w, int64_t started, bool slower)
 			w->allowed++;
 		}
 	}
+}
+
+void
+wire_reached(struct wire *w)
+{
+	atomic_store_explicit(&w->reached, true, memory_order_relaxed);
+}
+
+bool
+wire_is_reached(const struct wire *w)
+{
+	return atomic_load_explicit(&w->reached, memory_order_relaxed);
 }
 
 void
@@ -178,6 +192,24 @@ given_up(struct client_attempt *a, int64_t now)
 	return true;
 }
 
+/* Whether an answer has come by less than CLIENT_RATE for as long as it may stand still. */
+static bool
+crawls(struct client_attempt *a, int64_t now)
+{
+	int64_t span = now - a->marked;
+	uint64_t came = a->sent - a->sent_then;
+	bool marked = a->marked;
+	if (!a->ask->into || !a->head.reply->status || (marked && span < a->patience / 2))
+		return false;
+	a->marked = now;
+	a->sent_then = a->sent;
+	if (!marked || (double)came * (double)SECOND >= (double)span * CLIENT_RATE)
+		return false;
+	a->err.code = err_set(-EIO, "the answer crawls: %" PRIu64 " bytes in %.1f s", came,
+		(double)span / (double)SECOND);
+	return true;
+}
+
 /* Whether this attempt has had its time. */
 static bool
 stuck(struct client_attempt *a, int64_t now)
@@ -191,9 +223,9 @@ stuck(struct client_attempt *a, int64_t now)
 	else if (a->head.reply->status && silent > a->patience / 2)
 		a->err.code = err_set(-EIO, "the answer stands still for %.1f s",
 			(double)silent / (double)SECOND);
-	else
+	else if (!crawls(a, now))
 		return false;
-	a->later = true;
+	a->later = a->stuck = true;
 	return true;
 }
 

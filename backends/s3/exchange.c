@@ -140,6 +140,7 @@ ask(struct exchange *q, struct client_ask *ret)
 		.if_none_match = q->if_none_match,
 		.into = g ? g->into : q->into,
 		.max = g ? g->max : q->max,
+		.tries = q->tries,
 		.deadline = q->deadline,
 		.cancel = q->cancel,
 		.ahead = g ? g->ahead : NULL,
@@ -196,6 +197,7 @@ exchange_probe(struct bucket *b, int64_t deadline, struct cancel *cancel)
 {
 	struct exchange q = {.bucket = b,
 		.kind = CLIENT_LIST,
+		.tries = CLIENT_FEW, /* others may wait with whoever asks */
 		.deadline = deadline,
 		.cancel = cancel,
 		.max = 1 << 20};

@@ -38,6 +38,7 @@ struct exchange {
 	const struct zmap_get *get; /* of a GET of a key, or NULL */
 	struct buf *into;           /* for bodies of others; or NULL */
 	size_t max;
+	unsigned tries; /* attempts at most; 0: as struct client_ask has it */
 	int64_t deadline;
 	struct cancel *cancel;
 

@@ -56,7 +56,7 @@ put_question(const struct question *q, struct buf *ret, struct client_reply *rep
 			.max = ANSWER_MAX,
 			.deadline = q->ask->deadline,
 			.cancel = q->ask->cancel,
-			.once = q->patience == MACHINE_PATIENCE,
+			.tries = q->patience == MACHINE_PATIENCE ? 1 : 0,
 			.nearby = q->nearby,
 			.patience = q->patience,
 		},

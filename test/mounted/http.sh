@@ -146,7 +146,7 @@ must_mount "$base/shut" missing=403
 cmp "$mnt/big" <(head -c 6400000 "$tmp/want/big"; head -c 6400000 /dev/zero; tail -c +12800001 "$tmp/want/big") ||
 	fail "refused chunks are not absent with missing=403"
 umount_store
-must_mount "$base/failing" timeout=20
+must_mount "$base/failing" timeout=6
 cat "$mnt/big" >/dev/null 2>"$tmp/said" && fail "a server's failure gave data"
 grep -q 'Input/output error' "$tmp/said" || fail "about a server's failure it says '$(cat "$tmp/said")'"
 grep -q 'big/1.*HTTP 500' "$mnt/.zarrfs/log" || fail "the log does not say why: $(cat "$mnt/.zarrfs/log")"
@@ -172,7 +172,9 @@ refused 'HTTP 302' "$base/round"
 refused 'http://localhost' "$base/abroad"
 refused 'http://localhost' "$base/signed"
 grep -q w0rd "$tmp/said" && fail "what is meant for another server is shown: $(cat "$tmp/said")"
+before=$SECONDS
 refused "cannot open store 'http://127.0.0.1:1/x': .*Failed to connect" http://127.0.0.1:1/x
+[ $((SECONDS - before)) -le 20 ] || fail "where nobody listens, being refused takes $((SECONDS - before)) s"
 refused 'user information' "http://me:word@127.0.0.1:$port/plain"
 
 refused 'certificate' "$https/plain"

@@ -63,8 +63,28 @@ recovers "kind=slow&rate=100000" checked
 recovers "kind=stall&count=2&match=plain/[0-9]" plain
 recovers "kind=stall&after=1000&count=2" plain
 recovers "kind=corrupt&at=500&match=checked/3&count=1" checked
+recovers "kind=slow&rate=20&count=1&match=checked/3" checked
 recovers "kind=region&region=mars-1" plain
 recovers "kind=region&region=mars-1&status=400" plain
+
+# waits_for END COMMAND...: what COMMAND begins lasts for 3 s, and no read fails
+waits_for()
+{
+	local end=$1 file
+	shift
+	must_mount $store timeout=40
+	ls -l "$mnt" >/dev/null
+	"$@"
+	(sleep 3; $end) &
+	for file in plain checked; do
+		cmp "$mnt/$file" "$tmp/want/$file" || fail "$*: $file: $(cat "$mnt/.zarrfs/log")"
+	done
+	wait $!
+	umount_store
+}
+
+waits_for calm fault kind=status
+waits_for begin_proxy end_proxy
 
 # --- faults that stay
 
@@ -131,6 +151,24 @@ before=$SECONDS
 timeout 10 umount "$mnt" || timeout 10 fusermount3 -u "$mnt" || fail "umount"
 eventually 5 ended "$daemon" || fail "the daemon does not end within 5 s of umount"
 [ $((SECONDS - before)) -le 5 ] || fail "umount took $((SECONDS - before)) s"
+calm
+
+# nor does a pause between two attempts keep a reader or the mount
+must_mount $store timeout=60
+ls -l "$mnt" >/dev/null
+fault kind=status
+cat "$mnt/plain" >/dev/null 2>&1 &
+reader=$!
+disown
+sleep 4
+kill -9 $reader || fail "a server that complains for 4 s is given up"
+eventually 1 ended $reader || fail "in a pause: a reader under kill -9 is still there after 1 s"
+before=$SECONDS
+umount_store
+[ $((SECONDS - before)) -le 5 ] || fail "in a pause: umount took $((SECONDS - before)) s"
+calm
+
+fault kind=stall
 before=$SECONDS
 refused $store timeout=3 'time|3 s'
 [ $((SECONDS - before)) -le 6 ] || fail "being refused took $((SECONDS - before)) s"

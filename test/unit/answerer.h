@@ -142,18 +142,35 @@ answerer_listen(void *arg)
 	return NULL;
 }
 
+/* A port of its own, 0: any, where nobody listens yet: who connects is refused. */
+static inline void
+answerer_bind(struct answerer *s, unsigned port)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port = htons((uint16_t)port)};
+	socklen_t len = sizeof a;
+	s->listener = socket(AF_INET, SOCK_STREAM, 0);
+	setsockopt(s->listener, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+	CHECK_INT(bind(s->listener, (struct sockaddr *)&a, sizeof a), 0);
+	CHECK_INT(getsockname(s->listener, (struct sockaddr *)&a, &len), 0);
+	s->port = ntohs(a.sin_port);
+}
+
+static inline void
+answerer_begin(struct answerer *s)
+{
+	s->over = false;
+	CHECK_INT(listen(s->listener, 128), 0);
+	CHECK_INT(pthread_create(&s->thread, NULL, answerer_listen, s), 0);
+}
+
 static inline void
 answerer_start(struct answerer *s, answer_fn *fn, void *arg)
 {
-	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t len = sizeof a;
 	*s = (struct answerer){.answer = fn, .arg = arg};
-	s->listener = socket(AF_INET, SOCK_STREAM, 0);
-	CHECK_INT(bind(s->listener, (struct sockaddr *)&a, sizeof a), 0);
-	CHECK_INT(listen(s->listener, 128), 0);
-	CHECK_INT(getsockname(s->listener, (struct sockaddr *)&a, &len), 0);
-	s->port = ntohs(a.sin_port);
-	CHECK_INT(pthread_create(&s->thread, NULL, answerer_listen, s), 0);
+	answerer_bind(s, 0);
+	answerer_begin(s);
 }
 
 static inline void

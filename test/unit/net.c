@@ -79,7 +79,7 @@ range_wrong(void)
 {
 	for (unsigned i = 0; i < 7; i++) {
 		begin(wrong_range, &i, 0);
-		expect((struct client_ask){.off = 5, .len = 7, .once = true}, -EIO, 0, 0);
+		expect((struct client_ask){.off = 5, .len = 7, .tries = 1}, -EIO, 0, 0);
 		end();
 	}
 }
@@ -136,7 +136,7 @@ verdicts(void)
 	CHECK_INT(again.prepared, 4);
 	expect((struct client_ask){.arg = &done}, 7, 0, 0);
 	CHECK_INT(done.prepared, 1);
-	expect((struct client_ask){.arg = &later}, -EIO, 0, 0);
+	expect((struct client_ask){.arg = &later, .tries = 5}, -EIO, 0, 0);
 	CHECK_INT(later.prepared, 5);
 	CHECK_INT(server.requests, 10);
 	end();

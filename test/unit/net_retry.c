@@ -217,7 +217,7 @@ given_up(void)
 		expect((struct client_ask){.deadline = start + SECOND / 2}, -ETIMEDOUT, 0, 0);
 		CHECK(when_now() - start < SECOND);
 		start = when_now();
-		expect((struct client_ask){.once = true, .patience = SECOND / 2}, -EIO, 0, 0);
+		expect((struct client_ask){.tries = 1, .patience = SECOND / 2}, -EIO, 0, 0);
 		CHECK(when_now() - start < SECOND);
 		struct cancel c = {false};
 		pthread_t t;
