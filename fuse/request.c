@@ -124,11 +124,13 @@ static const char *const verb[OPS] = {
 	[OP_LISTXATTR] = "list attributes of",
 };
 
-/* All but reads are about a name, the child's if one was given. */
+/* All but reads are about a name, the child's if one was given, or about the names in a directory: where these cannot be had, it and
+ * what lies in it can be found all the same. */
 static struct missed_what
 name_of(const struct request *r)
 {
-	uint64_t h = UINT64_C(14695981039346656037); /* FNV-1a */
+	bool names = r->op == OP_OPENDIR || r->op == OP_READDIR || r->op == OP_READDIRPLUS;
+	uint64_t h = UINT64_C(14695981039346656037) + names; /* FNV-1a */
 	for (const char *c = r->inode->path; *c; c++)
 		h = (h ^ (unsigned char)*c) * UINT64_C(1099511628211);
 	if (r->op == OP_LOOKUP && *r->inode->path)

@@ -82,3 +82,18 @@ must_mount "fault+file://$tmp/store.zarr#fault.kind=delay&fault.ms=4000&fault.ma
 before=$SECONDS
 head -c 1000 "$mnt/big" >/dev/null 2>&1 && fail "a broken chunk gave data"
 [ $((SECONDS - before)) -le 7 ] || fail "a read that fails after 4 s took $((SECONDS - before)) s"
+umount_store
+
+# a listing that hangs fails alone: the directory and what lies in it are found, and df works
+rm -f "$tmp/broken"
+cp -r "$data/sample.zarr" "$tmp/sample.zarr"
+rm "$tmp/sample.zarr/.zmetadata"
+must_mount "fault+file://$tmp/sample.zarr#fault.kind=hang&fault.calls=list&fault.file=$tmp/broken&fault.remote=1" "timeout=2,metadata_ttl=1"
+cat "$mnt/lat" >/dev/null
+touch "$tmp/broken"
+sleep 1.2 # the kernel asks for the directory again
+ls "$mnt" >/dev/null 2>&1 && fail "a listing that hangs is a listing"
+df "$mnt" >/dev/null || fail "df after a listing that hangs"
+for file in lon lat; do
+	same "$file after a listing that hangs" "$(sha256sum <"$mnt/$file" | cut -c1-64)" "$(sed -n "s/ .*$file\$//p" "$data/sample.sha256")"
+done
