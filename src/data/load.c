@@ -233,6 +233,20 @@ fetch_good(struct load *l)
 	return l->anew ? fetch_and_decode(l) : r;
 }
 
+/* Bytes that do not fit what the metadata say may be those of an array that was rewritten: then that is why. Whatever the number of bad
+ * chunks, the metadata of a remote store are asked for once a second. */
+static int
+look_for_cause(struct load *l, int r)
+{
+	const struct array *a = l->array;
+	struct err why;
+	if (!a->hooks.seen || !(r == -EFBIG || (r < 0 && l->bad)))
+		return r;
+	err_save(r, &why);
+	int checked = check_since(l, when_wall() - (a->remote ? SECOND : 0));
+	return checked < 0 ? checked : err_restore(&why);
+}
+
 static size_t
 scratch_of(const struct load *l)
 {
@@ -366,6 +380,7 @@ load_one(struct load *l)
 	cache_borrow(a->data->cache, scratch);
 	if (r == 0)
 		r = fetch_good(l);
+	r = look_for_cause(l, r);
 	codec_scratch_rest();
 	cache_give_back(a->data->cache, scratch);
 	leave(l);

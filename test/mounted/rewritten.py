@@ -1,4 +1,6 @@
-"""rewritten.py make STORE, then rewritten.py check STORE MOUNT: arrays are rewritten under open files"""
+"""rewritten.py make STORE, then rewritten.py check STORE MOUNT: arrays are rewritten under open files
+rewritten.py make_again STORE plain|consolidated, then rewritten.py check_again STORE MOUNT: they are, with other codecs, before metadata
+are looked at again"""
 
 import errno
 import mmap
@@ -14,6 +16,7 @@ import stores
 
 OLD = stores.field((64, 64, 16), "<f4")
 NEW = stores.field((32, 64, 16), "<f8", 9)
+AGAIN = ("codec", "chunks", "own", "all")
 SAME_SIZE = stores.field((64, 64, 16), "<i4", 5)
 
 
@@ -82,7 +85,61 @@ def check(store, mount):
     at.end()
 
 
+
+def make_again(store, consolidated):
+    for name in AGAIN:
+        stores.put(store, name, OLD, {"_ARRAY_DIMENSIONS": ["z", "y", "x"]}, chunks=(8, 64, 16), compressor=None)
+    zarr.open_group(store, "a")
+    if consolidated:
+        zarr.consolidate_metadata(zarr.DirectoryStore(store))
+
+
+def once_more(read, path):
+    """What a file has at the second attempt, the first one may have failed."""
+    try:
+        return read(path)
+    except (OSError, RuntimeError):
+        return read(path)
+
+
+def values_in_nc(name):
+    import netCDF4
+
+    def values(path):
+        with netCDF4.Dataset(path) as nc:
+            nc.set_auto_mask(False)
+            return stores.flat(nc[name][...])
+    return values
+
+
+def check_again(store, mount):
+    """Long before metadata are looked at by themselves: what the chunks do not fit makes that happen."""
+    at = stores.Check()
+    reads = {"codec": ("codec", stores.read), "chunks": ("chunks", stores.read), "own": ("own.nc", values_in_nc("own")), "all": ("dataset.nc", values_in_nc("all"))}
+    for name in AGAIN:
+        file = os.open(os.path.join(mount, name), os.O_RDONLY)
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+        at.bytes("%s before" % name, os.pread(file, 100, 0), stores.flat(OLD)[:100])
+        os.close(file)
+    if os.path.exists(os.path.join(store, ".zmetadata")):
+        os.listdir(mount)
+    for name in AGAIN:
+        how = {"chunks": (16, 64, 16), "compressor": None} if name == "chunks" else {"chunks": (8, 64, 16), "compressor": stores.ZSTD}
+        stores.put(store, name, OLD + 1, {"_ARRAY_DIMENSIONS": ["z", "y", "x"]}, **how)
+    for name, (path, read) in reads.items():
+        path = os.path.join(mount, path)
+        try:
+            at.bytes("%s, rewritten" % path, once_more(read, path), stores.flat(OLD + 1))
+        except (OSError, RuntimeError) as error:
+            at.that(False, "%s cannot be read twice after it was rewritten: %s" % (path, error))
+    at.end()
+
+
 if sys.argv[1] == "make":
     make(sys.argv[2])
-else:
+elif sys.argv[1] == "check":
     check(sys.argv[2], sys.argv[3])
+elif sys.argv[1] == "make_again":
+    make_again(sys.argv[2], sys.argv[3] == "consolidated")
+else:
+    check_again(sys.argv[2], sys.argv[3])

@@ -6,3 +6,11 @@
 "$python" "$here/rewritten.py" make "$tmp/store.zarr" || exit 1
 must_mount "$tmp/store.zarr" "metadata_ttl=1"
 "$python" "$here/rewritten.py" check "$tmp/store.zarr" "$mnt" || fail "see above"
+umount_store
+
+for how in plain consolidated; do
+	"$python" "$here/rewritten.py" make_again "$tmp/$how.zarr" $how || exit 1
+	must_mount "$tmp/$how.zarr"
+	"$python" "$here/rewritten.py" check_again "$tmp/$how.zarr" "$mnt" || fail "$how: see above"
+	umount_store
+done
