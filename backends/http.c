@@ -18,10 +18,12 @@
 struct http {
 	struct zmap z;
 	struct client *client;
-	char *base;          /* scheme, host and path, percent-encoded, no '/' at its end */
-	char *query;         /* "" or "?…" */
-	char *auth;          /* the value of Authorization, or NULL */
-	atomic_bool no_head; /* this server refuses HEAD */
+	char *base;           /* scheme, host and path, percent-encoded, no '/' at its end */
+	char *query;          /* "" or "?…" */
+	char *auth;           /* the value of Authorization, or NULL */
+	atomic_bool no_head;  /* this server refuses HEAD */
+	atomic_bool no_range; /* it sends all of an object of which a part was asked for */
+	void (*warn)(const char *what);
 };
 
 /* One operation. */
@@ -30,6 +32,7 @@ struct request {
 	const char *key;
 	char *url; /* where it is now */
 	const char *if_match, *if_none_match;
+	size_t part; /* bytes asked for; 0: all, or to the end */
 	struct zmap_stat stat;
 	/* of submitted ones */
 	zmap_done_fn *done;
@@ -204,6 +207,15 @@ conditions_failed(const struct request *q, int *ret)
 	return true;
 }
 
+/* Said once a server. */
+static void
+all_came(struct http *h)
+{
+	if (!atomic_exchange(&h->no_range, true) && h->warn)
+		h->warn("the web server ignores Range: whoever reads a part of an object gets all "
+			"of it, up to that part");
+}
+
 static enum client_verdict
 judge(void *arg, const struct client_reply *p, int *ret)
 {
@@ -224,6 +236,8 @@ judge(void *arg, const struct client_reply *p, int *ret)
 				p->content_encoding);
 			return CLIENT_DONE;
 		}
+		if (p->status == 200 && q->part && p->sized && p->size > q->part)
+			all_came(q->h);
 		return conditions_failed(q, ret) ? CLIENT_DONE : CLIENT_RULES;
 	case 304:
 		if (q->if_none_match)
@@ -246,6 +260,7 @@ ask_get(struct zmap *z, const struct zmap_get *g, struct request *q, struct clie
 		return r;
 	q->if_match = g->if_match;
 	q->if_none_match = g->if_none_match;
+	q->part = g->len;
 	*a = (struct client_ask){
 		.kind = CLIENT_GET,
 		.hooks = &hooks,
@@ -253,6 +268,7 @@ ask_get(struct zmap *z, const struct zmap_get *g, struct request *q, struct clie
 		.off = g->off,
 		.len = g->len,
 		.from_end = g->from_end,
+		.whole = g->whole,
 		/* a weak ETag never matches where that is asked for */
 		.if_match = g->if_match && *g->if_match == '"' ? g->if_match : NULL,
 		.if_none_match =
@@ -403,6 +419,7 @@ http_open(const struct url *url, const struct zmap_options *options, struct zmap
 		return err_set(-ENOMEM, "no memory for a store");
 	h->z.ops = &backend_http;
 	h->z.caps = ZMAP_REMOTE | ZMAP_CONDITIONAL;
+	h->warn = options->warn;
 	int r = set_place(h, url);
 	if (r == 0)
 		r = auth_find(url, options->http_token_file, &h->auth);

@@ -11,6 +11,7 @@ struct archive {
 	uint64_t serial; /* of this process: no two have the same */
 	struct zmap_stat stat;
 	struct zip_index *index;
+	bool whole;         /* kept is all of it, since the store sends no parts */
 	struct buf kept;    /* its last bytes, as they came with its directory; or nothing */
 	atomic_llong known; /* when_now() of the last request that found this version there */
 	atomic_ullong

@@ -7,7 +7,8 @@
 #include <string.h>
 
 enum {
-	TRIES = 4, /* of an archive that is replaced meanwhile */
+	WHOLE = 16 << 20, /* bytes of an archive that is kept if a server sends all of it unasked */
+	TRIES = 4,        /* of an archive that is replaced meanwhile */
 	TAIL = 256
 	       << 10, /* bytes of its end that are read at once: all of a directory of some 3000 members */
 };
@@ -44,15 +45,20 @@ open_once(struct zip_store *p, struct archive **ret)
 	a->refs = 1;
 	a->serial = ++serials;
 	a->known = when_now();
-	const struct zmap_get g = {
-		.key = p->key, .len = TAIL, .from_end = true, .into = &tail, .max = TAIL};
+	const struct zmap_get g = {.key = p->key,
+		.len = TAIL,
+		.from_end = true,
+		.whole = p->keep ? WHOLE : 0,
+		.into = &tail,
+		.max = WHOLE};
 	const struct zip_reading reading = {.zip = p,
 		.archive = a,
 		.get = &(struct zmap_get){0}}; /* the lower store's own deadline */
 	int r = zmap_get(p->lower, &g, &a->stat);
 	if (r == ZMAP_ABSENT)
 		return err_set(-ENOENT, "there is no such file");
-	if (r == 0 && tail.len != min_u64(a->stat.size, TAIL))
+	a->whole = tail.len > TAIL && tail.len == a->stat.size;
+	if (r == 0 && !a->whole && tail.len != min_u64(a->stat.size, TAIL))
 		return ZMAP_CHANGED;
 	if (r == 0)
 		r = zip_read_directory(&reading, buf_span(&tail), &a->index);

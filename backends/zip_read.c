@@ -35,6 +35,12 @@ known_now(const struct zip_reading *r)
 }
 
 static int
+gone(const struct zip_reading *r)
+{
+	return err_set(-EIO, "the archive '%s' is gone", r->zip->key);
+}
+
+static int
 fetch(const struct zip_reading *r, uint64_t off, size_t len, struct buf *into)
 {
 	const struct zmap_stat *want = &r->archive->stat;
@@ -53,11 +59,31 @@ fetch(const struct zip_reading *r, uint64_t off, size_t len, struct buf *into)
 	};
 	int result = zmap_get(r->zip->lower, &g, &s);
 	if (result == ZMAP_ABSENT)
-		return err_set(-EIO, "the archive '%s' is gone", r->zip->key);
+		return gone(r);
 	if (result == 0 && (into->len - before != len || s.size != want->size)) {
 		into->len = before;
 		return ZMAP_CHANGED;
 	}
+	if (result == 0)
+		atomic_store(&r->archive->known, began);
+	return result;
+}
+
+/* 0: it is still the same archive. Where no parts can be had, a byte would be all of it. */
+static int
+ask_again(const struct zip_reading *r)
+{
+	const struct archive *a = r->archive;
+	CLEAN(buf_free) struct buf byte = {0};
+	struct zmap_stat s;
+	int64_t began = when_now();
+	if (!a->whole)
+		return fetch(r, 0, 1, &byte);
+	int result = zmap_stat(r->zip->lower, r->zip->key, &s);
+	if (result == ZMAP_ABSENT)
+		return gone(r);
+	if (result == 0 && (s.size != a->stat.size || strcmp(s.version, a->stat.version)))
+		return ZMAP_CHANGED;
 	if (result == 0)
 		atomic_store(&r->archive->known, began);
 	return result;
@@ -70,8 +96,7 @@ zip_fetch(const struct zip_reading *r, uint64_t off, size_t len, struct buf *int
 		return 0;
 	if (!zip_kept(r, off, len))
 		return fetch(r, off, len, into);
-	CLEAN(buf_free) struct buf byte = {0};
-	int result = known_now(r) ? 0 : fetch(r, 0, 1, &byte);
+	int result = known_now(r) ? 0 : ask_again(r);
 	const struct archive *a = r->archive;
 	const uint8_t *end = a->kept.data + a->kept.len;
 	return result ? result : buf_add(into, end - (a->stat.size - off), len);

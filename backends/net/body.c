@@ -20,7 +20,7 @@ body_restart(struct body *b)
 	if (b->ask->into)
 		b->ask->into->len = b->start;
 	b->got = 0;
-	b->placed = false;
+	b->placed = b->whole = false;
 	*b->etag = 0;
 }
 
@@ -29,7 +29,7 @@ body_attempt(struct body *b)
 {
 	bool all =
 		b->ask->len && b->got >= b->ask->len; /* only the end of the answer was missing */
-	if (!strong(b->etag) || b->tail || all)
+	if (!strong(b->etag) || b->tail || b->whole || all)
 		body_restart(b);
 	b->begun = b->tail = b->unsized = false;
 	b->skip = 0;
@@ -121,11 +121,12 @@ begin_whole(struct body *b, const struct head *h)
 		return 0;
 	}
 	if (a->from_end && !b->placed) {
-		b->first = a->len && a->len < h->length ? h->length - a->len : 0;
+		b->whole = h->length <= a->whole;
+		b->first = !b->whole && a->len && a->len < h->length ? h->length - a->len : 0;
 		b->placed = true;
 	}
 	b->skip = first_byte(b);
-	b->want = a->len ? a->len - b->got : UINT64_MAX;
+	b->want = a->len && !b->whole ? a->len - b->got : UINT64_MAX;
 	b->unsized = !h->has_length;
 	if (b->unsized)
 		return 0;

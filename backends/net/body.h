@@ -12,6 +12,7 @@ struct body {
 		[CLIENT_TEXT]; /* of the object they are of; "": they are of no use to another attempt */
 	bool placed;           /* from_end: the answer said where that is */
 	uint64_t first;        /* placed: the offset of the first byte asked for */
+	bool whole;            /* all of the object comes, and is wanted (ask->whole) */
 	/* of this attempt */
 	bool begun;
 	bool tail;        /* from_end, and the size is not known: what came last is kept */

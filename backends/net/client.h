@@ -111,6 +111,7 @@ struct client_ask {
 	uint64_t off;
 	size_t len;
 	bool from_end;
+	size_t whole;
 	const char *if_match, *if_none_match; /* values of these headers, or NULL */
 	/* Where the bytes of a 200 or 206 go, appended; untouched unless the outcome is 0. NULL: they are dropped. More than
 	 * max: -EFBIG, never allocated. */

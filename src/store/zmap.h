@@ -52,6 +52,7 @@ struct zmap_get {
 	uint64_t off; /* from the start; from_end: the last len bytes, off unused */
 	size_t len;   /* 0: to the end */
 	bool from_end;
+	size_t whole; /* from_end: if all of the object comes anyway, and is no more than this, all of it is the answer */
 	const char *if_match, *if_none_match; /* versions, or NULL */
 	bool hold; /* other parts will be asked for by this version, perhaps when it is no longer the present one: a store that can, still has it then */
 	bool fresh; /* other objects are understood by it: what was kept of it is not good enough, the store itself is asked */

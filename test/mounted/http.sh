@@ -43,6 +43,7 @@ http {
     location /bare/ { alias $tmp/bare/; }
     location /dated/ { alias $tmp/store/; etag off; }
     location /noranges/ { alias $tmp/store/; max_ranges 0; }
+    location /archive/ { alias $tmp/archive/; max_ranges 0; access_log $tmp/archive.log; }
     location /nothing/ { alias $tmp/store/; max_ranges 0; etag off; if_modified_since off; add_header Last-Modified ""; }
     location /nohead/ { alias $tmp/bare/; if (\$request_method = HEAD) { return 405; } }
     location /moved/ { return 302 /again/\$uri; }
@@ -155,6 +156,24 @@ must_mount "$base/encoded"
 cat "$mnt/big" >/dev/null 2>&1 && fail "bytes that the server encoded were taken for the chunk's"
 grep -q "encoded as 'gzip'" "$mnt/.zarrfs/log" || fail "the log does not say why: $(cat "$mnt/.zarrfs/log")"
 umount_store
+
+# without ranges, an archive is fetched once, and whoever reads the log knows why it was all of it
+mkdir "$tmp/archive"
+"$python" -c 'import sys, zipfile
+with zipfile.ZipFile(sys.argv[1], "w") as archive:
+    archive.writestr("x/.zarray", """{"zarr_format": 2, "shape": [600000], "chunks": [200000], "dtype": "|u1", "fill_value": 0, "order": "C", "compressor": null, "filters": null}""")
+    archive.writestr(".zgroup", """{"zarr_format": 2}""")
+    for n in range(3):
+        archive.writestr("x/%d" % n, bytes([n + 65]) * 200000)' "$tmp/archive/x.zip" || exit 1
+must_mount "$base/archive/x.zip" loglevel=warning
+same "an archive of a server without ranges" "$(fold -w 200000 "$mnt/x" | cut -c 1)" "$(printf 'A\nB\nC')"
+same "warnings" "$(grep -c 'ignores Range' "$mnt/.zarrfs/log")" 1
+umount_store
+fetched()
+{
+	[ "$(grep -c '"GET .*" 200' "$tmp/archive.log")" = 1 ]
+}
+fetched || fail "an archive of a server without ranges: $(cat "$tmp/archive.log")"
 
 # nothing to list: names can be opened, and ls says why not
 must_mount "$base/bare"

@@ -52,6 +52,11 @@ range_ignored(void)
 		expect((struct client_ask){.off = BIG, .len = 7}, 0, 0, 0);
 		expect((struct client_ask){.len = 7, .from_end = true}, 0, BIG - 7, 7);
 		expect((struct client_ask){.len = 2 * BIG, .from_end = true}, 0, 0, BIG);
+		bool all = !chunked; /* else nobody knows beforehand how much it is */
+		expect((struct client_ask){.len = 7, .from_end = true, .whole = BIG}, 0,
+			all ? 0 : BIG - 7, all ? BIG : 7);
+		expect((struct client_ask){.len = 7, .from_end = true, .whole = BIG - 1}, 0,
+			BIG - 7, 7);
 		expect((struct client_ask){.len = 7, .from_end = true, .max = 6}, -EFBIG, 0, 0);
 		expect((struct client_ask){.off = 5, .len = 7, .max = 7}, 0, 5, 7);
 		expect((struct client_ask){.off = 5, .len = 7, .max = 6}, -EFBIG, 0, 0);

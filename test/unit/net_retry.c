@@ -76,6 +76,28 @@ resumed(void)
 	end();
 }
 
+/* All of it comes where its end was asked for, and breaks off; the end comes then. */
+static bool
+whole_then_end(struct answerer *s, int fd, const char *head, unsigned n)
+{
+	CHECK(strstr(head, "\r\nRange: bytes=-150000\r\n"));
+	if (n)
+		return usual(s, fd, head, n);
+	answer(fd, "HTTP/1.1 200 ok\r\nContent-Length: %d\r\nETag: \"one\"\r\n\r\n", BIG);
+	answer_send(fd, big, 100000);
+	return false;
+}
+
+static void
+whole_broken(void)
+{
+	begin(whole_then_end, NULL, 0);
+	expect((struct client_ask){.len = 150000, .from_end = true, .whole = BIG}, 0, BIG - 150000,
+		150000);
+	CHECK_INT(server.requests, 2);
+	end();
+}
+
 /* Breaks off; what comes then is another object: by 412, by a 206 of another ETag, by a 200. */
 static bool
 changed_between(struct answerer *s, int fd, const char *head, unsigned n)
@@ -248,6 +270,7 @@ main(void)
 	fill_big();
 	tried_again();
 	resumed();
+	whole_broken();
 	replaced_between();
 	unended();
 	connections_dead();
