@@ -168,9 +168,11 @@ nc_members_of_group(struct mount *m, const struct node *group, struct nc_members
 	int r = model_preload(m->model, group->path);
 	if (r == 0)
 		r = model_children(m->model, group->path, add_child, &names);
-	const char *name = (const char *)names.data, *end = name + names.len;
-	for (; r == 0 && name < end; name += strlen(name) + 1)
+	const char *name;
+	for (size_t at = 0; r == 0 && at < names.len; at += strlen(name) + 1) {
+		name = (const char *)names.data + at;
 		r = add_named(&g, group, name);
+	}
 	ret->own = ret->n;
 	for (size_t i = 0; i < ret->own && r == 0; i++)
 		r = add_coordinates(&g, ret->of[i].node);
