@@ -10,11 +10,13 @@
 #include "view/state.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 struct csv {
 	struct axis *axis; /* rank of them */
 	unsigned rank;
+	bool itself; /* the variable is the coordinate of its dimension, whose column shows it */
 	struct cells cells;
 	struct buf missing; /* in native order; empty: none */
 	struct buf header;
@@ -54,6 +56,27 @@ is_taken(const struct csv *c, const char *name, const char *first)
 	return strcmp(name, first) == 0;
 }
 
+/* A dimension that is called like the variable, whose coordinate it is not, is "x_". */
+static int
+rename_axes(struct csv *c, const char *name)
+{
+	for (unsigned i = 0; i < c->rank && !c->itself; i++) {
+		CLEAN(clean_free) char *other = NULL;
+		if (strcmp(c->axis[i].name, name) != 0)
+			continue;
+		do {
+			char *longer = NULL;
+			if (asprintf(&longer, "%s_", other ? other : name) < 0)
+				return err_set(-ENOMEM, "no memory for a name");
+			free(other);
+			other = longer;
+		} while (is_taken(c, name, other));
+		free(c->axis[i].name);
+		c->axis[i].name = MOVE(other);
+	}
+	return 0;
+}
+
 /* The first column is "n", or "n_" and so on where that is a name already. */
 static int
 make_header(struct csv *c, const struct dtype *t, const char *name)
@@ -69,7 +92,7 @@ make_header(struct csv *c, const struct dtype *t, const char *name)
 		if (r == 0)
 			r = csv_quoted(c->axis[i].name, strlen(c->axis[i].name), &c->header);
 	}
-	if (r == 0)
+	if (r == 0 && !c->itself)
 		r = cells_header(t, name, &c->header);
 	return r < 0 ? r : buf_add(&c->header, "\n", 1);
 }
@@ -85,6 +108,8 @@ make_axes(struct mount *m, const struct node *n, struct csv *c)
 		r = err_set(-ENOMEM, "no memory for columns");
 	for (; r == 0 && c->rank < a->rank; c->rank += r == 0)
 		r = axis_new(m, n, c->rank, names[c->rank], &c->axis[c->rank]);
+	const struct node *first = r == 0 && c->rank == 1 ? c->axis[0].coordinate : NULL;
+	c->itself = first && strcmp(first->path, n->path) == 0;
 	return r;
 }
 
@@ -111,7 +136,8 @@ sum_up(const struct node *n, struct csv *c)
 	c->width = number_uint(c->count ? c->count - 1 : 0, text) + 1;
 	for (unsigned i = 0; i < c->rank; i++)
 		c->width += 1 + c->axis[i].width;
-	c->width += c->cells.n + c->cells.width;
+	if (!c->itself)
+		c->width += c->cells.n + c->cells.width;
 	if (c->count == UINT64_MAX || mul_over(c->count, c->width, &bytes) || bytes > INT64_MAX)
 		return err_set(-EFBIG, "more than %lld bytes of text", (long long)INT64_MAX);
 	return 0;
@@ -126,6 +152,8 @@ plan(struct mount *m, const struct node *n, uint32_t width, struct csv *ret)
 	if (r == 0)
 		r = make_axes(m, n, &c);
 	const char *name = *n->path ? n->name : m->single;
+	if (r == 0)
+		r = rename_axes(&c, name);
 	if (r == 0)
 		r = make_header(&c, &n->array->dtype, name);
 	if (r == 0)
@@ -200,7 +228,7 @@ write_fields(struct making *k, char **to)
 		p += text.len;
 	}
 	bool missing = c->missing.len && cells_same(&c->cells, k->element, c->missing.data);
-	for (size_t i = 0; i < c->cells.n && r == 0; i++) {
+	for (size_t i = 0; !c->itself && i < c->cells.n && r == 0; i++) {
 		size_t len = 0;
 		*p++ = ',';
 		if (!missing)

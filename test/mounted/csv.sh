@@ -21,10 +21,14 @@ scalar n,scalar
 pair n,_Anonymous_Dim_3,pair.real,pair.imag
 mixed n,_Anonymous_Dim_4,mixed.a,mixed.b.0,mixed.b.1,mixed.s
 n n_,x,n
+time n,time
+lat n,lat__,lat_,lat
+square n,y,y_2,square
 odd,name n,x,"odd,name"
 none n,_Anonymous_Dim_0,none
 END
 same "a line of times" "$(sed -n 2p "$mnt/air.csv" | tr -d ' ')" "0,2000-01-01T06:00:00,10.5,a,0.0"
+same "a line of time" "$(sed -n 2p "$mnt/time.csv" | tr -d ' ')" "0,2000-01-01T06:00:00"
 same "a line of datetime64" "$(sed -n 3p "$mnt/by_day.csv" | tr -d ' ')" "1,2001-02-04T00:00:00,1"
 same "a missing value" "$(sed -n 4p "$mnt/air.csv" | tr -d ' ')" "2,2000-01-01T06:00:00,10.5,\"c,\"\"c\"\"\","
 

@@ -54,6 +54,8 @@ def make(store):
     put(g, "by_level", np.array(["ö", "x", "", "ö€"], ">U2"), ["level"], {"_FillValue": "ö"})
     put(g, "far", np.array([2**63 + 1, 2**64 - 1], "u8"), ["far"], {"units": "nanoseconds since 1970-01-01"})
     put(g, "none", np.zeros((0,)), None)
+    put(g, "lat", np.arange(6.0).reshape(2, 3), ["lat", "lat_"])
+    put(g, "square", np.arange(9.0).reshape(3, 3), ["y", "y"])
     put(g, "bits", np.frombuffer(b"abcdef", "V3"), None)
     put(g, "double", np.array([0.1, 1e300, 5e-324, -2.2250738585072014e-308, 1 / 3, np.nan, -np.inf]), None)
     put(g, "single", np.random.default_rng(1).integers(0, 2**32, 500, dtype="u4").view("f4"), None, chunks=(77,))
@@ -118,13 +120,18 @@ def check_array(c, group, name, data):
     missing = array.attrs.get("_FillValue", array.fill_value if "_ARRAY_DIMENSIONS" in array.attrs and name not in dims else None)
     rows = list(csv.reader(io.StringIO(data.decode(), newline="")))
     c.same("lines of " + name, len(rows), values.size + 1)
+    c.same("columns twice in " + name, [column for column in rows[0] if rows[0].count(column) > 1], [])
     step = max(1, values.size // 2000)
     for i in range(0, values.size, step):
         row, at = rows[i + 1], np.unravel_index(i, values.shape)
         what = "%s, element %d" % (name, i)
         c.same(what + ", number", row[0].strip(), str(i))
+        if dims == [name]:  # its own coordinate: one column
+            c.same(what + ", fields", len(row), 2)
+            check_coordinate(c, what, row[1], array, i)
+            continue
         for k, dim in enumerate(dims):
-            coordinate = group[dim] if dim and dim in group else None
+            coordinate = group[dim] if dim and dim in group and group[dim].ndim == 1 else None
             if coordinate is None:
                 c.same(what + ", index %d" % k, row[1 + k], str(at[k]))
             else:
