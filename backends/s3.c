@@ -1,12 +1,12 @@
 /* S3 and what speaks its language, Google's store among them: one bucket, or what lies below one prefix of it. */
 #include "store/zmap.h"
 
+#include "backends/s3/etag.h"
 #include "backends/s3/exchange.h"
 #include "backends/s3/xml.h"
 #include "base/err.h"
 
 #include <errno.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -221,21 +221,6 @@ s3_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 /* --- writing --- */
 
 static int
-md5_of(struct span s, char ret[40])
-{
-	uint8_t h[EVP_MAX_MD_SIZE];
-	unsigned n = 0;
-	if (!EVP_Digest(s.data ? s.data : (const uint8_t *)"", s.len, h, &n, EVP_md5(), NULL) ||
-		n != 16)
-		return err_set(-EIO, "libcrypto cannot compute MD5");
-	for (unsigned i = 0; i < n; i++)
-		snprintf(ret + 1 + 2 * i, 3, "%02x", h[i]);
-	ret[0] = ret[33] = '"';
-	ret[34] = 0;
-	return 0;
-}
-
-static int
 put_once(struct zmap *z, const char *key, struct span bytes, const char *if_match,
 	const char *if_none, unsigned *ret_attempts)
 {
@@ -284,13 +269,13 @@ put_if_match(struct zmap *z, const char *key, struct span bytes, const char *ver
 static int
 done_before(struct zmap *z, const char *key, struct span bytes)
 {
-	char version[40];
+	char version[ETAG_SIZE];
 	struct zmap_stat s;
 	int r = s3_stat(z, key, &s);
 	if (r == ZMAP_ABSENT)
 		return ZMAP_CHANGED;
 	if (r == 0)
-		r = md5_of(bytes, version);
+		r = etag_of(bytes, version);
 	if (r < 0)
 		return r;
 	return s.size == bytes.len && !strcmp(s.version, version) ? 0 : ZMAP_CHANGED;

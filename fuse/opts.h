@@ -35,7 +35,7 @@ struct opts {
 	int64_t connections;
 	int64_t tls_verify;                /* 0: false, 1: true */
 	int64_t profile, region, endpoint; /* texts */
-	int64_t addressing, requester_pays, transport;
+	int64_t addressing, requester_pays, verify, transport;
 	int64_t cache_size;                                       /* bytes */
 	int64_t ca_bundle, unlimited, http_token_file, cache_dir; /* texts (value_text) */
 };

@@ -72,7 +72,8 @@ struct client_reply {
 	int64_t modified;    /* Last-Modified, ns since 1970 */
 	int64_t date;        /* the server's clock: ns since 1970 */
 	int64_t retry_after; /* ns from now; capped */
-	bool sized;          /* size is known */
+	bool sealed; /* encrypted by such keys that the ETag says nothing of the bytes (aws:kms, or a customer's) */
+	bool sized; /* size is known */
 	uint64_t
 		size; /* of the whole object: from Content-Range, or Content-Length of a whole answer */
 	/* What came with another status than 200, 204, 206 (at most CLIENT_BODY_MAX bytes of it), NUL-terminated

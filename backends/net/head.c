@@ -117,6 +117,10 @@ take(struct head *h, const char *name, const char *value)
 		r->modified = date(value);
 	else if (!strcasecmp(name, "date"))
 		r->date = date(value);
+	else if (!strcasecmp(name, "x-amz-server-side-encryption"))
+		r->sealed |= !strncasecmp(value, "aws:kms", 7);
+	else if (!strcasecmp(name, "x-amz-server-side-encryption-customer-algorithm"))
+		r->sealed = true;
 	else if (!strcasecmp(name, "retry-after"))
 		r->retry_after = retry_after(value);
 }

@@ -127,6 +127,7 @@ ask(struct exchange *q, struct client_ask *ret)
 {
 	const struct zmap_get *g = q->get;
 	memcpy(q->payload, empty_hash, sizeof q->payload);
+	q->start = g && g->into ? g->into->len : 0;
 	int r = q->send.len ? sign_hash(q->send, q->payload) : 0;
 	*ret = (struct client_ask){
 		.kind = q->kind,

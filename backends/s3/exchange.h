@@ -44,11 +44,13 @@ struct exchange {
 
 	/* exchange.c's own */
 	unsigned attempts; /* so far */
+	size_t start;      /* of the body in get->into */
 	struct keys *keys; /* that the last attempt was signed with */
 	char region[64];   /* and for */
 	int64_t ahead;     /* and by which clock */
 	char payload[SIGN_HASH];
 	bool moved, renewed, timed; /* what has been put right */
+	bool resent;                /* since it came damaged */
 	bool explained;             /* err_text() already says what S3 said */
 };
 

@@ -1,5 +1,6 @@
 #include "backends/s3/judge.h"
 
+#include "backends/s3/etag.h"
 #include "backends/s3/xml.h"
 #include "base/err.h"
 
@@ -245,6 +246,30 @@ other_version(const struct exchange *q, const struct client_reply *reply)
 	return q->get && q->if_match && strcmp(q->if_match, reply->etag) != 0;
 }
 
+/* Where the ETag is the MD5 of the bytes, and they are all there: are they its? They may have been damaged on their way only. */
+static enum client_verdict
+verify(struct exchange *q, const struct client_reply *reply, int *ret)
+{
+	char etag[ETAG_SIZE];
+	const struct zmap_get *g = q->get;
+	size_t got = g && g->into ? g->into->len - q->start : 0;
+	bool whole = reply->sized && reply->size == got;
+	bool can = q->kind == CLIENT_GET && whole && !reply->sealed && etag_is_md5(reply->etag);
+	if (!can)
+		return CLIENT_RULES;
+	*ret = etag_of((struct span){got ? g->into->data + q->start : NULL, got}, etag);
+	if (*ret == 0 && !strcasecmp(etag, reply->etag))
+		return CLIENT_RULES;
+	if (*ret == 0 && !q->resent) {
+		q->resent = true;
+		return CLIENT_LATER;
+	}
+	if (*ret == 0)
+		*ret = err_set(-EIO, "'%s' came damaged twice: its MD5 is %s, its ETag %s", q->key,
+			etag, reply->etag);
+	return CLIENT_DONE;
+}
+
 enum client_verdict
 judge(void *request, const struct client_reply *reply, int *ret)
 {
@@ -258,7 +283,7 @@ judge(void *request, const struct client_reply *reply, int *ret)
 		return CLIENT_DONE;
 	}
 	if (reply->status < 300)
-		return CLIENT_RULES;
+		return q->bucket->settings.verify ? verify(q, reply, ret) : CLIENT_RULES;
 	struct said *s = understand(reply);
 	if (!s) {
 		*ret = err_set(-ENOMEM, "no memory for an answer");

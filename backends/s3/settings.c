@@ -139,7 +139,7 @@ choose_address(const struct url *u, const struct zmap_options *o, const struct p
 int
 settings_gather(const struct url *u, const struct zmap_options *o, struct settings *ret)
 {
-	struct settings s = {.requester_pays = o->requester_pays};
+	struct settings s = {.requester_pays = o->requester_pays, .verify = o->verify};
 	struct profile p = {0};
 	int r = choose_profile(u, o, &s);
 	if (r == 0)

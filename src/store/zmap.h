@@ -89,6 +89,7 @@ struct zmap_options {
 	const char *profile, *region, *endpoint;
 	enum zmap_addressing addressing;
 	bool requester_pays;
+	bool verify;           /* whole objects by their ETags, where these are MD5 */
 	const char *transport; /* another backend that is to do it: libs3 */
 	const char
 		*http_token_file; /* whose word is sent to a web server as its bearer's; or NULL */

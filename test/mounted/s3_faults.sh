@@ -96,6 +96,21 @@ gives_up "kind=stall&match=checked/[0-9]" $((timeout + 3)) 'checked/[0-9]'
 gives_up "kind=stall&after=10&match=checked/[0-9]" $((timeout + 3)) 'checked/[0-9]'
 gives_up "kind=corrupt&at=500&match=checked/3" $((timeout + 3)) 'crc32'
 
+# nor need there be a checksum of the chunk's own
+must_mount $store timeout=12,verify=true
+fault "kind=corrupt&at=500&match=plain/[0-9]&count=1"
+cmp "$mnt/plain" "$tmp/want/plain" || fail "verify: what came damaged once is not asked for again"
+[ "$(requests ' corrupt$')" -gt 0 ] || fail "verify: no fault was met"
+calm
+umount_store
+must_mount $store timeout=12,verify=true
+fault "kind=corrupt&at=500&match=plain/[0-9]"
+cat "$mnt/plain" >"$tmp/got" 2>/dev/null && fail "verify: damaged bytes are read"
+cmp -n "$(stat -c %s "$tmp/got")" "$tmp/got" "$tmp/want/plain" || fail "verify: wrong bytes"
+grep -q "plain/[0-9.]*' came damaged" "$mnt/.zarrfs/log" || fail "verify: the log says '$(cat "$mnt/.zarrfs/log")'"
+calm
+umount_store
+
 # what was damaged on its way does not stay on disk
 must_mount $store "timeout=12,cache_dir=$tmp/disk"
 fault "kind=corrupt&at=500&match=checked/3"

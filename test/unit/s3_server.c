@@ -221,6 +221,63 @@ no_conditions(void)
 	end();
 }
 
+/* --- what is damaged on its way --- */
+
+struct damage {
+	unsigned times; /* so many answers */
+	const char *head;
+};
+
+static const char md5[] = "ETag: \"841a2d689ad86bd1611447453c22c6fc\"\r\n";
+
+static bool
+damaged(struct answerer *s, int fd, const char *head, unsigned n)
+{
+	const struct damage *d = s->arg;
+	bool part = strcasestr(head, "\r\nRange: ");
+	return answer(fd, "HTTP/1.1 %s\r\nContent-Length: 4\r\n%s%s\r\n%s",
+		part ? "206 part" : "200 ok", d->head, part ? "Content-Range: bytes 0-3/9\r\n" : "",
+		n < d->times ? "bady" : "body");
+}
+
+/* A GET of it with verify has this outcome, after so many requests. */
+static void
+compare(struct damage d, struct zmap_get g, int want, unsigned requests)
+{
+	begin(damaged, &d, (struct zmap_options){.profile = "work", .verify = true});
+	expect(g, want, want ? "" : requests > d.times ? "body" : "bady");
+	CHECK_INT(server.requests, requests);
+	CHECK(!want || strstr(err_text(), "'key' came damaged"));
+	end();
+}
+
+static void
+verified(void)
+{
+	static const char *const other[] = {
+		"", /* nothing to compare with, or nothing that is an MD5 of it */
+		"ETag: \"841a2d689ad86bd1611447453c22c6fc-2\"\r\n",
+		"ETag: W/\"841a2d689ad86bd1611447453c22c6fc\"\r\n",
+		"ETag: \"841a2d689ad86bd1611447453c22c6fg\"\r\n",
+		"ETag: \"841a2d689ad86bd1611447453c22c6fc\"\r\n"
+		"x-amz-server-side-encryption: aws:kms\r\n",
+		"ETag: \"841a2d689ad86bd1611447453c22c6fc\"\r\n"
+		"x-amz-server-side-encryption-customer-algorithm: AES256\r\n",
+	};
+	struct zmap_get all = {0};
+	keys_of("any");
+	compare((struct damage){0, md5}, all, 0, 1);
+	compare((struct damage){1, md5}, all, 0, 2);
+	compare((struct damage){9, md5}, all, -EIO, 2);
+	compare((struct damage){9, md5}, (struct zmap_get){.len = 4}, 0, 1);
+	for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+		compare((struct damage){9, other[i]}, all, 0, 1);
+	struct damage unseen = {9, md5};
+	begin(damaged, &unseen, (struct zmap_options){.profile = "work"});
+	expect(all, 0, "bady");
+	end();
+}
+
 int
 main(void)
 {
@@ -241,6 +298,7 @@ main(void)
 	clock_skew();
 	requester_pays();
 	no_conditions();
+	verified();
 	place_remove(&home);
 	return check_end();
 }
