@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/log.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -15,6 +16,19 @@ static void
 nothing_more(void *arg)
 {
 	(void)arg;
+}
+
+/* Installed setuid it would read what its caller may not. Mounting needs no such rights: fusermount3 has them. */
+static int
+give_up_rights(void)
+{
+	uid_t uid = getuid();
+	gid_t gid = getgid();
+	if (geteuid() == uid && getegid() == gid)
+		return 0;
+	if (setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
+		return err_sys(errno, "cannot give up the rights of the program's owner");
+	return 0;
 }
 
 /* What others may have left odd: descriptors 0 to 2 closed, and children that nobody waits for. */
@@ -42,6 +56,10 @@ main(int argc, char **argv)
 {
 	struct opts o;
 	tidy_up();
+	if (give_up_rights() < 0) {
+		log_error("%s", err_text());
+		return EXIT_STORE;
+	}
 	if (opts_parse(argc, argv, &o) < 0) {
 		log_error("%s", err_text());
 		return EXIT_USAGE;

@@ -42,4 +42,20 @@ for folder in "" $(cd "$mnt" && find . -mindepth 1 -type d -printf '%P '); do
 done
 "$ZARRFS" -o strlen=9 --cat "$store" .zarrfs/config | grep -qx strlen=9 || fail "no options without a mount"
 [ -n "$("$ZARRFS" --cat "$store" .zarrfs/stats)" ] || fail "no stats without a mount"
+
+# installed setuid it reads with the rights of its caller
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	cp "$ZARRFS" "$tmp/setuid"
+	chmod 6755 "$tmp/setuid"
+	chmod 755 "$tmp"
+	cp -r "$data/sample.zarr" "$tmp/private.zarr"
+	chmod 700 "$tmp/private.zarr"
+	cp -r "$data/sample.zarr" "$tmp/public.zarr"
+	for store in private public; do
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$tmp/setuid" --cat "$tmp/$store.zarr" lat >"$tmp/$store" 2>"$tmp/said"
+		echo "$?" >>"$tmp/$store.status"
+	done
+	same "status of a store that the caller may not read" "$(cat "$tmp/private.status") $(wc -c <"$tmp/private")" "1 0"
+	same "of one that it may read" "$(cat "$tmp/public.status") $(sha256sum <"$tmp/public" | cut -c1-64)" "0 $(sed -n 's/  lat$//p' "$data/sample.sha256")"
+fi
 exit $((failures != 0))

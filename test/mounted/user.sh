@@ -61,6 +61,12 @@ same "status of a command" $status 0
 same "bytes seen by a command" "$(sha256sum <"$tmp/lat" | cut -c1-64)  lat" "$(grep ' lat$' "$data/sample.sha256")"
 is_mounted "$at" && fail "still mounted after the command"
 
+# installed setuid it gives these rights up, and fusermount3 mounts
+cp "$ZARRFS" "$tmp/setuid"
+chmod 6755 "$tmp/setuid"
+as_user "$tmp/setuid" "$tmp/store.zarr" "$at" -- cat "$at/lat" >"$tmp/lat" 2>"$tmp/said" || fail "setuid, it does not mount: $(cat "$tmp/said")"
+same "bytes by a setuid program" "$(sha256sum <"$tmp/lat" | cut -c1-64)  lat" "$(grep ' lat$' "$data/sample.sha256")"
+
 if ! grep -qx '[[:space:]]*user_allow_other[[:space:]]*' /etc/fuse.conf 2>/dev/null && [ -r /etc/fuse.conf ]; then
 	as_user "$tmp/zarrfs" -o allow_other "$tmp/store.zarr" "$at" 2>"$tmp/said" && fail "allow_other without leave"
 	grep -q "user_allow_other" "$tmp/said" || fail "it says '$(cat "$tmp/said")'"
