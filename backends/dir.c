@@ -117,7 +117,8 @@ read_bytes(int fd, const struct zmap_get *g, uint64_t off, size_t len)
 static bool
 same_bytes(const struct stat *a, const struct stat *b)
 {
-	return a->st_size == b->st_size && ns(a->st_mtim) == ns(b->st_mtim) &&
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       ns(a->st_mtim) == ns(b->st_mtim) &&
 	       (ns(a->st_ctim) == ns(b->st_ctim) || a->st_nlink != b->st_nlink);
 }
 

@@ -29,6 +29,7 @@ struct dir {
 	char *path;
 	bool follow;
 	bool has_openat2; /* seccomp of container engines may forbid it */
+	atomic_bool near; /* on a disk or in memory here: to look at a name costs no round trip */
 	int root;         /* stays the same number: another root is put under it by dup3 */
 	atomic_llong next_look;
 	_Atomic(dev_t) dev;
@@ -52,7 +53,7 @@ int dir_look(struct dir *);
 int dir_open_below(struct dir *, const char *path, int flags);
 /* The outcome of an open that failed with errno value e: ZMAP_ABSENT, DIR_AGAIN, -errno. */
 int dir_refused(struct dir *, const char *path, int e);
-/* A regular file. 0, ZMAP_ABSENT, DIR_AGAIN, -errno. */
+/* A regular file. 0, ZMAP_ABSENT, DIR_AGAIN, -errno. What *ret_stat says may be of a file that was there a moment before this one. */
 int dir_open_file(struct dir *, const char *key, int flags, int *ret, struct stat *ret_stat);
 void dir_say_stat(const struct stat *, struct zmap_stat *ret);
 

@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { LOOK_EVERY = 100 * 1000 * 1000 /* ns */ };
@@ -34,6 +36,24 @@ put_root(struct dir *d, int fd)
 	return r;
 }
 
+/* Every other file system may be a server's. */
+static bool
+is_near(int fd)
+{
+	struct statfs fs;
+	if (fstatfs(fd, &fs) != 0)
+		return false;
+	switch (fs.f_type) {
+	case EXT4_SUPER_MAGIC:
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case F2FS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case OVERLAYFS_SUPER_MAGIC: return true;
+	default: return false;
+	}
+}
+
 int
 dir_take_root(struct dir *d)
 {
@@ -47,6 +67,7 @@ dir_take_root(struct dir *d)
 		return -errno;
 	if (d->root < 0)
 		return -errno;
+	d->near = is_near(fd);
 	d->dev = s.st_dev;
 	d->ino = s.st_ino;
 	return 0;
@@ -179,19 +200,32 @@ dir_refused(struct dir *d, const char *path, int e)
 	}
 }
 
+static int
+judge(const struct stat *s)
+{
+	if (S_ISDIR(s->st_mode))
+		return ZMAP_ABSENT;
+	return S_ISREG(s->st_mode) ? 0 : err_set(-EIO, "not a regular file");
+}
+
+/* To open a device or a FIFO can do something (rewind a tape, wake a writer that then has no reader), so it is looked at first, where that
+ * costs nothing: the look at what was opened is saved. Where it would cost a round trip an open that waits for nothing must do. */
 int
 dir_open_file(struct dir *d, const char *key, int flags, int *ret, struct stat *ret_stat)
 {
-	CLEAN(dir_clean_fd) int fd = dir_open_below(d, key, flags);
+	bool first = d->near && !(flags & O_PATH) && fstatat(d->root, key, ret_stat, 0) == 0;
+	bool odd = first && !S_ISREG(ret_stat->st_mode);
+	CLEAN(dir_clean_fd) int fd = dir_open_below(d, key, odd ? O_PATH : flags);
 	if (fd < 0)
 		return dir_refused(d, key, -fd);
-	if (fstat(fd, ret_stat) != 0)
+	if ((odd || !first) && fstat(fd, ret_stat) != 0)
 		return errno == ESTALE ? DIR_AGAIN : err_sys(errno, "stat");
-	if (S_ISDIR(ret_stat->st_mode))
-		return ZMAP_ABSENT;
-	if (!S_ISREG(ret_stat->st_mode))
-		return err_set(-EIO, "not a regular file");
-	*ret = fd;
-	fd = -1;
-	return 0;
+	int r = judge(ret_stat);
+	if (r == 0 && odd)
+		return DIR_AGAIN; /* it is not what it was a moment ago */
+	if (r == 0) {
+		*ret = fd;
+		fd = -1;
+	}
+	return r;
 }

@@ -10,10 +10,12 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -149,10 +151,27 @@ links(void)
 	expect("dangling", -EIO, "");
 }
 
+/* Reading it is refused before it is opened, which could do something. */
+static void
+expect_unopened(const char *key)
+{
+	char event[4096], path[64];
+	int watch = inotify_init1(IN_NONBLOCK);
+	snprintf(path, sizeof path, "store/%s", key);
+	CHECK(inotify_add_watch(watch, at(path), IN_OPEN) >= 0);
+	expect(key, -EIO, "");
+	CHECK(read(watch, event, sizeof event) < 0);
+	CHECK_INT(errno, EAGAIN);
+	close(watch);
+}
+
 static void
 special_files(void)
 {
 	CHECK_INT(mkfifo(at("store/fifo"), 0644), 0);
+	expect_unopened("fifo");
+	if (mknod(at("store/null"), S_IFCHR | 0666, makedev(1, 3)) == 0)
+		expect_unopened("null");
 	int s = socket(AF_UNIX, SOCK_STREAM, 0);
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	snprintf(a.sun_path, sizeof a.sun_path, "%s", at("store/socket"));
