@@ -11,7 +11,12 @@
 
 /* Below LARGE, malloc recycles well by itself. Above, sizes are rounded to quarters of a power of two,
  * so that chunks of one array (and chunks of nearly one size) use each other's pages. */
-enum { LARGE = 128 << 10, KEPT = 64, REST = 16 };
+enum {
+	LARGE = 128 << 10,
+	TOUCHED = 16 << 20, /* bytes of a new piece whose pages are there at once */
+	KEPT = 64,
+	REST = 16,
+};
 
 struct kept {
 	void *p;
@@ -80,8 +85,9 @@ mem_get(size_t *size)
 	p = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
-	/* All of it will be written: one call costs two thirds of a page fault for each page. */
-	(void)madvise(p, need, MADV_POPULATE_WRITE);
+	/* All of it will be written: one call costs two thirds of a page fault for each page. But what is very large may only be said to
+	 * be so, by damaged metadata: the rest comes as it is written. */
+	(void)madvise(p, need < TOUCHED ? need : TOUCHED, MADV_POPULATE_WRITE);
 	return p;
 }
 

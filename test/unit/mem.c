@@ -68,6 +68,21 @@ resident(void)
 	return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* What is said to be very large takes memory as it is written. */
+static void
+untouched(void)
+{
+	size_t size = (size_t)1 << 30, before = resident();
+	uint8_t *p = mem_get(&size);
+	CHECK(p);
+	size_t after = resident();
+	CHECK(after < before + (100 << 20));
+	if (p)
+		p[size - 1] = 1;
+	mem_put(p, size);
+	mem_trim(0, 0);
+}
+
 /* Small ones that are freed below one that is not: their pages go back as well. */
 static void
 holes(void)
@@ -216,6 +231,7 @@ main(void)
 	cgroups();
 	sizes();
 	used_again();
+	untouched();
 	holes();
 	threads();
 	bufs();
