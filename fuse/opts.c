@@ -1,5 +1,7 @@
 #include "fuse/opts.h"
 
+#include "fuse/guess.h"
+
 #include "fuse/value.h"
 
 #include "base/err.h"
@@ -44,6 +46,26 @@ find(const char *name, size_t len)
 	return NULL;
 }
 
+/* A word of the list that is an option's value, after ',' instead of ':', or another option misspelt. */
+static int
+unknown(const char *text, size_t len)
+{
+	const struct option_def *near = NULL;
+	size_t best = SIZE_MAX;
+	int64_t v;
+	for (const struct option_def *d = option_table(); d->name; d++) {
+		bool several = d->kind == KIND_VALUE && d->value->kind == VALUE_WORDS;
+		if (several && value_parse(d->value, text, &v) == 0)
+			return err_set(-EINVAL,
+				"unknown option '%s'; words of '%s' have ':' between them", text,
+				d->name);
+		if (d->kind != KIND_REFUSED && guess_nearer(text, len, d->name, &best))
+			near = d;
+	}
+	return near ? err_set(-EINVAL, "unknown option '%s'; '%s' is one", text, near->name)
+		    : err_set(-EINVAL, "unknown option '%s'; try 'zarrfs --help'", text);
+}
+
 /* Options that belong to fstab, to systemd and to whoever writes comments there. */
 static bool
 foreign(const char *text)
@@ -55,11 +77,12 @@ static int
 set(struct opts *o, const char *text)
 {
 	const char *eq = strchr(text, '=');
-	const struct option_def *d = find(text, eq ? (size_t)(eq - text) : strlen(text));
+	size_t len = eq ? (size_t)(eq - text) : strlen(text);
+	const struct option_def *d = find(text, len);
 	if (foreign(text))
 		return 0;
 	if (!d)
-		return err_set(-EINVAL, "unknown option '%s'", text);
+		return unknown(text, len);
 	if (o->helper && !strcmp(text, "rw"))
 		return 0; /* mount(8) says rw wherever nobody said ro */
 	switch (d->kind) {

@@ -189,6 +189,36 @@ set_options(struct mount *m, const struct mount_options *o)
 	m->pages_ttl = m->options.data.ttl;
 }
 
+/* "s3:/bucket", where no such file is. */
+static bool
+is_nearly_url(const char *store)
+{
+	static const char *const scheme[] = {"s3", "gs", "gs3", "http", "https", NULL};
+	size_t n = strcspn(store, ":/");
+	for (unsigned i = 0; store[n] == ':' && scheme[i]; i++)
+		if (strlen(scheme[i]) == n && strncmp(store, scheme[i], n) == 0)
+			return strncmp(store + n, "://", 3) != 0;
+	return false;
+}
+
+/* To somebody who named what cannot be one. r: why it cannot be opened. */
+static int
+say_what_a_store_is(const struct url *u, const char *store, int r)
+{
+	static const char *const part[] = {
+		".zgroup", ".zarray", ".zattrs", ".zmetadata", "zarr.json", NULL};
+	const char *slash = strrchr(u->shown, '/'), *name = slash ? slash + 1 : u->shown;
+	for (unsigned i = 0; *u->below && part[i]; i++)
+		if (strcmp(name, part[i]) == 0)
+			return err_set(r,
+				"'%s' is a part of a store: name the directory that it lies in",
+				store);
+	if (r == -ENOENT && is_nearly_url(store))
+		return err_add(r, "a URL begins with '%.*s://'", (int)strcspn(store, ":"), store);
+	bool file = *u->below && (!*u->scheme || strcmp(u->scheme, "file") == 0);
+	return file && r == -EIO ? err_add(r, "a store is a directory or a zip archive") : r;
+}
+
 int
 mount_open(const char *store, const struct mount_options *o, struct mount **ret)
 {
@@ -206,6 +236,7 @@ mount_open(const char *store, const struct mount_options *o, struct mount **ret)
 	if (r == 0) {
 		set_options(m, o);
 		r = zmap_open(&m->url, &m->options.zmap, &m->zmap);
+		r = r < 0 ? say_what_a_store_is(&m->url, store, r) : r;
 	}
 	if (r == 0)
 		r = model_open(m->zmap, &m->options.model, &m->model);

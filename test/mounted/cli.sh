@@ -26,6 +26,15 @@ refused "no 'nothing'" --ls "$store" nothing
 refused "no 'nothing'" --cat "$store" nothing
 refused "is a directory" --cat "$store" ""
 refused "nothing.zarr" --ls "$tmp/nothing.zarr"
+# what is no store is told what one is
+for name in x.nc readme.txt; do
+	echo text >"$tmp/$name"
+	refused "a store is a directory or a zip archive: .*$name" --ls "$tmp/$name"
+done
+refused "'.*/lat/.zarray' is a part of a store: name the directory" --ls "$store/lat/.zarray"
+refused "'.*/.zgroup' is a part of a store: name the directory" --ls "$store/.zgroup"
+refused "a URL begins with 's3://'" --ls s3:/bucket
+refused "a URL begins with 'https://'" --ls https:example.org/x.zarr
 mkdir -p "$tmp/above/v3.zarr/a"
 printf '{"zarr_format": 3, "node_type": "group"}' >"$tmp/above/v3.zarr/zarr.json"
 refused "cannot open store.*Zarr version 3" --ls "$tmp/above/v3.zarr"

@@ -19,6 +19,10 @@ refuses()
 
 store=$data/sample.zarr
 refuses "unknown option 'nonsense'" -o nonsense "$store" "$tmp/at"
+refuses "'memry=1G'; 'memory' is one" -o memry=1G "$store" "$tmp/at"
+refuses "'metadata-ttl=5'; 'metadata_ttl' is one" -o metadata-ttl=5 "$store" "$tmp/at"
+refuses "'x=1'; try" -o x=1 "$store" "$tmp/at"
+refuses "'csv'; words of 'list' have ':' between" -o list=nc,csv "$store" "$tmp/at"
 refuses "'text' is not one of flat.nc" -o list=flat:text "$store" "$tmp/at"
 refuses "'unlimited='.*empty" -o unlimited= "$store" "$tmp/at"
 refuses "endian.*one of native.little.big.stored" -o endian=middle "$store" "$tmp/at"
