@@ -151,6 +151,15 @@ say_status(const struct client_reply *p, int code)
 			      : err_set(code, "HTTP %d", p->status);
 }
 
+static int
+ask_for_name(const struct client_reply *p)
+{
+	say_status(p, -EACCES);
+	return err_set(-EACCES,
+		"%s; a name and password are taken from ~/.netrc, a token from -o http_token_file=",
+		err_text());
+}
+
 static bool
 passing(int status)
 {
@@ -184,7 +193,7 @@ outcome(const struct errand *e)
 	case 404:
 	case 410: return ZMAP_ABSENT;
 	case 416: return beyond(e);
-	case 401:
+	case 401: return ask_for_name(p);
 	case 403: return say_status(p, -EACCES);
 	default: return say_status(p, -EIO);
 	}

@@ -116,7 +116,7 @@ refused()
 printf 'machine 127.0.0.1 login me password "se cret"\n' >"$tmp/netrc"
 printf 'w0rd\n' >"$tmp/token"
 : >"$tmp/empty"
-refused 'HTTP 401' "$base/private"
+refused 'HTTP 401; .*~/.netrc' "$base/private"
 NETRC=$tmp/netrc all_same "$base/private"
 HOME=/dev/null "$ZARRFS" --cat "$base/plain" t2m | cmp - "$tmp/want/t2m" || fail "without a home nothing is read"
 NETRC=$tmp/netrc all_same "$base/sent"
