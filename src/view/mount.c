@@ -147,6 +147,31 @@ shows(const struct node *n)
 	return !n->error || n->array || (n->kind == NODE_GROUP && n->error_code != -ENOTSUP);
 }
 
+/* Ends the listing at the first directory. */
+static int
+is_folder(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
+{
+	*(size_t *)arg += 1;
+	return prefix;
+}
+
+/* A directory may stand above stores, however deep; but not one that has no directory in it. Of a far store that would be a request more. */
+static void
+warn_of_nothing(struct mount *m)
+{
+	void (*warn)(const char *) = m->options.zmap.warn;
+	CLEAN(buf_free) struct buf text = {0};
+	size_t n = 0;
+	if (!warn || m->zmap->caps & ZMAP_REMOTE || zmap_list(m->zmap, "", is_folder, &n) != 0)
+		return;
+	if (buf_addf(&text,
+		    n ? "there is no Zarr store in '%s': no Zarr metadata, and no directory"
+		      : "there is no Zarr store in '%s': it is empty",
+		    m->url.shown) == 0 &&
+		buf_terminate(&text) == 0)
+		warn((char *)text.data);
+}
+
 /* Did the store answer, and is there anything? */
 static int
 look_at_root(struct mount *m)
@@ -164,6 +189,8 @@ look_at_root(struct mount *m)
 			-EINVAL, "'%s' is one object that belongs to no Zarr store", m->url.shown);
 	if (!shows(root))
 		return err_set(-EINVAL, "cannot open store '%s': %s", m->url.shown, root->error);
+	if (root->kind == NODE_PLAIN)
+		warn_of_nothing(m);
 	set_root(m, root);
 	m->single = single_name(&m->url);
 	return m->single ? 0 : err_set(-ENOMEM, "no memory for a name");

@@ -35,7 +35,12 @@ refused "'.*/lat/.zarray' is a part of a store: name the directory" --ls "$store
 refused "'.*/.zgroup' is a part of a store: name the directory" --ls "$store/.zgroup"
 refused "a URL begins with 's3://'" --ls s3:/bucket
 refused "a URL begins with 'https://'" --ls https:example.org/x.zarr
-mkdir -p "$tmp/above/v3.zarr/a"
+mkdir -p "$tmp/empty" "$tmp/wrong" "$tmp/above/v3.zarr/a"
+same "of an empty directory" "$("$ZARRFS" --ls "$tmp/empty" 2>&1)" "zarrfs: warning: there is no Zarr store in '$tmp/empty': it is empty"
+echo text >"$tmp/wrong/readme.txt"
+same "of one without a store" "$("$ZARRFS" --ls "$tmp/wrong" 2>&1 >/dev/null)" \
+	"zarrfs: warning: there is no Zarr store in '$tmp/wrong': no Zarr metadata, and no directory"
+same "of one that may be above stores" "$("$ZARRFS" --ls "$tmp/above" 2>&1)" v3.zarr
 printf '{"zarr_format": 3, "node_type": "group"}' >"$tmp/above/v3.zarr/zarr.json"
 refused "cannot open store.*Zarr version 3" --ls "$tmp/above/v3.zarr"
 refused "cannot list 'v3.zarr': Zarr version 3" --ls "$tmp/above" v3.zarr
