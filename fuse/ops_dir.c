@@ -219,7 +219,9 @@ describe(struct request *r, const struct listing *l, const struct item *i,
 		path = NULL;
 		return -ENOMEM;
 	}
-	int result = mount_lookup(r->server->mount, path, &e);
+	int result = mount_lookup_listed(r->server->mount, path, &e);
+	if (result == -EAGAIN) /* who wants it asks again */
+		return 0;
 	return result == 0 ? server_param(r->server, &e, ret) : result;
 }
 

@@ -55,10 +55,16 @@ struct array *array_unref(struct array *);
 struct array *array_ref(struct array *);
 uint64_t array_bytes(const struct array *); /* count × element size */
 const struct dtype *array_dtype(const struct array *);
-/* The width that a variable-length array needs: its longest element, all chunks looked at, if their stored size is at most max_stored
- * bytes each; ZMAP_ABSENT if one is larger. */
+/* What measuring an array may cost. */
+struct array_measuring {
+	uint64_t max_chunks;
+	size_t max_stored; /* bytes of a chunk in the store */
+	int64_t deadline;  /* when_now() clock */
+};
+/* The width that a variable-length array needs: its longest element, all chunks looked at, those of a remote store many at a time.
+ * ZMAP_ABSENT: there are more chunks, or one is larger; -ETIMEDOUT: not in time. */
 int array_measure(struct data *, struct zmap *, const char *key, const struct array_meta *,
-	size_t max_stored, uint32_t *ret);
+	const struct array_measuring *, uint32_t *ret);
 
 /* Somebody is about to read from the beginning: where that takes a store's answer, the first chunk is asked for now. False: too much
  * is under way. */

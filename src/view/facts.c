@@ -216,6 +216,19 @@ facts_width(struct facts *f, const char *path, uint64_t key, facts_measure_fn *m
 	return r;
 }
 
+bool
+facts_know_width(struct facts *f, const char *path, uint64_t key, uint32_t *ret)
+{
+	bool known = false;
+	LOCKED(&f->lock) {
+		const struct fact *a = find(f, path);
+		known = a && a->width_state == WIDTH_KNOWN && a->width_key == key;
+		if (known)
+			*ret = a->width;
+	}
+	return known;
+}
+
 void
 facts_forget_width(struct facts *f, const char *path)
 {

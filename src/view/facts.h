@@ -39,6 +39,8 @@ bool facts_outlived(struct facts *, const char *path, int64_t ttl);
 typedef int facts_measure_fn(void *arg, uint32_t *ret);
 int facts_width(struct facts *, const char *path, uint64_t key, facts_measure_fn *measure,
 	void *arg, uint32_t *ret);
+/* The same, if it was measured already. */
+bool facts_know_width(struct facts *, const char *path, uint64_t key, uint32_t *ret);
 void facts_forget_width(struct facts *, const char *path);
 
 /* fn is told of each open file of which facts_outlived would be true. */

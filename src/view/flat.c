@@ -7,7 +7,16 @@
 
 #include <errno.h>
 
-enum { MEASURED_MAX = 1 << 20 }; /* stored bytes of a chunk up to which widths are measured */
+/* What widths are measured of. */
+enum { STORED_MAX = 1 << 20 /* bytes of a chunk */, CHUNKS_MAX = 1000, TIME_MAX = 5 /* s */ };
+
+static _Thread_local bool must_not_measure;
+
+void
+flat_may_measure(bool may)
+{
+	must_not_measure = !may;
+}
 
 static bool
 is_vlen(const struct dtype *t)
@@ -26,12 +35,21 @@ measure_width(void *arg, uint32_t *ret)
 	const struct measure *a = arg;
 	const struct node *n = a->node;
 	struct mount *m = a->mount;
-	int r = array_measure(m->data, m->zmap, n->path, n->array, MEASURED_MAX, ret);
-	if (r == ZMAP_ABSENT)
-		*ret = m->options.strlen;
-	else if (r == 0 && *ret == 0)
-		*ret = 1; /* a file whose elements can be told apart */
-	return r < 0 ? r : 0;
+	int64_t quarter = m->options.data.timeout / 4, most = TIME_MAX * SECOND;
+	const struct array_measuring limits = {
+		.max_chunks = CHUNKS_MAX,
+		.max_stored = STORED_MAX,
+		.deadline = when_now() + (quarter && quarter < most ? quarter : most),
+	};
+	int r = array_measure(m->data, m->zmap, n->path, n->array, &limits, ret);
+	if (r != ZMAP_ABSENT && r != -ETIMEDOUT)
+		return r;
+	*ret = m->options.strlen;
+	notes_add(&m->notes, "elements of '%s' are shown in %u bytes (option strlen): %s", n->path,
+		*ret,
+		r < 0 ? "looking at all of them takes too long"
+		      : "too much to look at all of them");
+	return 0;
 }
 
 int
@@ -45,9 +63,13 @@ flat_width(struct mount *m, const struct node *n, uint32_t *ret)
 	if (a->strlen_hint || n->error)
 		return 0;
 	uint32_t width = 0;
+	uint64_t version = variable_version(n, 0);
+	if (facts_know_width(&m->facts, n->path, version, ret))
+		return 0;
+	if (must_not_measure)
+		return err_set(-EAGAIN, "its width is not known yet");
 	struct measure arg = {m, n};
-	int r = facts_width(
-		&m->facts, n->path, variable_version(n, 0), measure_width, &arg, &width);
+	int r = facts_width(&m->facts, n->path, version, measure_width, &arg, &width);
 	if (r == 0)
 		*ret = width;
 	/* What cannot be decoded keeps its name and a size; reading it says why. */

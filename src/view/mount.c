@@ -1,5 +1,6 @@
 #include "view/mount.h"
 
+#include "view/flat.h"
 #include "view/hash.h"
 #include "view/raw.h"
 #include "view/special.h"
@@ -414,15 +415,15 @@ page_stale(void *arg, const char *path)
 		stale_push(s, path, STALE_PAGES);
 }
 
-int
-mount_lookup(struct mount *m, const char *path, struct entry *ret)
+static int
+look_up(struct mount *m, const char *path, struct entry *ret)
 {
 	if (below(path, OWN_DIR))
 		return special_lookup(m, path, ret);
 	if (below(path, STORE_DIR))
-		return mount_error(raw_lookup(m, path, ret));
+		return raw_lookup(m, path, ret);
 	if (!*path)
-		return mount_error(node_entry(m, path, get_root(m), NULL, ret));
+		return node_entry(m, path, get_root(m), NULL, ret);
 	struct node *n = NULL;
 	const struct view_ops *view = NULL;
 	tend(m);
@@ -431,7 +432,22 @@ mount_lookup(struct mount *m, const char *path, struct entry *ret)
 		r = node_entry(m, path, n, view, ret);
 	if (r == 0 && view && facts_outlived(&m->facts, path, m->pages_ttl))
 		page_stale(m, path);
-	return mount_error(r);
+	return r;
+}
+
+int
+mount_lookup(struct mount *m, const char *path, struct entry *ret)
+{
+	return mount_error(look_up(m, path, ret));
+}
+
+int
+mount_lookup_listed(struct mount *m, const char *path, struct entry *ret)
+{
+	flat_may_measure(false);
+	int r = look_up(m, path, ret);
+	flat_may_measure(true);
+	return r == -EAGAIN ? r : mount_error(r);
 }
 
 int

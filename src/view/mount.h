@@ -63,6 +63,8 @@ void entry_free(struct entry *); /* what it holds, not itself */
 bool entry_is_netcdf(const struct entry *);
 /* 0, ZMAP_ABSENT, -errno. */
 int mount_lookup(struct mount *, const char *path, struct entry *ret);
+/* The same for a listing, which waits for no data: -EAGAIN where the size of the file depends on them, and they were not read yet. */
+int mount_lookup_listed(struct mount *, const char *path, struct entry *ret);
 
 /* Called for each entry, in an order that is the same at each call as long as nothing changed. type: DT_DIR, DT_REG, DT_UNKNOWN, and with
  * MOUNT_ASK_TO_SEE where a lookup asks the store about this entry alone. */

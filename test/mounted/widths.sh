@@ -1,0 +1,37 @@
+#!/bin/bash
+# How wide texts are shown that nobody says the width of: that of the longest, if that can be found out soon; listings do not wait for it.
+. "$(dirname "$0")/functions.sh"
+unset http_proxy https_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
+
+# serve STORE DELAY: sets $url and $server
+serve()
+{
+	rm -f "$tmp/port"
+	"$python" "$here/widths.py" serve "$@" >"$tmp/port" 2>"$tmp/server.log" &
+	server=$!
+	eventually 20 test -s "$tmp/port" || fail "the web server does not start: $(cat "$tmp/server.log")"
+	url=http://127.0.0.1:$(cat "$tmp/port")/
+}
+
+"$python" "$here/widths.py" make "$tmp/store.zarr" || exit 1
+must_mount "$tmp/store.zarr"
+"$python" "$here/widths.py" check "$tmp/store.zarr" "$mnt" || fail "a directory: see above"
+grep -q "elements of 'many' are shown in 128 bytes" "$log" || fail "the log does not say why many is as wide: $(cat "$log")"
+umount_store
+
+serve "$tmp/store.zarr" 0.02
+must_mount "$url"
+"$python" "$here/widths.py" check "$tmp/store.zarr" "$mnt" || fail "a web server: see above"
+umount_store
+kill $server
+
+# Where it takes too long: what is known then, for good.
+serve "$tmp/store.zarr" 1.5
+must_mount "$url" timeout=8
+same "the size of few where that takes too long" "$(stat -c %s "$mnt/few")" $((300 * 128))
+rm "$tmp/store.zarr/asked.txt"
+ls -l "$mnt" >/dev/null || fail "ls -l fails"
+[ ! -e "$tmp/store.zarr/asked.txt" ] || fail "the chunks are asked for again: $(wc -l <"$tmp/store.zarr/asked.txt")"
+grep -q "elements of 'few' are shown in 128 bytes.*too long" "$log" || fail "the log does not say why few is as wide: $(cat "$log")"
+umount_store
+kill $server
