@@ -31,15 +31,25 @@ bool cf_is_coordinate(const struct node *array);
 int cf_roles(
 	struct model *, const char *group, const char *const *name, size_t n, enum cf_role *ret);
 
-/* Numbers that count time units from a moment, in a calendar that dates of today are in (section 4.4). */
+/* Section 4.4.1. */
+enum cf_calendar {
+	CF_MIXED, /* standard, gregorian: Julian before 1582-10-15 */
+	CF_PROLEPTIC,
+	CF_JULIAN,
+	CF_NOLEAP,   /* 365_day */
+	CF_ALL_LEAP, /* 366_day */
+	CF_360_DAY,
+};
+
+/* Numbers that count time units from a moment (section 4.4). */
 struct cf_time {
 	bool months;     /* one tick is `ticks` months */
 	int64_t ticks;   /* one is this many of 10^-digits seconds */
 	unsigned digits; /* decimals of a second that a tick can tell: 0, 3, 6 or 9 */
-	int64_t days;    /* the moment: days since 1970-01-01 … */
+	int64_t days;    /* the moment: days since 1970-01-01 of the calendar … */
 	int64_t second; /* … and seconds of that day, which may be negative or more than a day, for the time zone … */
 	uint32_t nanosecond;
-	bool mixed; /* Julian before 1582-10-15 */
+	enum cf_calendar calendar;
 };
 
 /* What says that a coordinate variable is the time axis, the clearest last: some datasets have times beside it, of forecasts or bounds. */

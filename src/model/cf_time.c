@@ -1,5 +1,6 @@
 /* Units of time, dates and calendars: CF section 4.4, the udunits forms "UNIT since DATE [TIME [ZONE]]". */
 #include "model/cf.h"
+#include "model/cf_calendar.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,10 +9,8 @@
 #include <strings.h>
 
 enum { DAY = 86400, YEAR_MIN = 1, YEAR_MAX = 9999, NANO = 1000000000 };
-/* Days since 1970-01-01 of 0001-01-01 and 10000-01-01, wide enough for both calendars. */
-enum { DAYS_MIN = -719165, DAYS_MAX = 2932900 };
-/* First day of the Gregorian calendar: 1582-10-15. */
-enum { GREGORIAN = -141427 };
+/* Days since 1970-01-01 of 0001-01-01 and 10000-01-01, wide enough for all calendars. */
+enum { DAYS_MIN = -720654, DAYS_MAX = 2938980 };
 
 struct unit {
 	const char *name;
@@ -48,62 +47,26 @@ no_time(const char *units)
 	return err_set(-EINVAL, "'%s' are no units of time", units);
 }
 
-static const struct unit *
-find_unit(const char *name, size_t len)
+static bool
+is_unit(const char *unit, const char *name, size_t len)
 {
-	for (const struct unit *u = units_table; u->name; u++) {
-		size_t n = strlen(u->name);
-		bool plural = len == n + 1 && (name[n] == 's' || name[n] == 'S') && n > 1;
-		if ((len == n || plural) && strncasecmp(u->name, name, n) == 0)
-			return u;
-	}
-	return NULL;
+	size_t n = strlen(unit);
+	bool plural = len == n + 1 && (name[n] == 's' || name[n] == 'S') && n > 1;
+	return (len == n || plural) && strncasecmp(unit, name, n) == 0;
 }
 
-static int64_t
-floor_div(int64_t a, int64_t b)
+/* Months and years of udunits are parts of a solar year, which no reader takes them for; but of 360 days all months are 30. */
+static bool
+find_unit(const char *name, size_t len, struct cf_time *t)
 {
-	return a / b - (a % b < 0);
-}
-
-/* Days since 1970-01-01, by counting from March so that the leap day is a year's last. */
-static int64_t
-days_of(int64_t year, unsigned month, unsigned day, bool gregorian)
-{
-	int64_t y = month > 2 ? year : year - 1;
-	int64_t in_year = (153 * (int64_t)(month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
-	int64_t days = 365 * y + floor_div(y, 4) + in_year;
-	return gregorian ? days - floor_div(y, 100) + floor_div(y, 400) - 719468 : days - 719470;
-}
-
-struct date {
-	int64_t year;
-	unsigned month, day;
-};
-
-/* March-based again: years of the era, then months of 153/5 days. */
-static struct date
-date_of(int64_t days, bool gregorian)
-{
-	const int64_t era_days = gregorian ? 146097 : 1461, era_years = gregorian ? 400 : 4;
-	int64_t z = days + (gregorian ? 719468 : 719470), era = floor_div(z, era_days);
-	int64_t in_era = z - era * era_days;
-	int64_t year = gregorian ? (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365
-				 : (in_era - in_era / 1460) / 365;
-	int64_t in_year = in_era - (365 * year + year / 4 - (gregorian ? year / 100 : 0));
-	int64_t month = (5 * in_year + 2) / 153;
-	return (struct date){
-		.year = year + era * era_years + (month >= 10),
-		.month = (unsigned)(month < 10 ? month + 3 : month - 9),
-		.day = (unsigned)(in_year - (153 * month + 2) / 5 + 1),
-	};
-}
-
-static int64_t
-days_in(int64_t year, unsigned month, unsigned day, bool mixed)
-{
-	int64_t days = days_of(year, month, day, true);
-	return mixed && days < GREGORIAN ? days_of(year, month, day, false) : days;
+	for (const struct unit *u = units_table; u->name; u++)
+		if (is_unit(u->name, name, len)) {
+			t->ticks = u->ticks;
+			t->digits = u->digits;
+			return true;
+		}
+	t->ticks = 30 * DAY;
+	return t->calendar == CF_360_DAY && is_unit("month", name, len);
 }
 
 /* Up to `most` digits. */
@@ -139,7 +102,9 @@ static bool
 take_date(const char **p, struct cf_time *t)
 {
 	int64_t year, month = 1, day = 1;
-	if (!take_number(p, 4, &year) || (!year && t->mixed)) /* which to some is the year 1 */
+	if (!take_number(p, 4, &year))
+		return false;
+	if (!year && !cf_calendar_has_year_0(t->calendar)) /* which to some is the year 1 */
 		return false;
 	if (!take_char(p, '-') || !take_number(p, 2, &month))
 		return false;
@@ -147,9 +112,9 @@ take_date(const char **p, struct cf_time *t)
 		return false;
 	if (month < 1 || month > 12 || day < 1 || day > 31)
 		return false;
-	t->days = days_in(year, (unsigned)month, (unsigned)day, t->mixed);
-	struct date d = date_of(t->days, !t->mixed || t->days >= GREGORIAN);
-	return d.day == day; /* no 30th of February */
+	const struct cf_date d = {year, (unsigned)month, (unsigned)day};
+	t->days = cf_days_of(t->calendar, &d);
+	return cf_date_of(t->calendar, t->days).day == day; /* no 30th of February */
 }
 
 /* Hours, and what follows a colon: "6", "06:30", "6:30:15.25". */
@@ -213,19 +178,6 @@ take_moment(const char *p, struct cf_time *t)
 	return !*p;
 }
 
-/* Other calendars (360_day, noleap, julian, …) have dates that no reader of ISO 8601 knows. */
-static bool
-take_calendar(const char *calendar, bool *ret_mixed)
-{
-	if (!calendar || strcasecmp(calendar, "standard") == 0 ||
-		strcasecmp(calendar, "gregorian") == 0) {
-		*ret_mixed = true;
-		return true;
-	}
-	*ret_mixed = false;
-	return strcasecmp(calendar, "proleptic_gregorian") == 0;
-}
-
 int
 cf_time_parse(const char *units, const char *calendar, struct cf_time *ret)
 {
@@ -233,17 +185,17 @@ cf_time_parse(const char *units, const char *calendar, struct cf_time *ret)
 	const char *p = units;
 	skip_blanks(&p);
 	size_t len = strcspn(p, " \t");
-	const struct unit *u = find_unit(p, len);
+	const char *name = p;
 	p += len;
 	skip_blanks(&p);
-	if (!u || strncasecmp(p, "since", 5) != 0 || (p[5] != ' ' && p[5] != '\t'))
+	if (strncasecmp(p, "since", 5) != 0 || (p[5] != ' ' && p[5] != '\t'))
 		return no_time(units);
 	p += 5;
 	skip_blanks(&p);
-	t.ticks = u->ticks;
-	t.digits = u->digits;
-	if (!take_calendar(calendar, &t.mixed))
-		return err_set(-EINVAL, "dates of calendar '%s' are not those of today", calendar);
+	if (calendar && !cf_calendar_named(calendar, &t.calendar))
+		return err_set(-EINVAL, "there is no calendar '%s'", calendar);
+	if (!find_unit(name, len, &t))
+		return no_time(units);
 	if (!take_moment(p, &t))
 		return no_time(units);
 	*ret = t;
@@ -322,6 +274,7 @@ cf_time_of_dtype(const struct dtype *d, struct cf_time *ret)
 		return err_set(-EINVAL, "no such times");
 	struct cf_time t = of_unit[d->unit];
 	t.ticks *= d->unit_count ? d->unit_count : 1;
+	t.calendar = CF_PROLEPTIC;
 	*ret = t;
 	return 0;
 }
@@ -336,13 +289,13 @@ write_time(const struct cf_time *t, int64_t seconds, int64_t parts, char ret[CF_
 	/* The moment's fraction, rounded to what can be shown. */
 	int64_t unit = NANO / parts_max;
 	parts += (t->nanosecond + unit / 2) / unit;
-	seconds += t->second + floor_div(parts, parts_max);
-	parts -= floor_div(parts, parts_max) * parts_max;
-	int64_t days = t->days + floor_div(seconds, DAY);
-	int64_t in_day = seconds - floor_div(seconds, DAY) * DAY;
+	seconds += t->second + cf_floor_div(parts, parts_max);
+	parts -= cf_floor_div(parts, parts_max) * parts_max;
+	int64_t days = t->days + cf_floor_div(seconds, DAY);
+	int64_t in_day = seconds - cf_floor_div(seconds, DAY) * DAY;
 	if (days < DAYS_MIN || days > DAYS_MAX)
 		return false;
-	struct date d = date_of(days, !t->mixed || days >= GREGORIAN);
+	const struct cf_date d = cf_date_of(t->calendar, days);
 	if (d.year < YEAR_MIN || d.year > YEAR_MAX)
 		return false;
 	int n = snprintf(ret, CF_TIME_TEXT, "%04d-%02u-%02uT%02d:%02d:%02d", (int)d.year, d.month,
@@ -357,8 +310,9 @@ static bool
 write_months(const struct cf_time *t, int64_t months, char ret[CF_TIME_TEXT])
 {
 	struct cf_time at = *t;
-	int64_t year = 1970 + floor_div(months, 12);
-	at.days = days_of(year, (unsigned)(months - floor_div(months, 12) * 12 + 1), 1, true);
+	int64_t years = cf_floor_div(months, 12);
+	const struct cf_date d = {1970 + years, (unsigned)(months - years * 12 + 1), 1};
+	at.days = cf_days_of(t->calendar, &d);
 	return write_time(&at, 0, 0, ret);
 }
 
@@ -373,7 +327,7 @@ cf_time_text_int(const struct cf_time *t, int64_t value, char ret[CF_TIME_TEXT])
 		return false;
 	if (t->months)
 		return parts > -40000 && parts < 200000 && write_months(t, parts, ret);
-	int64_t seconds = floor_div(parts, unit);
+	int64_t seconds = cf_floor_div(parts, unit);
 	if (seconds < -SECONDS_MAX || seconds > SECONDS_MAX)
 		return false;
 	int64_t rest = parts % unit;
@@ -390,7 +344,7 @@ cf_time_text(const struct cf_time *t, double value, char ret[CF_TIME_TEXT])
 	/* Whole ticks are exact; only what is left over is rounded. */
 	double whole = floor(value);
 	int64_t parts = (int64_t)whole * t->ticks + llround((value - whole) * ticks);
-	int64_t seconds = floor_div(parts, power[t->digits]);
+	int64_t seconds = cf_floor_div(parts, power[t->digits]);
 	return write_time(t, seconds, parts - seconds * power[t->digits], ret);
 }
 

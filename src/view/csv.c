@@ -113,11 +113,14 @@ make_axes(struct mount *m, const struct node *n, struct csv *c)
 	return r;
 }
 
+/* What the attributes say of the elements. */
 static int
-make_missing(struct mount *m, const struct node *n, uint32_t width, struct csv *c)
+heed_attrs(struct mount *m, const struct node *n, uint32_t width, struct csv *c)
 {
 	struct attrs as = {0};
 	int r = node_attrs(n, &as);
+	if (r == 0)
+		cells_count_time(&c->cells, &as);
 	if (r == 0)
 		r = missing_value(m, n, &as, width, &c->missing);
 	attrs_free(&as);
@@ -157,7 +160,7 @@ plan(struct mount *m, const struct node *n, uint32_t width, struct csv *ret)
 	if (r == 0)
 		r = make_header(&c, &n->array->dtype, name);
 	if (r == 0)
-		r = make_missing(m, n, width, &c);
+		r = heed_attrs(m, n, width, &c);
 	if (r == 0)
 		r = sum_up(n, &c);
 	if (r < 0)
@@ -173,6 +176,7 @@ version(const struct node *n, uint32_t width, const struct csv *c)
 	uint64_t h = hash_number(HASH_START, variable_version(n, width));
 	h = hash_bytes(h, c->header.data, c->header.len);
 	h = hash_bytes(h, c->missing.data, c->missing.len);
+	h = cells_hash(&c->cells, h);
 	for (unsigned i = 0; i < c->rank; i++)
 		h = axis_hash(&c->axis[i], h);
 	return hash_end(h);

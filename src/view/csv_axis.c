@@ -32,12 +32,6 @@ serves(const struct node *n)
 	       t->kind != DTYPE_STRUCT && t->kind != DTYPE_OBJECT && t->kind != DTYPE_RAW;
 }
 
-static bool
-counts_time(const struct dtype *t)
-{
-	return t->kind == DTYPE_INT || t->kind == DTYPE_UINT || t->kind == DTYPE_FLOAT;
-}
-
 static int
 learn(struct mount *m, struct axis *a)
 {
@@ -51,16 +45,12 @@ learn(struct mount *m, struct axis *a)
 		r = node_attrs(n, &as);
 	if (r < 0)
 		return r;
-	a->is_time = t->kind == DTYPE_DATETIME
-			     ? cf_time_of_dtype(t, &a->time) == 0
-			     : counts_time(t) && cf_time_of_attrs(&as, &a->time) == 0;
+	cells_count_time(&a->cells, &as);
 	r = missing_value(m, n, &as, a->element_width, &a->missing);
 	attrs_free(&as);
 	if (r == 0)
 		cells_native(&a->cells, a->missing.data, 1);
 	a->width = a->cells.cell[0].width;
-	if (a->is_time && cf_time_width(&a->time) > a->width)
-		a->width = cf_time_width(&a->time);
 	return r < 0 ? r : 0;
 }
 
@@ -126,10 +116,7 @@ axis_hash(const struct axis *a, uint64_t h)
 	h = hash_number(h, a->width);
 	if (!a->coordinate)
 		return hash_number(h, a->size);
-	const int64_t time[] = {a->is_time, a->time.months, a->time.ticks, a->time.digits,
-		a->time.days, a->time.second, a->time.nanosecond, a->time.mixed};
-	for (unsigned i = 0; a->is_time && i < sizeof time / sizeof time[0]; i++)
-		h = hash_number(h, (uint64_t)time[i]);
+	h = cells_hash(&a->cells, h);
 	h = hash_text(h, a->coordinate->path);
 	h = hash_number(h, variable_version(a->coordinate, a->element_width));
 	return hash_bytes(h, a->missing.data, a->missing.len);
@@ -168,36 +155,13 @@ load(const struct axis *a, const struct array_want *want, struct axis_cursor *c)
 	return r < 0 ? err_add(r, "coordinate '%s'", a->coordinate->path) : 0;
 }
 
-static bool
-write_time(const struct axis *a, const uint8_t *element, char *to, size_t *ret_len)
-{
-	const struct cell *c = &a->cells.cell[0];
-	char text[CF_TIME_TEXT];
-	int64_t whole;
-	bool good;
-	if (c->kind == DTYPE_FLOAT)
-		good = cf_time_text(&a->time, cell_real(c, element), text);
-	else
-		good = cell_integer(c, element, &whole) && cf_time_text_int(&a->time, whole, text);
-	if (!good)
-		return false;
-	*ret_len = cf_time_width(&a->time);
-	memcpy(to, text, *ret_len);
-	return true;
-}
-
 static int
 write_text(const struct axis *a, const uint8_t *element, char *to, size_t *ret_len)
 {
-	const struct cell *c = &a->cells.cell[0];
-	bool missing = a->missing.len && cells_same(&a->cells, element, a->missing.data);
-	if (missing || (a->is_time && cell_is_nan(c, element))) {
-		*ret_len = 0;
+	*ret_len = 0;
+	if (a->missing.len && cells_same(&a->cells, element, a->missing.data))
 		return 0;
-	}
-	if (a->is_time && write_time(a, element, to, ret_len))
-		return 0;
-	return cell_text(c, element, to, ret_len);
+	return cell_text(&a->cells.cell[0], element, to, ret_len);
 }
 
 /* Are all coordinates needed now, for a table of so many bytes? */

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "data/array.h"
-#include "model/cf.h"
 #include "view/csv_cell.h"
 
 struct mount;
@@ -15,8 +14,6 @@ struct axis {
 	struct node *coordinate; /* NULL: the index is shown */
 	struct cells cells;      /* one cell */
 	uint32_t element_width;  /* of elements of variable length */
-	bool is_time;
-	struct cf_time time;
 	struct buf
 		missing; /* an element in native order that is shown as an empty field; empty: none */
 	/* once it is open */

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/number.h"
 #include "view/convert.h"
+#include "view/hash.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -110,6 +111,17 @@ each_leaf(struct leaves *l, const struct dtype *t, uint64_t offset, const char *
 	return r;
 }
 
+/* What its text may be longer by. */
+static uint32_t
+count_time(struct cell *c, const struct cf_time *t)
+{
+	uint32_t width = cf_time_width(t), more = width > c->width ? width - c->width : 0;
+	c->is_time = true;
+	c->time = *t;
+	c->width += more;
+	return more;
+}
+
 static int
 add_cell(void *arg, const struct dtype *t, uint64_t offset, const char *name)
 {
@@ -123,8 +135,12 @@ add_cell(void *arg, const struct dtype *t, uint64_t offset, const char *name)
 	struct cell *more = realloc(c->cell, (c->n + 1) * sizeof *more);
 	if (!more)
 		return err_set(-ENOMEM, "no memory for columns");
+	struct cell one = {t->kind, t->size, (uint32_t)offset, (uint32_t)width};
+	struct cf_time time;
+	if (t->kind == DTYPE_DATETIME && cf_time_of_dtype(t, &time) == 0)
+		c->width += count_time(&one, &time);
 	c->cell = more;
-	c->cell[c->n++] = (struct cell){t->kind, t->size, (uint32_t)offset, (uint32_t)width};
+	c->cell[c->n++] = one;
 	return 0;
 }
 
@@ -154,6 +170,31 @@ cells_free(struct cells *c)
 	free(c->cell);
 	dtype_free(&c->swap);
 	*c = (struct cells){0};
+}
+
+void
+cells_count_time(struct cells *cs, const struct attrs *as)
+{
+	struct cell *c = cs->cell;
+	struct cf_time t;
+	bool number = cs->n == 1 &&
+		      (c->kind == DTYPE_INT || c->kind == DTYPE_UINT || c->kind == DTYPE_FLOAT);
+	if (number && cf_time_of_attrs(as, &t) == 0)
+		cs->width += count_time(c, &t);
+}
+
+uint64_t
+cells_hash(const struct cells *cs, uint64_t h)
+{
+	for (size_t i = 0; i < cs->n; i++) {
+		const struct cf_time *t = &cs->cell[i].time;
+		const int64_t time[] = {t->months, t->ticks, t->digits, t->days, t->second,
+			t->nanosecond, t->calendar};
+		h = hash_number(h, cs->cell[i].is_time);
+		for (unsigned k = 0; cs->cell[i].is_time && k < sizeof time / sizeof *time; k++)
+			h = hash_number(h, (uint64_t)time[k]);
+	}
+	return h;
 }
 
 struct naming {
@@ -324,7 +365,8 @@ write_float(const uint8_t *p, uint32_t size, char *to)
 	}
 }
 
-bool
+/* Of an integer or a time. False: beyond an int64. */
+static bool
 cell_integer(const struct cell *c, const uint8_t *element, int64_t *ret)
 {
 	const uint8_t *p = element + c->offset;
@@ -332,7 +374,7 @@ cell_integer(const struct cell *c, const uint8_t *element, int64_t *ret)
 	return c->kind != DTYPE_UINT || *ret >= 0;
 }
 
-double
+static double
 cell_real(const struct cell *c, const uint8_t *element)
 {
 	const uint8_t *p = element + c->offset;
@@ -346,10 +388,42 @@ cell_real(const struct cell *c, const uint8_t *element)
 	}
 }
 
+/* Not a number, or not a time. */
+static bool
+cell_is_nan(const struct cell *c, const uint8_t *element)
+{
+	if (c->kind == DTYPE_DATETIME || c->kind == DTYPE_TIMEDELTA)
+		return integer(element + c->offset, 8) == INT64_MIN;
+	return c->kind == DTYPE_FLOAT && isnan(cell_real(c, element));
+}
+
+/* False: a number that is no date. */
+static bool
+write_time(const struct cell *c, const uint8_t *element, char *to, size_t *ret_len)
+{
+	char text[CF_TIME_TEXT];
+	int64_t whole;
+	bool good;
+	*ret_len = 0;
+	if (cell_is_nan(c, element))
+		return true;
+	if (c->kind == DTYPE_FLOAT)
+		good = cf_time_text(&c->time, cell_real(c, element), text);
+	else
+		good = cell_integer(c, element, &whole) && cf_time_text_int(&c->time, whole, text);
+	if (!good)
+		return false;
+	*ret_len = cf_time_width(&c->time);
+	memcpy(to, text, *ret_len);
+	return true;
+}
+
 int
 cell_text(const struct cell *c, const uint8_t *element, char *to, size_t *ret_len)
 {
 	const uint8_t *p = element + c->offset;
+	if (c->is_time && write_time(c, element, to, ret_len))
+		return 0;
 	switch (c->kind) {
 	case DTYPE_BOOL:
 		*to = *p ? '1' : '0';
@@ -364,14 +438,6 @@ cell_text(const struct cell *c, const uint8_t *element, char *to, size_t *ret_le
 	case DTYPE_RAW: *ret_len = write_hex(p, c->size, to); return 0;
 	default: *ret_len = quote((const char *)p, bytes_len(p, c->size), to); return 0;
 	}
-}
-
-bool
-cell_is_nan(const struct cell *c, const uint8_t *element)
-{
-	if (c->kind == DTYPE_DATETIME || c->kind == DTYPE_TIMEDELTA)
-		return integer(element + c->offset, 8) == INT64_MIN;
-	return c->kind == DTYPE_FLOAT && isnan(cell_real(c, element));
 }
 
 bool

@@ -30,6 +30,12 @@ END
 same "a line of times" "$(sed -n 2p "$mnt/air.csv" | tr -d ' ')" "0,2000-01-01T06:00:00,10.5,a,0.0"
 same "a line of time" "$(sed -n 2p "$mnt/time.csv" | tr -d ' ')" "0,2000-01-01T06:00:00"
 same "a line of datetime64" "$(sed -n 3p "$mnt/by_day.csv" | tr -d ' ')" "1,2001-02-04T00:00:00,1"
+same "dates of a calendar without leap years" "$(tail -n +2 "$mnt/run_day.csv" | tr -d ' ' | paste -sd ' ')" \
+	"0,2000-03-01T00:00:00 1,1999-12-31T00:00:00 2,10000000"
+same "dates of a calendar of 360 days as values" "$(tail -n +2 "$mnt/valid.csv" | tr -d ' ' | paste -sd ' ')" \
+	"0,2000-03-01T00:00:00,2000-03-01T12:00:00 1,1999-12-31T00:00:00, 2,10000000,1999-12-30T00:00:00"
+same "datetime64 as values" "$(tail -n +2 "$mnt/when.csv" | tr -d ' ' | cut -d, -f3 | paste -sd ' ')" \
+	"1969-12-31T23:59:59.500  2001-02-03T00:00:00.000"
 same "a missing value" "$(sed -n 4p "$mnt/air.csv" | tr -d ' ')" "2,2000-01-01T06:00:00,10.5,\"c,\"\"c\"\"\","
 
 # a coordinate that cannot be read

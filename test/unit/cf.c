@@ -27,14 +27,44 @@ check_time(const char *units, const char *calendar, double value, const char *wa
 }
 
 /* Values as cftime gives them. */
+struct time_row {
+	const char *units, *calendar;
+	double value;
+	const char *want;
+};
+
+static void
+test_calendars(void)
+{
+	static const struct time_row rows[] = {
+		{"days since 2000-02-28", "noleap", 1, "2000-03-01T00:00:00"},
+		{"days since 2000-02-28", "365_day", -1e5, "1726-03-10T00:00:00"},
+		{"days since 2000-02-29", "noleap", 0, "(no units)"},
+		{"days since 0000-01-01", "noleap", 365, "0001-01-01T00:00:00"},
+		{"days since 0001-01-01", "noleap", -1, "(none)"},
+		{"days since 2001-02-28", "all_leap", 1, "2001-02-29T00:00:00"},
+		{"days since 2001-02-28", "366_day", 366.5, "2002-02-28T12:00:00"},
+		{"days since 9999-12-31", "all_leap", 1, "(none)"},
+		{"days since 2000-01-30", "360_day", 31, "2000-03-01T00:00:00"},
+		{"hours since 1900-02-30", "360_DAY", -0.5, "1900-02-29T23:30:00"},
+		{"days since 2000-01-31", "360_day", 0, "(no units)"},
+		{"days since 2000-01-01", "julian", 60, "2000-03-01T00:00:00"},
+		{"days since 1900-02-29", "julian", 0, "1900-02-29T00:00:00"},
+		{"days since 1582-10-04", "julian", 1, "1582-10-05T00:00:00"},
+		{"days since 0000-01-01", "julian", 366, "(no units)"},
+		{"days since 2000-01-01", "none", 0, "(no units)"},
+		{"months since 2000-01-01", "360_day", 13, "2001-02-01T00:00:00"},
+		{"months since 2000-01-01", "noleap", 0, "(no units)"},
+		{"years since 2000-01-01", "360_day", 0, "(no units)"},
+	};
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		check_time(rows[i].units, rows[i].calendar, rows[i].value, rows[i].want);
+}
+
 static void
 test_times(void)
 {
-	static const struct {
-		const char *units, *calendar;
-		double value;
-		const char *want;
-	} rows[] = {
+	static const struct time_row rows[] = {
 		{"days since 1900-01-01 00:00", NULL, 0, "1900-01-01T00:00:00"},
 		{"days since 1900-01-01 00:00", "standard", 36524.5, "2000-01-01T12:00:00"},
 		{"hours since 1900-01-01 00:00:00.0", "gregorian", 1043135, "2018-12-31T23:00:00"},
@@ -70,8 +100,6 @@ test_times(void)
 		{"weeks since 2000-01-01", NULL, 1, "2000-01-08T00:00:00"},
 		{"days since 2000-01-01", NULL, 1e300, "(none)"},
 		{"days since 2000-01-01", NULL, -1e18, "(none)"},
-		{"days since 2000-01-01", "noleap", 0, "(no units)"},
-		{"days since 2000-01-01", "360_day", 0, "(no units)"},
 		{"months since 2000-01-01", NULL, 0, "(no units)"},
 		{"days since", NULL, 0, "(no units)"},
 		{"days", NULL, 0, "(no units)"},
@@ -305,6 +333,7 @@ int
 main(void)
 {
 	test_times();
+	test_calendars();
 	test_no_times();
 	test_datetimes();
 	test_roles();
