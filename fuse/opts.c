@@ -326,6 +326,7 @@ opts_for_mount(const struct opts *o, struct mount_options *ret)
 				.missing_403 = o->missing,
 				.timeout = o->timeout,
 				.meta_max = META_MAX,
+				.warn = warn,
 			},
 		.data =
 			{

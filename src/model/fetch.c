@@ -103,6 +103,15 @@ keep(struct request *q, struct meta *m)
 }
 
 static void
+warn_without(const struct look *l, const char *why)
+{
+	char text[ERR_TEXT];
+	int n = snprintf(text, sizeof text, "done without consolidated metadata: %s", why);
+	if (n > 0)
+		l->model->opt.warn(text);
+}
+
+static void
 take(const struct look *l, struct request *q, struct fetch *f)
 {
 	struct meta *m = &f->metas.of[q->kind];
@@ -119,6 +128,11 @@ take(const struct look *l, struct request *q, struct fetch *f)
 	f->result[q->kind] = r;
 	if (r < 0 && q->result < 0)
 		err_restore(&q->err);
+	if (r != -EFBIG)
+		return;
+	err_add(r, "metadata '%s' (option memory says how much)", q->key);
+	if (q->kind == META_ALL && !l->seen && l->model->opt.warn)
+		warn_without(l, err_text());
 }
 
 /* V1's other spelling. */

@@ -99,6 +99,8 @@ struct model_options {
 	bool missing_403; /* -o missing=403 */
 	int64_t timeout;  /* ns for one operation */
 	size_t meta_max;  /* largest metadata object, bytes; 0: 512 MiB */
+	void (*warn)(const char
+			*what); /* of what fails no call, but should be known; NULL: nobody cares */
 	bool detect_separator; /* where metadata do not name one, look how the chunks are really called */
 };
 

@@ -1,5 +1,6 @@
 #include "view/mount.h"
 
+#include "data/memlimit.h"
 #include "view/flat.h"
 #include "view/hash.h"
 #include "view/raw.h"
@@ -15,7 +16,7 @@
 
 static const char STORE_DIR[] = ".store", OWN_DIR[] = ".zarrfs";
 
-enum { ROOT_INO = 1 };
+enum { ROOT_INO = 1, META_LEAST = 64 << 20 /* bytes */ };
 
 uint64_t
 mount_ino(const char *path)
@@ -215,6 +216,11 @@ set_options(struct mount *m, const struct mount_options *o)
 	/* A chunk that was cached for half of the time may lie in the kernel for the other half. */
 	m->options.data.ttl = left == INT64_MAX ? left : left / 2;
 	m->pages_ttl = m->options.data.ttl;
+	/* One object of metadata takes no more than all of the memory that there may be. */
+	size_t memory = m->options.data.memory ? m->options.data.memory : memlimit_default();
+	size_t meta_max = memory > META_LEAST ? memory : META_LEAST;
+	if (m->options.model.meta_max > meta_max)
+		m->options.model.meta_max = meta_max;
 }
 
 /* "s3:/bucket", where no such file is. */

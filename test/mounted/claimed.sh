@@ -30,3 +30,26 @@ peak=$(peak_memory)
 echo "peak memory of the daemon: $((peak / 1024)) MiB with memory=64M"
 sanitized || [ "$peak" -le $((128 * 1024)) ] || fail "the daemon took $((peak / 1024)) MiB with memory=64M"
 umount_store
+
+# An archive of a megabyte with a gigabyte of metadata in it, beside an array as it should be: that one is read.
+"$python" - "$tmp/store" "$tmp/large.zip" <<'END' || exit 1
+import sys
+import zipfile
+array = '{"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "|u1", "fill_value": 7, "order": "C", "compressor": null, "filters": null}'
+with zipfile.ZipFile(sys.argv[2], "w", zipfile.ZIP_DEFLATED, compresslevel=1) as to:
+    to.writestr(".zgroup", '{"zarr_format": 2}')
+    to.writestr("v/.zarray", array)
+    to.writestr("w/.zarray", array)
+    for name in ".zmetadata", "w/.zattrs":
+        with to.open(name, "w", force_zip64=True) as file:
+            for _ in range(512):
+                file.write(b" " * (1 << 20))
+END
+must_mount "$tmp/large.zip" memory=64M
+same "the array beside it" "$(od -An -tu1 "$mnt/v" | tr -d ' ')" 7777
+cat "$mnt/w" >/dev/null 2>&1
+grep -q "done without consolidated metadata.*'.zmetadata' (option memory says how much)" "$log" || fail "the log does not say why .zmetadata is not used: $(cat "$log")"
+peak=$(peak_memory)
+echo "peak memory of the daemon: $((peak / 1024)) MiB with memory=64M"
+sanitized || [ "$peak" -le $((128 * 1024)) ] || fail "the daemon took $((peak / 1024)) MiB for metadata with memory=64M"
+umount_store
