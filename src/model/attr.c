@@ -55,6 +55,17 @@ attrs_find(const struct attrs *as, const char *name)
 	return NULL;
 }
 
+const char *
+attrs_text(const struct attrs *as, const char *name)
+{
+	const struct attr *a = attrs_find(as, name);
+	if (!a)
+		return NULL;
+	if (a->type == NC_TYPE_CHAR)
+		return a->data;
+	return a->type == NC_TYPE_STRING && a->count == 1 ? *(char **)a->data : NULL;
+}
+
 size_t
 nc_type_size(enum nc_type t)
 {

@@ -45,6 +45,8 @@ int attr_set_text(struct attr *, const char *text, size_t len);
 /* CF and netCDF want the attribute of that name in its variable's own type. */
 bool attr_takes_type(const char *name);
 const struct attr *attrs_find(const struct attrs *, const char *name);
+/* Of an attribute that is one text, or NULL. Borrowed. */
+const char *attrs_text(const struct attrs *, const char *name);
 size_t nc_type_size(enum nc_type); /* 0 for STRING */
 /* The one of these types that goes with elements of 1, 2, 4 or 8 bytes; NC_TYPE_NONE for other sizes. */
 enum nc_type nc_type_by_size(

@@ -202,21 +202,10 @@ cf_time_parse(const char *units, const char *calendar, struct cf_time *ret)
 	return 0;
 }
 
-static const char *
-text_of(const struct attrs *as, const char *name)
-{
-	const struct attr *a = attrs_find(as, name);
-	if (!a)
-		return NULL;
-	if (a->type == NC_TYPE_CHAR)
-		return a->data;
-	return a->type == NC_TYPE_STRING && a->count == 1 ? *(char **)a->data : NULL;
-}
-
 int
 cf_time_of_attrs(const struct attrs *as, struct cf_time *ret)
 {
-	const char *units = text_of(as, "units"), *calendar = text_of(as, "calendar");
+	const char *units = attrs_text(as, "units"), *calendar = attrs_text(as, "calendar");
 	if (!units)
 		return err_set(-EINVAL, "no units");
 	if (!calendar && attrs_find(as, "calendar"))
@@ -243,8 +232,8 @@ cf_time_axis(const struct node *n, enum cf_time_axis *ret)
 {
 	struct attrs as = {0};
 	int r = node_attrs(n, &as);
-	const char *units = text_of(&as, "units"), *axis = text_of(&as, "axis");
-	const char *name = text_of(&as, "standard_name");
+	const char *units = attrs_text(&as, "units"), *axis = attrs_text(&as, "axis");
+	const char *name = attrs_text(&as, "standard_name");
 	bool times = n->array && n->array->dtype.kind == DTYPE_DATETIME;
 	*ret = name && strcmp(name, "time") == 0         ? CF_TIME_BY_NAME
 	       : axis && strcmp(axis, "T") == 0          ? CF_TIME_BY_AXIS

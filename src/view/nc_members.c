@@ -1,6 +1,7 @@
 #include "view/nc_members.h"
 
 #include "base/set.h"
+#include "model/cf_ragged.h"
 #include "view/flat.h"
 #include "view/state.h"
 
@@ -104,6 +105,84 @@ add_references(struct gathering *g, const struct node *n, bool bounds_only)
 	return r;
 }
 
+/* What shares out the samples along a dimension, what tells the instances apart that get them; and those may be shared out in turn. */
+struct ragged {
+	struct gathering *to;
+	const struct node *of;
+	struct buf list;
+	unsigned depth;
+};
+
+/* CF has samples of profiles, and profiles of stations. */
+enum { RAGGED_DEPTH_MAX = 3 };
+
+static int
+add_beside(struct ragged *g, const char *name, struct node **ret)
+{
+	const char *slash = strrchr(g->of->path, '/');
+	CLEAN(clean_free) char *path = NULL;
+	CLEAN(node_unrefp) struct node *n = NULL;
+	int len = slash ? (int)(slash - g->of->path) + 1 : 0;
+	if (asprintf(&path, "%.*s%s", len, g->of->path, name) < 0)
+		return err_set(-ENOMEM, "no memory for a path");
+	int r = model_lookup(g->to->mount->model, path, &n);
+	if (r || n->kind != NODE_ARRAY || taken(g->to, n))
+		return r < 0 ? r : ZMAP_ABSENT;
+	r = add(g->to, node_ref(n));
+	if (r == 0)
+		*ret = MOVE(n);
+	return r;
+}
+
+static int add_along(struct ragged *g, const char *samples, const char *instances);
+
+/* Of instances that have just got something that shares samples out among them. */
+static int
+add_instances(struct ragged *g, const char *dim)
+{
+	int r = add_along(g, "", dim);
+	if (r < 0 || g->depth == RAGGED_DEPTH_MAX)
+		return r;
+	g->depth++;
+	r = add_along(g, dim, NULL);
+	g->depth--;
+	return r;
+}
+
+/* Those of the list that go with samples, or with nothing but instances, along a dimension. */
+static int
+add_along(struct ragged *g, const char *samples, const char *instances)
+{
+	struct cf_ragged c;
+	int r = 0;
+	for (size_t at = 0; r == 0 && cf_ragged_next(&g->list, &at, &c);) {
+		CLEAN(node_unrefp) struct node *n = NULL;
+		if (strcmp(c.samples, samples) != 0 ||
+			(instances && strcmp(c.instances, instances) != 0))
+			continue;
+		r = add_beside(g, c.name, &n);
+		if (r == 0)
+			r = add_coordinates(g->to, n);
+		if (r == 0 && !instances)
+			r = add_instances(g, c.instances);
+		if (r == ZMAP_ABSENT)
+			r = 0;
+	}
+	return r;
+}
+
+static int
+add_ragged(struct gathering *g, const struct node *n)
+{
+	struct ragged ragged = {.to = g, .of = n};
+	int r = n->array && n->array->rank ? roles_ragged(g->mount, n, &ragged.list) : 0;
+	for (unsigned i = 0; r == 0 && ragged.list.len && i < n->array->rank; i++)
+		if (n->array->dim[i].name)
+			r = add_along(&ragged, n->array->dim[i].name, NULL);
+	buf_free(&ragged.list);
+	return r;
+}
+
 static int
 finish(struct gathering *g, int r)
 {
@@ -127,6 +206,8 @@ nc_members_of_array(struct mount *m, const struct node *n, struct nc_members *re
 	size_t direct = ret->n;
 	for (size_t i = 1; i < direct && r == 0; i++)
 		r = add_references(&g, ret->of[i].node, true);
+	if (r == 0)
+		r = add_ragged(&g, n);
 	return finish(&g, r);
 }
 

@@ -1,6 +1,7 @@
 #include "view/roles.h"
 
 #include "base/when.h"
+#include "model/cf_ragged.h"
 #include "view/hash.h"
 #include "view/state.h"
 
@@ -18,6 +19,13 @@ struct roles {
 	char **name;
 	enum cf_role *role;
 	uint32_t *views;
+	struct buf ragged; /* for cf_ragged_next */
+};
+
+/* What of it is wanted; NULL: nothing. */
+struct learned {
+	uint32_t *views; /* one for each name */
+	struct buf *ragged;
 };
 
 struct group_names {
@@ -36,6 +44,7 @@ roles_done(struct roles *r)
 	free(r->name);
 	free(r->role);
 	free(r->views);
+	buf_free(&r->ragged);
 	free(r->group);
 	free(r);
 	return NULL;
@@ -154,20 +163,30 @@ work_out(struct mount *m, struct roles *to)
 	int r = 0;
 	if (!atomic_load(&m->root_is_array))
 		r = cf_roles(m->model, to->group, (const char *const *)to->name, to->n, to->role);
-	for (size_t i = 0; r == 0 && views && i < to->n; i++) {
+	for (size_t i = 0; r == 0 && i < to->n; i++) {
 		CLEAN(node_unrefp) struct node *node = NULL;
 		int e = child(m, to->group, to->name[i], &node);
 		if (e == -ENOMEM)
 			r = e;
-		if (e == 0)
+		if (e == 0 && views)
 			to->views[i] = those_that_apply(m, node, to->role[i], views);
+		if (e == 0)
+			r = cf_ragged_add(node, &to->ragged);
 	}
 	return r;
 }
 
-/* Works out what is not known; ret_views may be NULL. */
 static int
-learn(struct mount *m, const struct group_names *g, uint32_t *ret_views)
+hand_out(const struct roles *r, const struct learned *ret)
+{
+	if (ret->views)
+		memcpy(ret->views, r->views, r->n * sizeof *ret->views);
+	return ret->ragged ? buf_add(ret->ragged, r->ragged.data, r->ragged.len) : 0;
+}
+
+/* Works out what is not known. */
+static int
+learn(struct mount *m, const struct group_names *g, const struct learned *ret)
 {
 	struct roles_table *t = &m->roles;
 	CLEAN(roles_donep) struct roles *made = calloc(1, sizeof *made);
@@ -183,18 +202,18 @@ learn(struct mount *m, const struct group_names *g, uint32_t *ret_views)
 		known = kept && kept->key == made->key && kept->n == g->n;
 		if (known)
 			kept->born = made->born;
-		if (known && ret_views)
-			memcpy(ret_views, kept->views, g->n * sizeof *ret_views);
+		if (known)
+			r = hand_out(kept, ret);
 	}
 	if (known)
-		return 0;
+		return r;
 	r = copy_names(g, made);
 	if (r == 0)
 		r = work_out(m, made);
+	if (r == 0)
+		r = hand_out(made, ret);
 	if (r < 0)
 		return r;
-	if (ret_views)
-		memcpy(ret_views, made->views, g->n * sizeof *ret_views);
 	LOCKED(&t->lock) {
 		struct roles **slot = slot_of(t, g->group), *old = *slot;
 		*slot = made;
@@ -208,7 +227,8 @@ roles_of_group(struct mount *m, const char *group, const char *const *name, size
 {
 	const struct group_names g = {group, name, n};
 	memset(ret, 0, n * sizeof *ret);
-	return n && roles_listed_views(m) ? learn(m, &g, ret) : 0;
+	const struct learned wanted = {.views = ret};
+	return n && roles_listed_views(m) ? learn(m, &g, &wanted) : 0;
 }
 
 static int
@@ -226,7 +246,7 @@ keep_array(const struct model_child *c, void *arg)
 }
 
 static int
-learn_group(struct mount *m, const char *group)
+learn_group(struct mount *m, const char *group, struct buf *ret_ragged)
 {
 	CLEAN(buf_free) struct buf text = {0};
 	int r = model_children(m->model, group, keep_array, &text);
@@ -240,7 +260,7 @@ learn_group(struct mount *m, const char *group)
 		name[n] = (const char *)text.data + at;
 	qsort(name, n, sizeof *name, by_name);
 	const struct group_names g = {group, name, n};
-	return learn(m, &g, NULL);
+	return learn(m, &g, &(struct learned){.ragged = ret_ragged});
 }
 
 /* False: nothing is known that still holds. */
@@ -261,18 +281,70 @@ recall(struct mount *m, const char *group, const char *name, enum cf_role *ret)
 	return known;
 }
 
+static char *
+group_of(const struct node *n)
+{
+	const char *slash = strrchr(n->path, '/');
+	return strndup(n->path, slash ? (size_t)(slash - n->path) : 0);
+}
+
 int
 roles_of_array(struct mount *m, const struct node *n, enum cf_role *ret)
 {
-	const char *slash = strrchr(n->path, '/');
-	CLEAN(clean_free) char *group = strndup(n->path, slash ? (size_t)(slash - n->path) : 0);
+	CLEAN(clean_free) char *group = group_of(n);
 	if (!group)
 		return err_set(-ENOMEM, "no memory for a path");
 	*ret = cf_is_coordinate(n) ? CF_COORDINATE : CF_DATA;
 	if (*ret != CF_DATA || !*n->path || recall(m, group, n->name, ret))
 		return 0;
-	int r = learn_group(m, group);
+	int r = learn_group(m, group, NULL);
 	if (r == 0)
 		recall(m, group, n->name, ret);
 	return r;
+}
+
+static bool
+recall_ragged(struct mount *m, const char *group, int *ret_r, struct buf *ret)
+{
+	uint64_t reading, moment = moment_of(m, group, &reading);
+	bool known = false;
+	LOCKED(&m->roles.lock) {
+		const struct roles *kept = *slot_of(&m->roles, group);
+		known = reading && kept && strcmp(kept->group, group) == 0 &&
+			kept->moment == moment;
+		if (known)
+			*ret_r = hand_out(kept, &(struct learned){.ragged = ret});
+	}
+	return known;
+}
+
+/* 1: the group says that it has such arrays. */
+static int
+has_features(struct mount *m, const char *group)
+{
+	static const char mark[] = "\"featureType\"";
+	CLEAN(node_unrefp) struct node *n = NULL;
+	int r = model_lookup(m->model, group, &n);
+	if (r)
+		return r < 0 ? r : 0;
+	return n->attrs_text && memmem(n->attrs_text, n->attrs_len, mark, sizeof mark - 1);
+}
+
+int
+roles_ragged(struct mount *m, const struct node *n, struct buf *ret)
+{
+	CLEAN(clean_free) char *group = group_of(n);
+	int r = 0;
+	if (!group)
+		return err_set(-ENOMEM, "no memory for a path");
+	if (!*n->path || recall_ragged(m, group, &r, ret))
+		return r;
+	if (!model_consolidated(m->model, group)) {
+		r = has_features(m, group);
+		if (r > 0)
+			r = model_preload(m->model, group);
+		else
+			return r;
+	}
+	return r < 0 ? r : learn_group(m, group, ret);
 }

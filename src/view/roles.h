@@ -2,7 +2,7 @@
  * once for each version of the group. Any thread. */
 #pragma once
 
-#include "base/clean.h"
+#include "base/buf.h"
 #include "model/cf.h"
 
 struct mount;
@@ -23,5 +23,8 @@ uint32_t roles_listed_views(struct mount *);
 /* name[0..n): the arrays of the group, sorted by strcmp. ret[i]: those views that list a file of array i. 0 or -errno. */
 int roles_of_group(
 	struct mount *, const char *group, const char *const *name, size_t n, uint32_t *ret);
+/* Which variables of the array's group share out samples of ragged arrays: a list for cf_ragged_next, the caller's to free. Nobody is asked
+ * for it: empty where metadata are not consolidated, unless the group says `featureType`, as CF wants of what has ragged arrays. 0 or -errno. */
+int roles_ragged(struct mount *, const struct node *array, struct buf *ret);
 /* What an array is for, as its group is known to be within the TTL. 0 or -errno. */
 int roles_of_array(struct mount *, const struct node *array, enum cf_role *ret);
