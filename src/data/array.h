@@ -12,7 +12,8 @@
 
 struct data_options {
 	size_t memory; /* bytes: the cap on all caches; 0: a quarter of RAM or of the cgroup, at most 4 GiB */
-	unsigned workers; /* threads that decode; 0: one a processor */
+	unsigned
+		workers; /* threads that decode; 0: one for each processor that this process may use */
 	int64_t ttl; /* ns after which a cached chunk is compared with the store again; INT64_MAX: never */
 	int64_t timeout;  /* ns for one operation */
 	bool missing_403; /* a refused chunk is an absent one */

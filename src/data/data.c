@@ -2,10 +2,9 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "data/memlimit.h"
+#include "data/limits.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 enum {
 	BLOCKED_MAX = 256, /* workers that may wait for a slow store beside those that decode */
@@ -29,11 +28,10 @@ data_new(const struct data_options *o, struct data **ret)
 		return err_set(-ENOMEM, "no memory");
 	d->options = *o;
 	if (!d->options.memory)
-		d->options.memory = memlimit_default();
+		d->options.memory = limits_memory();
 	if (d->options.memory < MEMORY_MIN)
 		d->options.memory = MEMORY_MIN;
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	d->workers = o->workers ? o->workers : cpus > 0 ? (unsigned)cpus : 1;
+	d->workers = o->workers ? o->workers : limits_processors();
 	int r = cache_new(for_cache(d->options.memory), o->remote, &d->cache);
 	if (r == 0)
 		r = spaces_new(&d->spaces);

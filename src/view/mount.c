@@ -1,6 +1,6 @@
 #include "view/mount.h"
 
-#include "data/memlimit.h"
+#include "data/limits.h"
 #include "view/flat.h"
 #include "view/hash.h"
 #include "view/raw.h"
@@ -217,7 +217,7 @@ set_options(struct mount *m, const struct mount_options *o)
 	m->options.data.ttl = left == INT64_MAX ? left : left / 2;
 	m->pages_ttl = m->options.data.ttl;
 	/* One object of metadata takes no more than all of the memory that there may be. */
-	size_t memory = m->options.data.memory ? m->options.data.memory : memlimit_default();
+	size_t memory = m->options.data.memory ? m->options.data.memory : limits_memory();
 	size_t meta_max = memory > META_LEAST ? memory : META_LEAST;
 	if (m->options.model.meta_max > meta_max)
 		m->options.model.meta_max = meta_max;

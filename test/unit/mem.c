@@ -1,7 +1,7 @@
 #include "base/mem.h"
 #include "base/buf.h"
 #include "check.h"
-#include "data/memlimit.h"
+#include "data/limits.h"
 #include "store.h"
 
 #include <errno.h>
@@ -210,18 +210,32 @@ cgroups(void)
 	CHECK_INT(mkdir(path, 0700), 0);
 	snprintf(path, sizeof path, "%s/a/b", p.path);
 	CHECK_INT(mkdir(path, 0700), 0);
-	CHECK(memlimit_cgroup(p.path, "/a/b") == SIZE_MAX);
+	CHECK(limits_cgroup_memory(p.path, "/a/b") == SIZE_MAX);
 	say_limit(&p, "/a/b/memory.max", "max\n");
-	CHECK(memlimit_cgroup(p.path, "/a/b") == SIZE_MAX);
+	CHECK(limits_cgroup_memory(p.path, "/a/b") == SIZE_MAX);
 	say_limit(&p, "/a/memory.max", "3000000\n");
-	CHECK_INT(memlimit_cgroup(p.path, "/a/b"), 3000000);
+	CHECK_INT(limits_cgroup_memory(p.path, "/a/b"), 3000000);
 	say_limit(&p, "/a/b/memory.limit_in_bytes", "2000000\n");
-	CHECK_INT(memlimit_cgroup(p.path, "/a/b"), 2000000);
-	CHECK_INT(memlimit_cgroup(p.path, "/a"), 3000000);
+	CHECK_INT(limits_cgroup_memory(p.path, "/a/b"), 2000000);
+	CHECK_INT(limits_cgroup_memory(p.path, "/a"), 3000000);
 	say_limit(&p, "/memory.max", "1000000\n");
-	CHECK_INT(memlimit_cgroup(p.path, "/a/b"), 1000000);
-	CHECK_INT(memlimit_cgroup(p.path, "/none"), 1000000);
-	CHECK(memlimit_default() > 0 && memlimit_default() <= (size_t)4 << 30);
+	CHECK_INT(limits_cgroup_memory(p.path, "/a/b"), 1000000);
+	CHECK_INT(limits_cgroup_memory(p.path, "/none"), 1000000);
+	CHECK(limits_cgroup_processors(p.path, "/a/b") == SIZE_MAX);
+	say_limit(&p, "/a/b/cpu.max", "max 100000\n");
+	CHECK(limits_cgroup_processors(p.path, "/a/b") == SIZE_MAX);
+	say_limit(&p, "/a/cpu.max", "250000 100000\n");
+	CHECK_INT(limits_cgroup_processors(p.path, "/a/b"), 3);
+	say_limit(&p, "/a/b/cpu.max", "5000 100000\n");
+	CHECK_INT(limits_cgroup_processors(p.path, "/a/b"), 1);
+	say_limit(&p, "/cpu.cfs_quota_us", "-1\n");
+	say_limit(&p, "/cpu.cfs_period_us", "100000\n");
+	CHECK(limits_cgroup_processors(p.path, "/none") == SIZE_MAX);
+	say_limit(&p, "/cpu.cfs_quota_us", "200000\n");
+	CHECK_INT(limits_cgroup_processors(p.path, "/none"), 2);
+	CHECK(limits_processors() >= 1 &&
+		limits_processors() <= (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
+	CHECK(limits_memory() > 0 && limits_memory() <= (size_t)4 << 30);
 	place_remove(&p);
 }
 
