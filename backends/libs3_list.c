@@ -182,7 +182,7 @@ call_list(struct libs3 *s, const char *prefix, int64_t deadline, zmap_list_fn *f
 	int r = 0;
 	do {
 		r = list_page(s, &l, deadline);
-		any = any || l.entries.len;
+		any = any || l.count;
 		if (r == 0)
 			r = tell(&l, fn, arg);
 		free(l.marker);

@@ -88,7 +88,8 @@ own_names(struct own *o)
 		return 0;
 	snprintf(prefix, sizeof prefix, "%s%s", l->path, *l->path ? "/" : "");
 	int r = zmap_list(l->model->zmap, prefix, note_name, &f);
-	o->below = f.names;
+	/* Also where no name can be shown of what is there: the marker of a folder, "a//b". */
+	o->below = f.names || (r == 0 && *l->path);
 	o->listed = r >= 0;
 	if (r < 0 || r == TOO_MANY)
 		return r == -EACCES || r == TOO_MANY ? 0 : r;

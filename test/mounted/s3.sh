@@ -103,3 +103,25 @@ same_files "$mnt/odd" "$tmp/odd-want" "odd names in a bucket"
 [ -d "$mnt/a/store.zarr/deep" ] || fail "a group is no directory"
 ls "$mnt/nothing" 2>/dev/null && fail "there is 'nothing'"
 umount_store
+
+# --- folders without a name in them: a marker, as consoles and Hadoop make it, and "a//b"
+
+: >"$tmp/marker"
+s3 make folders
+s3 put "$tmp/marker" folders/empty/
+s3 put "$tmp/marker" folders/deep/empty/
+s3 put "$tmp/more/README.txt" folders/full/
+s3 put "$tmp/more/README.txt" folders/full/README.txt
+s3 put "$tmp/more/README.txt" folders/slashes//README.txt
+folders=$(printf '%s\n' 'd deep' 'd deep/empty' 'd empty' 'd full' '- full/README.txt' 'd slashes')
+for transport in "" transport=libs3; do
+	if ! mount_store s3://folders $transport; then
+		grep -q "no kind of store 'libs3'" "$log" || fail "folders: $(cat "$log")"
+		mounts["$mnt"]=
+		continue
+	fi
+	same "ls -lR of folders, $transport" "$(cd "$mnt" && find . -mindepth 1 -printf '%M %P\n' 2>&1 | sed 's/^\(.\)[^ ]*/\1/' | sort -k 2)" \
+		"$folders"
+	ls "$mnt/nothing" 2>/dev/null && fail "there is 'nothing' among folders"
+	umount_store
+done
