@@ -227,6 +227,9 @@ use_endpoint(const char *text, const struct address_wishes *w, struct address *p
 	size_t n = strcspn(host, "/"), len = strlen(host);
 	while (len > n && host[len - 1] == '/')
 		len--;
+	if (!scheme && printable(text) && !strpbrk(text, "@?#\\\"<>%"))
+		return err_set(
+			-EINVAL, "endpoint '%s' has no scheme: write 'https://%s'", text, text);
 	if (!n || strcspn(host, "@?#\\\"<>%") < len || !printable(host))
 		return err_set(-EINVAL, "endpoint '%s' is no 'https://host:port'",
 			strchr(text, '@') ? "…" : text);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 static const int64_t EARLY = 300 * SECOND; /* fetched anew so long before they expire */
@@ -183,4 +184,27 @@ credentials_renew(struct credentials *c, const struct keys *refused)
 			c->refused = true;
 	}
 	return may_help;
+}
+
+void
+credentials_origin(struct credentials *c, char *ret, size_t size)
+{
+	const struct settings *s = c->settings;
+	const char *role = getenv("AWS_ROLE_ARN"), *google = getenv("GS_ACCESS_KEY_ID");
+	source_fn *source = NULL;
+	LOCKED(&c->lock)
+		source = c->source;
+	if (source == source_environment)
+		snprintf(ret, size, "$%s",
+			s->address.google && google && *google ? "GS_ACCESS_KEY_ID"
+							       : "AWS_ACCESS_KEY_ID");
+	else if (source == source_profile)
+		snprintf(ret, size, "profile '%s' of ~/.aws", s->profile_name);
+	else if (source == source_web_identity)
+		snprintf(ret, size, "role '%s' by web identity", role ? role : "");
+	else
+		snprintf(ret, size, "%s",
+			source == source_container ? "the container's service for credentials"
+			: source == source_machine ? "this machine's role"
+						   : "");
 }

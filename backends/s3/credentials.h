@@ -8,6 +8,8 @@
 #include "backends/s3/keys.h"
 #include "base/when.h"
 
+#include <stddef.h>
+
 struct client;
 struct settings;
 struct credentials;
@@ -22,3 +24,5 @@ int credentials_get(struct credentials *, int64_t deadline, struct cancel *, str
 /* The server says that these have expired or are not known: they are fetched anew by the next get, if they can be. Returns whether
  * that may help. */
 bool credentials_renew(struct credentials *, const struct keys *);
+/* Where the keys that are asked for came from, for messages: "the environment", "profile 'x' of ~/.aws"; "" before there were any. */
+void credentials_origin(struct credentials *, char *ret, size_t size);

@@ -91,19 +91,36 @@ code_for(const struct exchange *q, const struct client_reply *reply, const struc
 	return fallback < 0 ? fallback : -EIO;
 }
 
+/* Of a refusal: whose keys they were, since they may be others than was thought. */
+static void
+say_keys(struct exchange *q, const struct client_reply *reply, const struct said *s, char *ret,
+	size_t size)
+{
+	char origin[160] = "";
+	*ret = 0;
+	if (reply->status != 401 && reply->status != 403 && !is(s, expired))
+		return;
+	if (q->keys)
+		credentials_origin(q->bucket->credentials, origin, sizeof origin);
+	if (!q->keys || *origin)
+		snprintf(ret, size, "%s%s", q->keys ? "; with the keys of " : "; without keys",
+			origin);
+}
+
 static int
 explain(struct exchange *q, const struct client_reply *reply, const struct said *s, int code)
 {
-	char name[64], message[300], id[128], where[128] = "";
+	char name[64], message[300], id[128], where[128] = "", keys[200];
 	tidy(code_of(s), name, sizeof name);
 	tidy(s->f[MESSAGE].text, message, sizeof message);
 	tidy(*reply->request_id ? reply->request_id : s->f[REQUEST_ID].text, id, sizeof id);
 	if (reply->status / 100 == 3 && (*reply->region || *s->f[REGION].text))
 		snprintf(where, sizeof where, ", in region %.64s",
 			*reply->region ? reply->region : s->f[REGION].text);
+	say_keys(q, reply, s, keys, sizeof keys);
 	q->explained = true;
-	return err_set(code, "HTTP status %d%s%s%s%s%s%s%s%s", reply->status, *name ? " " : "",
-		name, *message ? ": " : "", message, where, *id ? " (request " : "", id,
+	return err_set(code, "HTTP status %d%s%s%s%s%s%s%s%s%s", reply->status, *name ? " " : "",
+		name, *message ? ": " : "", message, where, keys, *id ? " (request " : "", id,
 		*id ? ")" : "");
 }
 

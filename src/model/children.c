@@ -372,6 +372,17 @@ model_consolidated(struct model *m, const char *path)
 									      : 0;
 }
 
+bool
+model_has_consolidated(struct model *m)
+{
+	bool has = false;
+	LOCKED(&m->lock) {
+		const struct place *root = place_find(m, "");
+		has = root && root->con;
+	}
+	return has;
+}
+
 /* The group above was asked for its names, and this is none of them. Lock held. */
 static bool
 not_listed(const struct model *m, const char *dir, const char *name)

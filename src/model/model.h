@@ -135,6 +135,8 @@ int model_children(struct model *, const char *path, model_child_fn *fn, void *a
 int model_preload(struct model *, const char *path);
 /* Metadata of this group come from consolidated metadata: which reading of them, never the same twice. 0: they do not. */
 uint64_t model_consolidated(struct model *, const char *path);
+/* Whether the root was found to have any. Asks the store nothing. */
+bool model_has_consolidated(struct model *);
 
 /* Forgets when things were last seen, so that all is looked at again on access. Adds a line for each node that changed to `ret` (may be NULL). */
 int model_refresh(struct model *, struct buf *ret);

@@ -1,6 +1,7 @@
 #include "view/mount.h"
 
 #include "data/limits.h"
+#include "view/advice.h"
 #include "view/flat.h"
 #include "view/hash.h"
 #include "view/raw.h"
@@ -149,31 +150,6 @@ shows(const struct node *n)
 	return !n->error || n->array || (n->kind == NODE_GROUP && n->error_code != -ENOTSUP);
 }
 
-/* Ends the listing at the first directory. */
-static int
-is_folder(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
-{
-	*(size_t *)arg += 1;
-	return prefix;
-}
-
-/* A directory may stand above stores, however deep; but not one that has no directory in it. Of a far store that would be a request more. */
-static void
-warn_of_nothing(struct mount *m)
-{
-	void (*warn)(const char *) = m->options.zmap.warn;
-	CLEAN(buf_free) struct buf text = {0};
-	size_t n = 0;
-	if (!warn || m->zmap->caps & ZMAP_REMOTE || zmap_list(m->zmap, "", is_folder, &n) != 0)
-		return;
-	if (buf_addf(&text,
-		    n ? "there is no Zarr store in '%s': no Zarr metadata, and no directory"
-		      : "there is no Zarr store in '%s': it is empty",
-		    m->url.shown) == 0 &&
-		buf_terminate(&text) == 0)
-		warn((char *)text.data);
-}
-
 /* Did the store answer, and is there anything? */
 static int
 look_at_root(struct mount *m)
@@ -181,9 +157,7 @@ look_at_root(struct mount *m)
 	CLEAN(node_unrefp) struct node *root = NULL;
 	int r = model_lookup(m->model, "", &root);
 	if (r == ZMAP_ABSENT)
-		return err_set(-ENOENT,
-			"there is nothing at '%s': no Zarr metadata and no key below it",
-			m->url.shown);
+		return advice_absent(m);
 	if (r < 0)
 		return err_add(r, "cannot open store '%s'", m->url.shown);
 	if (root->kind == NODE_OBJECT)
@@ -191,8 +165,7 @@ look_at_root(struct mount *m)
 			-EINVAL, "'%s' is one object that belongs to no Zarr store", m->url.shown);
 	if (!shows(root))
 		return err_set(-EINVAL, "cannot open store '%s': %s", m->url.shown, root->error);
-	if (root->kind == NODE_PLAIN)
-		warn_of_nothing(m);
+	advice_on_root(m, root);
 	set_root(m, root);
 	m->single = single_name(&m->url);
 	return m->single ? 0 : err_set(-ENOMEM, "no memory for a name");
@@ -223,36 +196,6 @@ set_options(struct mount *m, const struct mount_options *o)
 		m->options.model.meta_max = meta_max;
 }
 
-/* "s3:/bucket", where no such file is. */
-static bool
-is_nearly_url(const char *store)
-{
-	static const char *const scheme[] = {"s3", "gs", "gs3", "http", "https", NULL};
-	size_t n = strcspn(store, ":/");
-	for (unsigned i = 0; store[n] == ':' && scheme[i]; i++)
-		if (strlen(scheme[i]) == n && strncmp(store, scheme[i], n) == 0)
-			return strncmp(store + n, "://", 3) != 0;
-	return false;
-}
-
-/* To somebody who named what cannot be one. r: why it cannot be opened. */
-static int
-say_what_a_store_is(const struct url *u, const char *store, int r)
-{
-	static const char *const part[] = {
-		".zgroup", ".zarray", ".zattrs", ".zmetadata", "zarr.json", NULL};
-	const char *slash = strrchr(u->shown, '/'), *name = slash ? slash + 1 : u->shown;
-	for (unsigned i = 0; *u->below && part[i]; i++)
-		if (strcmp(name, part[i]) == 0)
-			return err_set(r,
-				"'%s' is a part of a store: name the directory that it lies in",
-				store);
-	if (r == -ENOENT && is_nearly_url(store))
-		return err_add(r, "a URL begins with '%.*s://'", (int)strcspn(store, ":"), store);
-	bool file = *u->below && (!*u->scheme || strcmp(u->scheme, "file") == 0);
-	return file && r == -EIO ? err_add(r, "a store is a directory or a zip archive") : r;
-}
-
 int
 mount_open(const char *store, const struct mount_options *o, struct mount **ret)
 {
@@ -270,7 +213,7 @@ mount_open(const char *store, const struct mount_options *o, struct mount **ret)
 	if (r == 0) {
 		set_options(m, o);
 		r = zmap_open(&m->url, &m->options.zmap, &m->zmap);
-		r = r < 0 ? say_what_a_store_is(&m->url, store, r) : r;
+		r = r < 0 ? advice_unopened(&m->url, store, r) : r;
 	}
 	if (r == 0)
 		r = model_open(m->zmap, &m->options.model, &m->model);

@@ -83,6 +83,7 @@ all_same()
 {
 	must_mount "$@"
 	diff -r "$mnt" "$tmp/folder" >"$tmp/said" || fail "$1: $(head -n 5 "$tmp/said")"
+	! grep -q 'no consolidated' "$log" || fail "$1: $(cat "$log")"
 	umount_store
 	must_mount "$@"
 	"$python" "$here/tools.py" memmap "$mnt" "$tmp/want" || fail "memory maps of $1 differ"
@@ -177,6 +178,7 @@ fetched || fail "an archive of a server without ranges: $(cat "$tmp/archive.log"
 
 # nothing to list: names can be opened, and ls says why not
 must_mount "$base/bare"
+same "warnings that nothing is listed" "$(grep -c "bare' has no consolidated metadata" "$log")" 1
 cmp "$mnt/ocean/salt" "$tmp/want/ocean/salt" || fail "a name that is not listed cannot be opened"
 ls "$mnt" >/dev/null 2>&1 && fail "ls of what cannot be listed shows something"
 grep -q 'no consolidated metadata' "$mnt/.zarrfs/log" || fail "the log does not say why: $(cat "$mnt/.zarrfs/log")"

@@ -36,16 +36,19 @@ cmp "$mnt/packed" "$tmp/want/packed" || fail "a single array"
 umount_store
 refused s3://bucket/a/nothing.zarr "" 'nothing'
 refused s3://nobodys-bucket/a "" 'NoSuchBucket|nobodys-bucket'
+refused s3://bucket/a/store.zarr/.zmetadata "" 'is a part of a store'
+refused s3://bucket/a/store.zarr/lat/0 "" "'s3://bucket/a/store.zarr/lat/0' is one object, and no Zarr store"
+refused s3://bucket/a/store.zarr "endpoint=127.0.0.1:$port" "has no scheme: write 'https://127.0.0.1:$port'"
 
 # --- signatures
 
-AWS_SECRET_ACCESS_KEY=$S3_SECRET.wrong refused s3://bucket/a/store.zarr "" 'SignatureDoesNotMatch'
+AWS_SECRET_ACCESS_KEY=$S3_SECRET.wrong refused s3://bucket/a/store.zarr "" 'SignatureDoesNotMatch.*keys of .AWS_ACCESS_KEY_ID'
 AWS_ACCESS_KEY_ID=unheardof refused s3://bucket/a/store.zarr "" 'InvalidAccessKeyId|AccessDenied'
 unsign
 refused s3://bucket/a/store.zarr "" 'credentials|profile'
 shows "anonymously" "s3://open/store.zarr#aws.profile=no"
 shows "anonymously, as an option" s3://open/store.zarr profile=none
-refused "s3://bucket/a/store.zarr#aws.profile=none" "" '403|AccessDenied'
+refused "s3://bucket/a/store.zarr#aws.profile=none" "" '(403|AccessDenied).*without keys'
 refused "s3://$S3_KEY:$S3_SECRET@bucket/a/store.zarr" "" '.'
 
 mkdir -p "$HOME/.aws"
@@ -54,7 +57,7 @@ printf '[default]\naws_access_key_id = nobody\naws_secret_access_key = x\n[work]
 shows "a profile in the URL" "s3://bucket/a/store.zarr#aws.profile=work"
 shows "a profile as an option" s3://bucket/a/store.zarr profile=work
 AWS_PROFILE=work shows "a profile in the environment" s3://bucket/a/store.zarr
-refused s3://bucket/a/store.zarr "" '403'
+refused s3://bucket/a/store.zarr "" "403.*with the keys of profile 'default' of ~/.aws"
 refused s3://bucket/a/store.zarr profile=nowhere "nowhere"
 rm -r "$HOME/.aws"
 

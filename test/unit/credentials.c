@@ -112,7 +112,7 @@ test_rc(void)
 
 struct tried {
 	char id[64], secret[64], token[64];
-	char region[64], host[128];
+	char region[64], host[128], from[160];
 	bool anonymous;
 };
 
@@ -135,6 +135,7 @@ find_keys(const char *store, const struct zmap_options *o, int want)
 		r = credentials_get(c, when_now() + 10 * SECOND, NULL, &k);
 	CHECK_INT(r, want);
 	if (r == 0) {
+		credentials_origin(c, t.from, sizeof t.from);
 		snprintf(t.id, sizeof t.id, "%s", k ? k->id : "");
 		snprintf(t.secret, sizeof t.secret, "%s", k ? k->secret : "");
 		snprintf(t.token, sizeof t.token, "%s", k && k->token ? k->token : "");
@@ -175,6 +176,7 @@ test_order(void)
 		"aws_session_token=Pt\n");
 	t = find_keys("s3://bucket", &nothing, 0);
 	CHECK_STR(t.id, "DID");
+	CHECK_STR(t.from, "profile 'default' of ~/.aws");
 	CHECK_STR(t.secret, "D/s+1=");
 	CHECK_STR(t.region, "r-config");
 	setenv("AWS_PROFILE", "p", 1);
@@ -191,6 +193,7 @@ test_order(void)
 	setenv("AWS_ENDPOINT_URL", "http://e.host", 1);
 	t = find_keys("s3://bucket", &nothing, 0);
 	CHECK_STR(t.id, "EID");
+	CHECK_STR(t.from, "$AWS_ACCESS_KEY_ID");
 	CHECK_STR(t.token, "Et");
 	CHECK_STR(t.region, "r-default");
 	CHECK_STR(t.host, "e.host");
@@ -366,6 +369,7 @@ test_services(void)
 	t = find_keys("s3://bucket", &nothing, 0);
 	CHECK_STR(t.id, "SID");
 	CHECK_STR(t.token, "St");
+	CHECK_STR(t.from, "the container's service for credentials");
 	CHECK(strstr(s.first, "GET /v2/x ") && strstr(s.first, "Authorization: bearer\r\n"));
 	write_file("token", "from a file\n");
 	char path[300];
@@ -384,6 +388,7 @@ test_services(void)
 	set_url("AWS_EC2_METADATA_SERVICE_ENDPOINT", &s, "/");
 	t = find_keys("s3://bucket", &nothing, 0);
 	CHECK_STR(t.id, "SID");
+	CHECK_STR(t.from, "this machine's role");
 	CHECK(strstr(s.first, "GET /latest/meta-data/iam/security-credentials/my HTTP"));
 	CHECK(strstr(s.first, "X-aws-ec2-metadata-token: metatoken\r\n"));
 	unsetenv("http_proxy");
@@ -396,6 +401,7 @@ test_services(void)
 	setenv("AWS_WEB_IDENTITY_TOKEN_FILE", path, 1);
 	t = find_keys("s3://bucket", &nothing, 0);
 	CHECK_STR(t.id, "WID");
+	CHECK_STR(t.from, "role 'arn:aws:iam::1:role/x' by web identity");
 	CHECK(strstr(s.first,
 		"Action=AssumeRoleWithWebIdentity&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fx&"));
 	CHECK(strstr(s.first, "&WebIdentityToken=from%20a%20file"));
