@@ -7,13 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names in a directory, sorted. There may be 100,000 of them, so they share blocks of memory. */
-struct block {
-	struct block *next;
-	size_t used;
-	char text[];
-};
-
+/* Names in a directory, sorted. */
 struct name {
 	const char *name;
 	bool prefix; /* keys lie below it */
@@ -25,44 +19,19 @@ struct name {
 struct names {
 	struct name *of;
 	size_t count, room;
-	struct block *block; /* the last one */
+	struct texts *texts;
 };
 
 static void
 names_done(struct names *n)
 {
-	for (struct block *b = n->block, *next; b; b = next) {
-		next = b->next;
-		free(b);
-	}
+	texts_unref(n->texts);
 	free(n->of);
 	*n = (struct names){0};
 }
 
-enum { BLOCK = 64 << 10 };
-
-/* A copy that lives as long as all others. NULL: no memory. */
-static const char *
-copy_name(struct names *n, const char *name)
-{
-	size_t len = strlen(name) + 1;
-	struct block *b = n->block;
-	if (!b || b->used + len > BLOCK) {
-		size_t room = len > BLOCK ? len : BLOCK; /* of one name, even if it is longer */
-		b = malloc(sizeof *b + room);
-		if (!b)
-			return NULL;
-		b->next = n->block;
-		b->used = 0;
-		n->block = b;
-	}
-	char *to = b->text + b->used;
-	b->used += len;
-	return memcpy(to, name, len);
-}
-
 static int
-add_name(struct names *n, const char *name, bool prefix)
+add_name(struct names *n, const char *name, bool prefix, const struct zmap_stat *s)
 {
 	if (n->count == n->room) {
 		size_t room = n->room ? 2 * n->room : 64;
@@ -72,7 +41,9 @@ add_name(struct names *n, const char *name, bool prefix)
 		n->of = more;
 		n->room = room;
 	}
-	const char *copy = copy_name(n, name);
+	if (!n->texts)
+		n->texts = texts_new();
+	const char *copy = n->texts ? texts_add(n->texts, name, prefix, s) : NULL;
 	if (!copy)
 		return err_set(-ENOMEM, "no memory for a name");
 	n->of[n->count++] = (struct name){.name = copy, .prefix = prefix};
@@ -82,7 +53,7 @@ add_name(struct names *n, const char *name, bool prefix)
 static int
 list_entry(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
 {
-	return meta_is_name(name) ? 0 : add_name(arg, name, prefix);
+	return meta_is_name(name) ? 0 : add_name(arg, name, prefix, s);
 }
 
 /* Prefixes first, where a name is both. */
@@ -119,7 +90,7 @@ names_remembered(struct model *m, const char *path, struct names *ret)
 			break;
 		r = 0;
 		for (size_t i = 0; i < p->nnames && r == 0; i++)
-			r = add_name(ret, p->names[i], true);
+			r = add_name(ret, p->names[i], true, NULL);
 	}
 	return r;
 }
@@ -145,42 +116,21 @@ remember_names(struct model *m, const char *path, const struct names *n)
 	free(copy);
 }
 
-static int
-collect_keys(const struct names *n, struct keys *k)
-{
-	for (size_t i = 0; i < n->count; i++)
-		if (!n->of[i].prefix) {
-			k->count++;
-			k->len += strlen(n->of[i].name) + 1;
-		}
-	k->text = malloc(k->len + 1);
-	k->at = malloc((k->count + 1) * sizeof *k->at);
-	if (!k->text || !k->at || k->len > UINT32_MAX)
-		return -ENOMEM;
-	size_t at = 0, count = 0;
-	for (size_t i = 0; i < n->count; i++) {
-		if (n->of[i].prefix)
-			continue;
-		size_t len = strlen(n->of[i].name) + 1;
-		memcpy(k->text + at, n->of[i].name, len);
-		k->at[count++] = (uint32_t)at;
-		at += len;
-	}
-	return 0;
-}
-
 /* Above stores `ls -l` asks for each object next. Without memory it only asks more. */
 static void
-remember_keys(struct model *m, const char *path, const struct names *n)
+remember_listed(struct model *m, const char *path, const struct names *n, int64_t begun)
 {
-	CLEAN(keys_freep) struct keys *k = calloc(1, sizeof *k);
-	if (!k || collect_keys(n, k) < 0)
-		return;
-	k->due = m->opt.ttl == INT64_MAX ? INT64_MAX : when_now() + m->opt.ttl;
+	CLEAN(listed_freep) struct listed *k = n->count ? listed_new(n->texts, n->count) : NULL;
+	for (; k && k->count < n->count; k->count++)
+		k->of[k->count] = n->of[k->count].name;
+	if (k) {
+		k->begun = begun;
+		k->due = m->opt.ttl == INT64_MAX ? INT64_MAX : begun + m->opt.ttl;
+	}
 	LOCKED(&m->lock) {
 		struct place *p = place_find(m, path);
 		if (p)
-			place_put_keys(m, p, MOVE(k));
+			place_put_listed(m, p, MOVE(k));
 	}
 }
 
@@ -194,7 +144,8 @@ names_said(const struct node *n, struct names *ret)
 			"this kind of store cannot be listed and has no consolidated metadata; "
 			"what is in it can be opened by its name");
 	for (size_t i = 0; n->group && i < n->group->norder && r == 0; i++)
-		r = strchr(n->group->order[i], '/') ? 0 : add_name(ret, n->group->order[i], true);
+		r = strchr(n->group->order[i], '/') ? 0
+						    : add_name(ret, n->group->order[i], true, NULL);
 	return r;
 }
 
@@ -209,6 +160,7 @@ list_names(struct model *m, const struct node *n, struct names *ret)
 	CLEAN(clean_free) char *prefix = NULL;
 	if (asprintf(&prefix, "%s%s", n->path, *n->path ? "/" : "") < 0)
 		return err_set(-ENOMEM, "no memory for a prefix");
+	const int64_t begun = when_now();
 	int r = zmap_list(m->zmap, prefix, list_entry, ret);
 	if (r < 0)
 		return r;
@@ -216,7 +168,7 @@ list_names(struct model *m, const struct node *n, struct names *ret)
 	if (group)
 		remember_names(m, n->path, ret);
 	else
-		remember_keys(m, n->path, ret);
+		remember_listed(m, n->path, ret, begun);
 	return 0;
 }
 
@@ -284,7 +236,7 @@ static int
 add_consolidated(void *arg, const char *name, bool array)
 {
 	struct names *n = arg;
-	int r = meta_is_name(name) ? 0 : add_name(n, name, true);
+	int r = meta_is_name(name) ? 0 : add_name(n, name, true, NULL);
 	if (r == 0 && n->count) {
 		n->of[n->count - 1].known = true;
 		n->of[n->count - 1].kind = array ? NODE_ARRAY : NODE_GROUP;

@@ -80,18 +80,34 @@ anything_below(const struct own *o)
 }
 
 static int
-make_object(struct look *l)
+make_object(struct look *l, const struct zmap_stat *st)
+{
+	int r = node_new(NODE_OBJECT, l->path, &l->node);
+	if (r == 0) {
+		l->node->size = st->size;
+		l->node->mtime = st->mtime;
+		memcpy(l->node->version, st->version, sizeof st->version);
+	}
+	return r;
+}
+
+static int
+stat_object(struct look *l)
 {
 	struct zmap_stat st = {0};
 	int r = zmap_stat(l->model->zmap, l->path, &st);
-	if (r == 0)
-		r = node_new(NODE_OBJECT, l->path, &l->node);
-	if (r == 0) {
-		l->node->size = st.size;
-		l->node->mtime = st.mtime;
-		memcpy(l->node->version, st.version, sizeof st.version);
-	}
-	return r;
+	return r ? r : make_object(l, &st);
+}
+
+/* What a listing said of it is as good as an answer of that time, unless more is known since. */
+static int
+object_listed(struct look *l, const struct zmap_stat *st, int64_t begun)
+{
+	if (!begun || begun <= l->before || l->how == HOW_NOW)
+		return stat_object(l);
+	l->wall -= l->begun - begun;
+	l->begun = begun;
+	return make_object(l, st);
 }
 
 /* A path without metadata of its own. */
@@ -109,7 +125,7 @@ make_plain(struct own *o)
 		return meta_v2_group(l->path, &(struct metas){0}, &s, &l->node);
 	if (r > 0)
 		return node_new(NODE_PLAIN, l->path, &l->node);
-	return o->in_zarr || !*l->path ? ZMAP_ABSENT : make_object(l);
+	return o->in_zarr || !*l->path ? ZMAP_ABSENT : stat_object(l);
 }
 
 static bool
@@ -252,6 +268,23 @@ settle(struct look *l)
 	prefer_old(l);
 }
 
+/* ZMAP_ABSENT: no listing called it an object, or it is none any more. */
+static int
+look_listed(struct own *o)
+{
+	struct look *l = o->l;
+	struct zmap_stat said;
+	int64_t begun;
+	if (o->in_zarr || !place_is_key(l->model, l->path, &said, &begun))
+		return ZMAP_ABSENT;
+	int r = object_listed(l, &said, begun);
+	if (r == 0)
+		r = own_keep_seen(o, &l->new_seen);
+	if (r == 0)
+		prefer_old(l);
+	return r;
+}
+
 static int
 look_own(struct look *l)
 {
@@ -265,15 +298,9 @@ look_own(struct look *l)
 	/* Bytes that made no sense come again in any case: the store may have cut them short. */
 	o.f.if_changed =
 		separator_due(l) || (l->old && (l->old->error || l->old->flaw)) ? NULL : l->seen;
-	if (!o.in_zarr && place_is_key(l->model, l->path)) {
-		int r = make_object(l);
-		if (r == 0)
-			r = own_keep_seen(&o, &l->new_seen);
-		if (r == 0)
-			prefer_old(l);
-		if (r != ZMAP_ABSENT)
-			return r;
-	}
+	int r = look_listed(&o);
+	if (r != ZMAP_ABSENT)
+		return r;
 	if (l->how == HOW_NOW && l->old && l->old->array && o.f.if_changed &&
 		o.f.if_changed[META_ARRAY].version) {
 		own_need(&o, A); /* all that decides what chunks mean */
@@ -284,8 +311,7 @@ look_own(struct look *l)
 		}
 	}
 	bool enough = false;
-	int r = consolidated_first(&o) ? by_consolidated(&o, &enough)
-				       : look_beside_consolidated(&o);
+	r = consolidated_first(&o) ? by_consolidated(&o, &enough) : look_beside_consolidated(&o);
 	if (r == 0 && l->node)
 		settle(l);
 	if (r == 0 && !l->node && !enough)

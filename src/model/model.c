@@ -166,6 +166,8 @@ expire(struct model *m, struct refresh *f)
 		for (size_t i = 0; i < m->nbuckets; i++)
 			for (struct place *p = m->bucket[i]; p; p = p->next) {
 				p->due = p->names_due = 0;
+				if (p->listed)
+					p->listed->due = 0;
 				if (p->node && f->of)
 					f->of[f->count++].old = node_ref(p->node);
 			}
@@ -215,7 +217,7 @@ static bool
 may_forget(const struct place *p, bool listings)
 {
 	bool held = p->node && atomic_load(&p->node->refs) > 1;
-	bool listing = p->keys && when_now() < p->keys->due;
+	bool listing = p->listed && when_now() < p->listed->due;
 	return !held && !p->busy && !p->con && *p->path && (listings || !listing);
 }
 

@@ -67,8 +67,8 @@ place_bytes(const struct place *p)
 	size_t bytes = p->seen ? META_KINDS * sizeof *p->seen + ZMAP_VERSION : 0;
 	for (size_t i = 0; i < p->nnames; i++)
 		bytes += strlen(p->names[i]) + sizeof *p->names + sizeof(void *);
-	if (p->keys)
-		bytes += sizeof *p->keys + p->keys->len + p->keys->count * sizeof *p->keys->at;
+	if (p->listed)
+		bytes += listed_bytes(p->listed);
 	return bytes + (p->node ? node_bytes(p->node) : 0) + (p->con ? catalog_bytes(p->con) : 0);
 }
 
@@ -83,54 +83,34 @@ place_put_names(struct model *m, struct place *p, char **names, size_t n, int64_
 	m->bytes += place_bytes(p);
 }
 
-struct keys *
-keys_free(struct keys *k)
-{
-	if (!k)
-		return NULL;
-	free(k->text);
-	free(k->at);
-	free(k);
-	return NULL;
-}
-
 void
-place_put_keys(struct model *m, struct place *p, struct keys *k)
+place_put_listed(struct model *m, struct place *p, struct listed *k)
 {
 	m->bytes -= place_bytes(p);
-	keys_free(p->keys);
-	p->keys = k;
+	listed_free(p->listed);
+	p->listed = k;
 	m->bytes += place_bytes(p);
 }
 
-/* Lock held. */
-static bool
-has_key(const struct keys *k, const char *name)
-{
-	size_t low = 0, high = k->count;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		int order = strcmp(k->text + k->at[mid], name);
-		if (!order)
-			return true;
-		*(order < 0 ? &low : &high) = order < 0 ? mid + 1 : mid;
-	}
-	return false;
-}
-
 bool
-place_is_key(struct model *m, const char *path)
+place_is_key(struct model *m, const char *path, struct zmap_stat *ret, int64_t *ret_begun)
 {
 	const char *slash = strrchr(path, '/');
 	CLEAN(clean_free) char *dir = strndup(path, slash ? (size_t)(slash - path) : 0);
+	const char *found = NULL;
+	*ret_begun = 0;
 	if (!dir || !*path)
 		return false;
 	LOCKED(&m->lock) {
 		const struct place *p = place_find(m, dir);
-		if (p && p->keys && when_now() < p->keys->due)
-			return has_key(p->keys, slash ? slash + 1 : path);
+		if (p && p->listed && when_now() < p->listed->due)
+			found = listed_find(p->listed, slash ? slash + 1 : path);
+		if (found && listed_is_prefix(found))
+			found = NULL;
+		if (found && listed_stat(found, ret))
+			*ret_begun = p->listed->begun;
 	}
-	return false;
+	return found;
 }
 
 void
@@ -145,7 +125,7 @@ place_forget(struct model *m, struct place *p)
 	m->nabsent -= p->known && !p->node;
 	m->bytes -= place_bytes(p);
 	drop_names(p);
-	keys_free(p->keys);
+	listed_free(p->listed);
 	seen_free(p->seen);
 	catalog_unref(p->con);
 	node_unref(p->node);
@@ -262,6 +242,7 @@ begin(struct look *l, struct place **ret_place, struct node **ret)
 	p->busy = true;
 	l->begun = when_now(); /* good for all who asked before */
 	l->wall = when_wall();
+	l->before = p->begun;
 	l->old = node_ref(p->node);
 	l->seen = p->seen;
 	l->old_con = p->con;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "model/catalog.h"
+#include "model/listed.h"
 
 enum how {
 	HOW_LOOKUP, /* consolidated metadata will do */
@@ -34,20 +35,8 @@ struct place {
 	char **names;        /* a listing of a remote store, for the TTL */
 	size_t nnames;
 	int64_t names_due;
-	struct keys *keys; /* a listing above stores, or NULL */
+	struct listed *listed; /* a listing above stores, or NULL */
 };
-
-/* What a listing above stores said to be objects and nothing else, so that each needs no question what it is: names with
- * their NULs, where each begins, sorted. Good until due (when_now()). */
-struct keys {
-	char *text;
-	uint32_t *at;
-	size_t count, len;
-	int64_t due;
-};
-
-struct keys *keys_free(struct keys *);
-CLEAN_DEFINE(struct keys, keys_free)
 
 struct model {
 	struct zmap *zmap;
@@ -88,8 +77,9 @@ struct look {
 	const char *path;
 	const struct walk *walk;
 	enum how how;
-	int64_t begun; /* when_now(): when it was asked for, then when it began … */
-	int64_t wall;  /* … by when_wall() */
+	int64_t begun;  /* when_now(): when it was asked for, then when it began … */
+	int64_t wall;   /* … by when_wall() */
+	int64_t before; /* when_now(): the look before this one began; 0: there was none */
 	/* what was known; the place's, which is busy */
 	struct node *old;
 	const struct seen *seen;
@@ -133,6 +123,6 @@ struct place *place_find(const struct model *, const char *path); /* lock held *
 void place_forget(struct model *, struct place *);                /* lock held; not busy */
 void place_put_names(struct model *, struct place *, char **names, size_t n,
 	int64_t due); /* takes the names over; lock held */
-void place_put_keys(struct model *, struct place *, struct keys *); /* likewise */
-/* Was the path listed as an object? */
-bool place_is_key(struct model *, const char *path);
+void place_put_listed(struct model *, struct place *, struct listed *); /* likewise */
+/* Was the path listed as an object and nothing else? ret_begun: when the store was asked, if it said what ret has then; else 0. */
+bool place_is_key(struct model *, const char *path, struct zmap_stat *ret, int64_t *ret_begun);

@@ -169,14 +169,24 @@ open_view(struct file *f, const struct entry *e)
 	return r;
 }
 
+/* Who asks next sees what there is now. */
+static int
+look_again(struct mount *m, const struct entry *e)
+{
+	CLEAN(node_unrefp) struct node *now = NULL;
+	int r = model_look_again(m->model, e->node->path, &now);
+	return r < 0 ? r : stale_entry(e->path);
+}
+
 /* An object that belongs to no Zarr hierarchy: looked up by the model, read as a key. */
 static int
 open_object(struct file *f, const struct entry *e)
 {
 	struct entry now;
 	int r = raw_open(f->mount, e->node->path, &f->raw);
-	if (r == ZMAP_ABSENT || (r == 0 && raw_size(f->raw) != e->size))
-		return stale_entry(e->path);
+	if (r == ZMAP_ABSENT || (r == 0 && (raw_size(f->raw) != e->size ||
+						   strcmp(raw_tag(f->raw), e->node->version))))
+		return look_again(f->mount, e);
 	if (r == 0)
 		r = mount_lookup(f->mount, e->path, &now);
 	if (r)

@@ -191,6 +191,12 @@ raw_version(const struct raw *w)
 	return version_of(&w->stat);
 }
 
+const char *
+raw_tag(const struct raw *w)
+{
+	return w->stat.version;
+}
+
 uint64_t
 raw_size(const struct raw *w)
 {

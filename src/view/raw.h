@@ -12,5 +12,6 @@ struct raw;
 int raw_open(struct mount *, const char *key, struct raw **ret); /* ZMAP_ABSENT */
 struct raw *raw_close(struct raw *);
 uint64_t raw_version(const struct raw *);
+const char *raw_tag(const struct raw *); /* what the store calls its version */
 uint64_t raw_size(const struct raw *);
 int raw_read(struct raw *, const struct array_want *, struct reply *ret);

@@ -1,0 +1,35 @@
+/* What a listing above stores said: objects, each with its stat where the store said that too, and prefixes. Whoever walks through
+ * a directory needs to ask for none of these objects. Owned by the place of the directory; guarded by the model's lock. There may be
+ * 100,000 names, so they share blocks of memory, with those who still go through them. */
+#pragma once
+
+#include "store/zmap.h"
+
+/* Names, each with its NUL and what was said of it behind that. Only one thread adds; all live until the last reference is gone. */
+struct texts;
+struct texts *texts_new(void); /* NULL: no memory */
+struct texts *texts_ref(struct texts *);
+struct texts *texts_unref(struct texts *); /* NULL allowed; returns NULL */
+/* A name: keys lie below it (prefix), or it is an object, of which stat is known, or NULL. NULL: no memory. */
+const char *texts_add(struct texts *, const char *name, bool prefix, const struct zmap_stat *stat);
+
+struct listed {
+	struct texts *texts;
+	const char **of; /* sorted */
+	size_t count;
+	int64_t begun,
+		due; /* when_now(): when the store was asked, and until when the answer is good */
+};
+
+/* Room for n names of these texts. NULL: no memory. */
+struct listed *listed_new(struct texts *, size_t n);
+struct listed *listed_free(struct listed *);
+CLEAN_DEFINE(struct listed, listed_free)
+
+/* The name as it is in the texts; NULL: there is none. */
+const char *listed_find(const struct listed *, const char *name);
+/* Of a name in texts. */
+bool listed_is_prefix(const char *name);
+/* What the store said of it, times in whole seconds: HEAD says no more, and the two are to be the same. False: it said nothing. */
+bool listed_stat(const char *name, struct zmap_stat *ret);
+size_t listed_bytes(const struct listed *);

@@ -1,0 +1,52 @@
+#!/bin/bash
+# A bucket above stores: `ls -l` of objects costs their listing, and what the listing said is not believed for longer than anything else.
+# shellcheck disable=SC2012 # it is ls that is looked at
+. "$(dirname "$0")/functions.sh"
+. "$here/s3_functions.sh"
+
+begin_radosgw
+s3 make bucket
+mkdir "$tmp/objects"
+for i in {100..149}; do
+	head -c "$i" /dev/zero >"$tmp/objects/o$i"
+done
+s3 put "$tmp/objects" bucket/objects
+begin_proxy
+
+must_mount s3://bucket
+ls "$mnt" >/dev/null
+forget
+same "sizes" "$(ls -l "$mnt/objects" | awk 'NR > 1 { print $5 }' | xargs)" "$(seq 100 149 | xargs)"
+same "times" "$(find "$mnt/objects" -type f -newermt '2 hours ago' | wc -l)" 50
+same "HEAD" "$(requests '^HEAD')" 0
+[ "$(requests)" -le 4 ] || fail "ls -l of 50 objects: $(requests) requests: $(asked)"
+cmp "$mnt/objects/o100" "$tmp/objects/o100" || fail "o100"
+same "HEAD when one is opened" "$(requests '^HEAD')" 1
+
+# one that was replaced since is read as it is, by who opens it, and is so for all from then on
+for text in longer-than-before "$(head -c 102 /dev/zero | tr '\0' x)"; do
+	printf %s "$text" >"$tmp/new"
+	s3 put "$tmp/new" bucket/objects/o102
+	same "an object that was replaced after it was listed" "$(cat "$mnt/objects/o102")" "$text"
+	same "its size" "$(stat -c %s "$mnt/objects/o102")" ${#text}
+done
+s3 rm bucket/objects/o103
+! cat "$mnt/objects/o103" 2>/dev/null || fail "an object that was removed after it was listed is read"
+! test -e "$mnt/objects/o103" || fail "an object that could not be opened since it is gone is there"
+printf other >"$tmp/new"
+s3 put "$tmp/new" bucket/objects/o104
+cat "$mnt/.zarrfs/refresh" >/dev/null
+same "size after refresh" "$(stat -c %s "$mnt/objects/o104")" 5
+umount_store
+
+# what was listed gets no older than the TTL
+must_mount s3://bucket metadata_ttl=3
+ls "$mnt/objects" >/dev/null
+printf 'other once more' >"$tmp/new"
+s3 put "$tmp/new" bucket/objects/o104
+is_new()
+{
+	[ "$(stat -c %s "$mnt/objects/o104")" = 15 ]
+}
+eventually 10 is_new || fail "an object that was replaced after it was listed is $(stat -c %s "$mnt/objects/o104") bytes after its time"
+umount_store
