@@ -1,5 +1,6 @@
 #include "fuse/daemon.h"
 
+#include "fuse/mountpoint.h"
 #include "fuse/serve.h"
 
 #include "base/err.h"
@@ -108,6 +109,7 @@ start(const struct opts *o, bool beside, pid_t *ret)
 		child(o, beside, pipes[1]);
 	}
 	close(pipes[1]);
+	mountpoint_let_go(o->mountpoint);
 	if (pid < 0) {
 		err_sys(errno, "cannot make a process");
 		log_error("%s", err_text());

@@ -71,13 +71,13 @@ raise_read_ahead(dev_t dev, int64_t kb)
 		log_debug("cannot write '%s'", path);
 }
 
-/* The first access waits until the kernel and libfuse have agreed on how to talk. */
+/* The first access waits until the kernel and libfuse have agreed on how to talk; where another program has mounted, that is its own. */
 static void
 get_ready(struct keeper *k)
 {
 	const struct session_start *start = k->with.start;
 	struct stat st;
-	if (stat(start->mountpoint, &st) == 0)
+	if (mountpoint_fd(start->mountpoint) < 0 && stat(start->mountpoint, &st) == 0)
 		raise_read_ahead(st.st_dev, start->opts->read_ahead_kb);
 	start->ready(start->arg);
 	log_info("'%s' is mounted on '%s'", mount_shown(start->mount), start->mountpoint);

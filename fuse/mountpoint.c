@@ -6,16 +6,60 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <mntent.h>
+#include <poll.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
+
+int
+mountpoint_fd(const char *path)
+{
+	int fd = -1, len = 0;
+	return sscanf(path, "/dev/fd/%d%n", &fd, &len) == 1 && !path[len] ? fd : -1;
+}
+
+static bool
+is_device(int fd)
+{
+	enum { MISC = 10, FUSE = 229 }; /* for ever, as the kernel's list of devices has it */
+	struct stat st;
+	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(MISC, FUSE);
+}
+
+void
+mountpoint_let_go(const char *path)
+{
+	int fd = mountpoint_fd(path);
+	if (fd >= 0 && is_device(fd))
+		close(fd);
+}
+
+/* What another program has mounted. No other program that is started from here is to hold it. */
+static int
+prepare_descriptor(const char *path, char **ret)
+{
+	int fd = mountpoint_fd(path);
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	if (!is_device(fd))
+		return err_set(
+			-EINVAL, "mount point '%s' is no open descriptor of /dev/fuse", path);
+	if (poll(&p, 1, 0) == 1 && p.revents & POLLERR)
+		return err_set(-EINVAL,
+			"mount point '%s' is a descriptor of /dev/fuse that is not mounted", path);
+	if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+		return err_sys(errno, "mount point '%s'", path);
+	*ret = strdup(path);
+	return *ret ? 0 : err_set(-ENOMEM, "no memory for a path");
+}
 
 /* Of a directory that need not answer: only the way to it is looked at. */
 static int
@@ -81,6 +125,8 @@ fusermount(const char *path)
 int
 mountpoint_detach(const char *path)
 {
+	if (mountpoint_fd(path) >= 0)
+		return 0;
 	if (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
 		return 0;
 	if (errno != EPERM)
@@ -196,6 +242,8 @@ int
 mountpoint_prepare(const struct opts *o, char **ret)
 {
 	CLEAN(clean_free) char *path = NULL;
+	if (mountpoint_fd(o->mountpoint) >= 0)
+		return prepare_descriptor(o->mountpoint, ret);
 	int r = absolute(o->mountpoint, &path);
 	if (r == 0)
 		r = clear_dead(path);
