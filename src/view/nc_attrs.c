@@ -336,6 +336,8 @@ nc_attrs_make(const struct attrs *as, const struct nc_attrs_of *of, enum cdf_for
 		r = add_time(&m);
 	else if (r == 0 && of->fill && !of->field && !attrs_find(as, "_FillValue"))
 		r = add_fill(&m);
+	if (r == 0 && of->grid_mapping)
+		r = keep_text(&m, "grid_mapping", of->grid_mapping);
 	nc_taken_free(&m.names);
 	if (r < 0)
 		attrs_free(&to);

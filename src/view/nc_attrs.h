@@ -15,6 +15,7 @@ struct nc_attrs_of {
 	const uint8_t *
 		fill; /* the array's fill value is the variable's `_FillValue`: its bytes as stored; else NULL */
 	const struct recode *recode; /* which makes it the file's */
+	const char *grid_mapping;    /* to be added; NULL: none */
 	bool lists; /* of texts stay lists, as netCDF-4 has them; else a line each */
 };
 

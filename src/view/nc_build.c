@@ -37,6 +37,7 @@ nc_build_end(struct nc_build *b)
 		free(b->candidate[i].use);
 	for (size_t i = 0; b->columns && i < b->ncolumns; i++)
 		nc_columns_free(&b->columns[i]);
+	nc_crs_free(b);
 	free(b->candidate);
 	free(b->columns);
 	set_free(&b->uses, free);
@@ -144,6 +145,8 @@ nc_build_start(
 	b.ncolumns = b.members.n;
 	for (size_t i = 0; i < b.members.n && r == 0; i++)
 		r = add_candidates(&b, i);
+	if (r == 0)
+		r = nc_crs_find(&b);
 	if (r < 0)
 		nc_build_end(&b);
 	else
@@ -274,7 +277,7 @@ note_problems(struct nc_build *b, const char *path, const struct attrs *as)
 }
 
 static int
-make_attrs(struct nc_build *b, const struct nc_candidate *c, enum cdf_format format,
+make_attrs(struct nc_build *b, const struct nc_candidate *c, const struct nc_file *f,
 	struct nc_var *v, struct recode *recode)
 {
 	const struct node *n = c->member->node;
@@ -288,6 +291,7 @@ make_attrs(struct nc_build *b, const struct nc_candidate *c, enum cdf_format for
 		.field = *c->column->field,
 		.fill = by_fill > 0 ? n->array->fill : NULL,
 		.recode = recode,
+		.grid_mapping = nc_crs_name(b, c, f),
 	};
 	bool whole = recode->atom_in == 8 && !c->column->part;
 	if (by_fill >= 0 && whole && n->array->fill)
@@ -298,7 +302,7 @@ make_attrs(struct nc_build *b, const struct nc_candidate *c, enum cdf_format for
 	if (r == 0 && whole && fill.len == recode->atom_in)
 		recode_allow(recode, fill.data);
 	if (r >= 0)
-		r = nc_attrs_make(&stored, &of, format, &v->attrs);
+		r = nc_attrs_make(&stored, &of, f->format, &v->attrs);
 	if (r >= 0) {
 		note_problems(b, n->path, &stored);
 		note_problems(b, n->path, &v->attrs);
@@ -338,12 +342,24 @@ turn(const struct nc_build *b, const struct nc_candidate *c)
 }
 
 static int
-name_variables(const struct nc_build *b, struct nc_file *f)
+name_mappings(struct nc_file *f, size_t n, struct nc_taken *names)
+{
+	for (size_t i = 0; i < n; i++) {
+		f->var[i].name = nc_name_once(names, "crs");
+		if (!f->var[i].name)
+			return err_set(-ENOMEM, "no memory for a name");
+	}
+	return 0;
+}
+
+/* first: the index of what comes from the store; before it lie grid mappings. */
+static int
+name_variables(const struct nc_build *b, size_t first, struct nc_file *f)
 {
 	struct nc_taken names = {0};
 	int r = 0;
 	for (unsigned t = 0; t <= 2; t++) {
-		struct nc_var *v = f->var;
+		struct nc_var *v = f->var + first;
 		for (size_t i = 0; i < b->n && r == 0; i++) {
 			const struct nc_candidate *c = &b->candidate[i];
 			const struct node *n = c->member->node;
@@ -359,17 +375,19 @@ name_variables(const struct nc_build *b, struct nc_file *f)
 			v += !c->out;
 		}
 	}
+	if (r == 0)
+		r = name_mappings(f, first, &names);
 	nc_taken_free(&names);
 	return r;
 }
 
 /* v: has its name. */
 static int
-add_variable(struct nc_build *b, const struct nc_candidate *c, enum cdf_format format,
+add_variable(struct nc_build *b, const struct nc_candidate *c, const struct nc_file *f,
 	struct nc_var *v, struct nc_source *s)
 {
 	v->rank = c->rank;
-	v->type = nc_type_in_file(&c->column->type, format == CDF_5);
+	v->type = nc_type_in_file(&c->column->type, f->format == CDF_5);
 	v->dim = calloc(c->rank + 1, sizeof *v->dim);
 	s->variable = c->member->variable;
 	if (!v->dim)
@@ -378,7 +396,7 @@ add_variable(struct nc_build *b, const struct nc_candidate *c, enum cdf_format f
 		v->dim[i] = c->use[i]->dim;
 	int r = make_recode(b, c, v->type, &s->recode);
 	v->alone = recode_refuses(&s->recode);
-	return r < 0 ? r : make_attrs(b, c, format, v, &s->recode);
+	return r < 0 ? r : make_attrs(b, c, f, v, &s->recode);
 }
 
 /* Attributes of the group: the file's. */
@@ -412,18 +430,23 @@ int
 nc_build_file(struct nc_build *b, enum cdf_format format, struct nc_plan *ret)
 {
 	struct nc_plan p = {.file = {.format = format, .record = NC_NO_DIM}};
-	p.file.var = calloc(b->n + 1, sizeof *p.file.var);
-	p.source = calloc(b->n + 1, sizeof *p.source);
+	const size_t first = nc_crs_count(b);
+	p.file.var = calloc(first + b->n + 1, sizeof *p.file.var);
+	p.source = calloc(first + b->n + 1, sizeof *p.source);
 	int r = p.file.var && p.source ? 0 : err_set(-ENOMEM, "no memory for variables");
+	p.file.nvars = r == 0 ? first : 0;
 	for (size_t i = 0; i < b->n && r == 0; i++)
 		p.file.nvars += !b->candidate[i].out;
 	if (r == 0)
 		r = add_dims(b, &p.file);
 	if (r == 0)
-		r = name_variables(b, &p.file);
-	for (size_t i = 0, k = 0; i < b->n && r == 0; i++)
+		r = name_variables(b, first, &p.file);
+	if (r == 0)
+		r = nc_crs_add(b, &p.file);
+	for (size_t i = 0, k = first; i < b->n && r == 0; i++)
 		if (!b->candidate[i].out) {
-			r = add_variable(b, &b->candidate[i], format, &p.file.var[k], &p.source[k]);
+			r = add_variable(
+				b, &b->candidate[i], &p.file, &p.file.var[k], &p.source[k]);
 			k++;
 		}
 	if (r == 0)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/set.h"
+#include "view/nc_crs.h"
 #include "view/nc_plan.h"
 
 /* A dimension by the name that the store has for it: the same name may come with several sizes, and more than once in a variable. */
@@ -26,6 +27,7 @@ struct nc_candidate {
 	uint64_t size; /* bytes in a CDF-2 file without records; UINT64_MAX: more than can be */
 	bool own;      /* of the variable that the file is for */
 	bool out;      /* left out */
+	unsigned crs;  /* 1 + index of the build's; 0: none */
 };
 
 struct nc_build {
@@ -37,6 +39,8 @@ struct nc_build {
 	size_t ncolumns;
 	struct nc_candidate *candidate;
 	size_t n;
+	struct nc_crs crs[NC_CRS_MAX];
+	unsigned ncrs;
 	bool five;             /* the file that is being made is CDF-5 */
 	struct set uses;       /* of struct nc_use, which it owns */
 	struct nc_use *record; /* the record dimension, or NULL */

@@ -308,6 +308,8 @@ seal(struct nc_build *b, struct nc_plan *p)
 	uint64_t h = hash_bytes(HASH_START, header->data, header->len);
 	for (size_t i = 0; i < p->file.nvars; i++) {
 		const struct variable *v = p->source[i].variable;
+		if (!v)
+			continue;
 		int64_t changed = facts_mtime(&b->mount->facts, v->node->path);
 		int64_t t = changed > v->node->mtime ? changed : v->node->mtime;
 		p->mtime = t > p->mtime ? t : p->mtime;

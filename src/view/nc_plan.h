@@ -13,7 +13,7 @@ struct nc_want {
 
 /* One for each variable of the file. */
 struct nc_source {
-	struct variable *variable; /* one of the plan's members' */
+	struct variable *variable; /* one of the plan's members'; NULL: zeros, of a grid mapping */
 	struct recode recode;
 };
 

@@ -39,6 +39,8 @@ static int
 add_variable(struct nc_plan *p, size_t i, struct layout *l)
 {
 	struct nc_source *s = &p->source[i];
+	if (!s->variable)
+		return layout_add_zeros(l, p->file.var[i].bytes);
 	struct variable *v = variable_ref(s->variable);
 	return layout_add_recoded(l, v, &s->recode, p->file.var[i].bytes);
 }

@@ -3,6 +3,7 @@
 . "$(dirname "$0")/functions.sh"
 
 needs ncdump
+"$python" -c "import xarray" 2>/dev/null || skip "no xarray for Python"
 "$python" - "$tmp/stores" <<'END' || exit 1
 import sys
 import numpy as np
