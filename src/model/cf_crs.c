@@ -57,7 +57,9 @@ static int
 of_code(int64_t code, char **ret)
 {
 	bool south = code > CODE_UTM_SOUTH;
-	int64_t zone = code - (south ? CODE_UTM_SOUTH : CODE_UTM_NORTH);
+	int64_t before = south ? CODE_UTM_SOUTH : CODE_UTM_NORTH, zone = 0;
+	if (__builtin_sub_overflow(code, before, &zone))
+		return ZMAP_ABSENT;
 	if (code == CODE_WGS84)
 		return copy(wgs84, ret);
 	if (code == CODE_WEB_MERCATOR)

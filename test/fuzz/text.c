@@ -1,6 +1,7 @@
-/* Texts of files made from texts of stores: units of time, names in CF attributes, quoting in CSV and CDL, numbers. */
+/* Texts of files made from texts of stores: units of time, names in CF attributes, reference systems, quoting in CSV and CDL, numbers. */
 #include "base/number.h"
 #include "model/cf.h"
+#include "model/cf_crs.h"
 #include "view/cdl_text.h"
 #include "view/csv_cell.h"
 #include "view/nc_names.h"
@@ -46,6 +47,20 @@ references(char *text, size_t size)
 }
 
 static void
+reference_systems(char *text, size_t size)
+{
+	char gdal[] = "_CRS", code[] = "proj:code", projjson[] = "proj:projjson";
+	char *const names[] = {gdal, code, projjson};
+	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+		struct attr a = {
+			.name = names[i], .type = NC_TYPE_CHAR, .count = size, .data = text};
+		CLEAN(clean_free) char *wkt = NULL;
+		int r = cf_crs_wkt(&(struct attrs){.attr = &a, .count = 1}, &wkt);
+		assert(r == 0 ? wkt && strchr(wkt, '[') : !wkt);
+	}
+}
+
+static void
 quotes(const char *text, size_t size)
 {
 	CLEAN(buf_free) struct buf csv = {0}, cdl = {0}, name = {0};
@@ -85,6 +100,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size] = 0;
 	times(text);
 	references(text, size);
+	reference_systems(text, size);
 	quotes(text, size);
 	numbers(data, size);
 	return 0;

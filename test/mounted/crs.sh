@@ -43,6 +43,7 @@ make("wkt2", {"proj:wkt2": LAEA, "proj:epsg": 4326})
 make("stac", {}, {"proj:projjson": {"id": {"authority": "EPSG", "code": 4326}}})
 make("other", {}, {"proj:code": "EPSG:31467"})
 make("nonsense", {"_CRS": "[", "proj:wkt2": "EPSG:32632", "proj:code": "ESRI:32632", "proj:epsg": 1.5, "proj:projjson": {"id": 7}})
+make("least", {"proj:epsg": -2**63})
 make("mapped", {"grid_mapping": "where"}, {"proj:code": "EPSG:32632"})
 g = make("several", {"proj:epsg": 32632})
 put(g, "c", np.zeros((3, 4)), ["y", "x"], **{"proj:epsg": 32633})
@@ -69,6 +70,7 @@ wkt2 made up
 stac WGS 84
 other
 nonsense
+least
 END
 same "its corner" "$(gdalinfo "$mnt/code/b.nc" | sed -n 's/^Origin = //p')" "(499995.000000000000000,5000005.000000000000000)"
 
