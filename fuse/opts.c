@@ -198,6 +198,8 @@ take_operands(struct opts *o, int n, char **operand)
 	if (n < 2)
 		return err_set(-EINVAL, "no mount point given; try 'zarrfs --help'");
 	o->mountpoint = operand[1];
+	if (o->userns && !o->command)
+		return err_set(-EINVAL, "option 'userns' wants a command: -- COMMAND");
 	return 0;
 }
 
@@ -439,6 +441,8 @@ static const struct option_def table[] = {
 	{"allow_root", KIND_FLAG, .at = offsetof(struct opts, allow_root), .help = "let root in"},
 	{"noexec", KIND_FLAG, .at = offsetof(struct opts, noexec),
 		.help = "no programs are run from the mount"},
+	{"userns", KIND_FLAG, .at = offsetof(struct opts, userns),
+		.help = "mount for COMMAND alone, in a user namespace"},
 	{"read_ahead_kb", KIND_VALUE, &read_ahead_number, "1024", AT(read_ahead_kb),
 		"the kernel's readahead, where root mounts; 0: leave it"},
 	{"max_threads", KIND_VALUE, &threads_number, "64", AT(max_threads),

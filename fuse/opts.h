@@ -28,9 +28,9 @@ struct opts {
 	int64_t metadata_ttl, timeout; /* ns; INT64_MAX: immutable */
 	int64_t memory;                /* bytes; 0: what the library chooses */
 	int64_t uid, gid, umask;
-	int64_t direct_io;                               /* enum direct_io */
-	int64_t follow, allow_other, allow_root, noexec; /* flags */
-	int64_t read_ahead_kb;                           /* 0: the kernel's own */
+	int64_t direct_io;                                       /* enum direct_io */
+	int64_t follow, allow_other, allow_root, noexec, userns; /* flags */
+	int64_t read_ahead_kb;                                   /* 0: the kernel's own */
 	int64_t max_threads;
 	int64_t connections;
 	int64_t tls_verify;                /* 0: false, 1: true */

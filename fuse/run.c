@@ -1,6 +1,8 @@
 #include "fuse/run.h"
 
 #include "fuse/daemon.h"
+#include "fuse/serve.h"
+#include "fuse/userns.h"
 
 #include "base/err.h"
 #include "base/log.h"
@@ -66,6 +68,10 @@ run(const struct opts *o)
 {
 	sigset_t set, before;
 	pid_t daemon;
+	if (o->userns && userns_enter() < 0) {
+		log_error("%s", err_text());
+		return EXIT_STORE;
+	}
 	int status = daemon_beside(o, &daemon);
 	if (status)
 		return status;
