@@ -142,7 +142,7 @@ listed_free(struct listed *k)
 	return NULL;
 }
 
-const char *
+const char **
 listed_find(const struct listed *k, const char *name)
 {
 	size_t low = 0, high = k->count;
@@ -150,7 +150,7 @@ listed_find(const struct listed *k, const char *name)
 		size_t mid = low + (high - low) / 2;
 		int order = strcmp(k->of[mid], name);
 		if (!order)
-			return k->of[mid];
+			return &k->of[mid];
 		*(order < 0 ? &low : &high) = order < 0 ? mid + 1 : mid;
 	}
 	return NULL;

@@ -19,6 +19,9 @@ struct listed {
 	size_t count;
 	int64_t begun,
 		due; /* when_now(): when the store was asked, and until when the answer is good */
+	/* of who walks through it: the entry behind the last one that was asked for, how many were so before that, up to which entry all
+	 * were looked at, and how many together at last */
+	size_t next, in_order, ahead, wide;
 };
 
 /* Room for n names of these texts. NULL: no memory. */
@@ -26,8 +29,8 @@ struct listed *listed_new(struct texts *, size_t n);
 struct listed *listed_free(struct listed *);
 CLEAN_DEFINE(struct listed, listed_free)
 
-/* The name as it is in the texts; NULL: there is none. */
-const char *listed_find(const struct listed *, const char *name);
+/* Where in `of` the name is; NULL: it is not. */
+const char **listed_find(const struct listed *, const char *name);
 /* Of a name in texts. */
 bool listed_is_prefix(const char *name);
 /* What the store said of it, times in whole seconds: HEAD says no more, and the two are to be the same. False: it said nothing. */

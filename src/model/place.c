@@ -97,7 +97,7 @@ place_is_key(struct model *m, const char *path, struct zmap_stat *ret, int64_t *
 {
 	const char *slash = strrchr(path, '/');
 	CLEAN(clean_free) char *dir = strndup(path, slash ? (size_t)(slash - path) : 0);
-	const char *found = NULL;
+	const char **found = NULL;
 	*ret_begun = 0;
 	if (!dir || !*path)
 		return false;
@@ -105,9 +105,9 @@ place_is_key(struct model *m, const char *path, struct zmap_stat *ret, int64_t *
 		const struct place *p = place_find(m, dir);
 		if (p && p->listed && when_now() < p->listed->due)
 			found = listed_find(p->listed, slash ? slash + 1 : path);
-		if (found && listed_is_prefix(found))
+		if (found && listed_is_prefix(*found))
 			found = NULL;
-		if (found && listed_stat(found, ret))
+		if (found && listed_stat(*found, ret))
 			*ret_begun = p->listed->begun;
 	}
 	return found;
@@ -420,8 +420,11 @@ place_get(struct model *m, const char *path, enum how how, struct walk *ret_walk
 			return ZMAP_ABSENT;
 		bool last = !path[end];
 		CLEAN(node_unrefp) struct node *n = NULL;
-		int r = place_get_child(
-			m, prefix, last || (trust && how == HOW_NOW) ? how : HOW_LOOKUP, w, &n);
+		const enum how step_how = last || (trust && how == HOW_NOW) ? how : HOW_LOOKUP;
+		const bool walked = last && how == HOW_LOOKUP && w->depth && !w->in_zarr &&
+				    m->zmap->caps & ZMAP_REMOTE;
+		int r = walked ? siblings_get(m, prefix, w, &n)
+			       : place_get_child(m, prefix, step_how, w, &n);
 		if (r)
 			return r;
 		if (last) {

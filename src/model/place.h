@@ -119,6 +119,8 @@ int place_get(struct model *, const char *path, enum how, struct walk *, struct 
 /* The same for a child of the node that the walk ends with, at its full path. */
 int place_get_child(
 	struct model *, const char *path, enum how, const struct walk *, struct node **ret);
+/* siblings.c: place_get_child of a remote store, above stores, by HOW_LOOKUP; entries that will be asked for next are looked at too. */
+int siblings_get(struct model *, const char *path, const struct walk *, struct node **ret);
 struct place *place_find(const struct model *, const char *path); /* lock held */
 void place_forget(struct model *, struct place *);                /* lock held; not busy */
 void place_put_names(struct model *, struct place *, char **names, size_t n,

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A bucket above stores: `ls -l` of objects costs their listing, and what the listing said is not believed for longer than anything else.
+# Stores are looked at together by who walks through them in order, and by nobody else.
 # shellcheck disable=SC2012 # it is ls that is looked at
 . "$(dirname "$0")/functions.sh"
 . "$here/s3_functions.sh"
@@ -11,6 +12,12 @@ for i in {100..149}; do
 	head -c "$i" /dev/zero >"$tmp/objects/o$i"
 done
 s3 put "$tmp/objects" bucket/objects
+for i in {100..139}; do
+	mkdir -p "$tmp/stores/s$i/v"
+	echo '{"zarr_format": 2}' >"$tmp/stores/s$i/.zgroup"
+	echo object >"$tmp/stores/s$i.txt"
+done
+s3 put "$tmp/stores" bucket/stores
 begin_proxy
 
 must_mount s3://bucket
@@ -49,4 +56,30 @@ is_new()
 	[ "$(stat -c %s "$mnt/objects/o104")" = 15 ]
 }
 eventually 10 is_new || fail "an object that was replaced after it was listed is $(stat -c %s "$mnt/objects/o104") bytes after its time"
+umount_store
+
+must_mount s3://bucket
+ls "$mnt/stores" >/dev/null
+forget
+for i in 130 110 120 111 132; do
+	test -d "$mnt/stores/s$i" || fail "s$i is no directory"
+done
+[ "$(requests)" -le 10 ] || fail "five stores of many: $(requests) requests: $(asked)"
+forget
+fault "kind=latency&seconds=0.1"
+same "directories" "$(ls -l "$mnt/stores" | grep -c '^d.* s1[0-9]*$')" 40
+same "objects" "$(ls -l "$mnt/stores" | grep -c '^-.* 7 .* s1[0-9]*[.]txt$')" 40
+calm
+peak=$(curl -s "$PROXY/-/counts" | sed 's/.*"peak": *\([0-9]*\).*/\1/')
+[ "$peak" -ge 5 ] || fail "ls -l of 40 stores: at most $peak requests at once"
+[ "$(requests)" -le 85 ] || fail "ls -l of 40 stores: $(requests) requests: $(asked)"
+umount_store
+
+# one of them that is refused is so for itself
+must_mount s3://bucket
+ls "$mnt/stores" >/dev/null
+fault "kind=status&status=403&match=stores(/|%2F)s119(/|%2F)"
+same "directories beside one that is refused" "$(ls -l "$mnt/stores" 2>"$tmp/said" | grep -c '^d.* s1[0-9]*$')" 39
+same "complaints" "$(grep -c s119 "$tmp/said")" 1
+calm
 umount_store
