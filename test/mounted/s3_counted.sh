@@ -169,12 +169,13 @@ cmp "$mnt/packed" "$tmp/packed" || fail "packed, after its time"
 counts "compressed chunks in three readings" 24 'packed/[0-9.]+ - 200'
 umount_store
 
-# where the chunks of a slab fit as they are stored, but not decoded, they are fetched once and decoded again for other planes
+# where the chunks of a slab fit as they are stored, but not decoded, they are fetched once and decoded again for other planes (sanitizers
+# take so long for a chunk that some come too late to be kept)
 must_mount s3://bucket/long.zarr memory=48M
 forget
 cmp "$mnt/cubes" <("$ZARRFS" --cat "$tmp/long.zarr" cubes) || fail "cubes"
 echo "64 chunks that fit as they are stored: $(requests 'cubes/[0-9]') requests"
-[ "$(requests 'cubes/[0-9]')" -le 70 ] || fail "64 chunks that fit as they are stored: $(requests 'cubes/[0-9]') requests"
+sanitized || [ "$(requests 'cubes/[0-9]')" -le 70 ] || fail "64 chunks that fit as they are stored: $(requests 'cubes/[0-9]') requests"
 umount_store
 
 # who reads an archive in order has dozens of requests under way too, though only its directory was read until then
