@@ -175,8 +175,9 @@ put_match(struct block *b, uint64_t len, size_t distance)
 	size_t most = len < fast ? len : fast;
 	if (most)
 		copy_match(b->out, most, distance);
+	const uint8_t *from = b->out - distance;
 	for (size_t i = most; i < len; i++)
-		b->out[i] = b->out[i - distance];
+		b->out[i] = from[i];
 	b->out += len;
 	return len == here && b->beyond ? STEP_DONE : STEP_ON;
 }
