@@ -80,9 +80,7 @@ bytes_of(const struct request *r)
 static bool
 goes_direct(const struct server *s, const struct entry *e)
 {
-	bool wanted =
-		s->direct_io == DIRECT_IO_AUTO ? s->direct_mappings : s->direct_io == DIRECT_IO_YES;
-	return e->unknown_length || (wanted && entry_is_netcdf(e));
+	return e->unknown_length || (s->direct_io && entry_is_netcdf(e));
 }
 
 static void

@@ -380,7 +380,7 @@ static const struct value missing_word = {VALUE_WORD, .words = "404|403"};
 static const struct value level_word = {VALUE_WORD, .words = "error|warning|info|debug"};
 static const struct value list_words = {VALUE_WORDS, .words = "flat|nc|csv|npy|cdl|dataset"};
 static const struct value nc_word = {VALUE_WORD, .words = "auto|cdf1|cdf2|cdf5"};
-static const struct value direct_io_word = {VALUE_WORD, .words = "auto|yes|no"};
+static const struct value direct_io_word = {VALUE_WORD, .words = "no|yes"};
 static const struct value dimension_name = {VALUE_TEXT, .words = "NAME"};
 static const struct value ttl_seconds = {VALUE_TTL, .max = 1000000000};
 static const struct value timeout_seconds = {VALUE_SECONDS, .min = 1, .max = 86400};
@@ -412,10 +412,8 @@ static const struct option_def table[] = {
 		"what is listed, with ':' between; the rest opens by name (default: flat:nc, and "
 		"cdl where metadata are consolidated)"},
 	{"nc", KIND_VALUE, &nc_word, "auto", AT(nc), "format of netCDF files"},
-	{"direct_io", KIND_VALUE, &direct_io_word, "auto", AT(direct_io),
-		"whether read() of a netCDF file goes past the kernel's pages; auto: where "
-		"mappings "
-		"still work (Linux 6.6)"},
+	{"direct_io", KIND_VALUE, &direct_io_word, "no", AT(direct_io),
+		"whether read() of a netCDF file goes past the kernel's pages"},
 	{"unlimited", KIND_VALUE, &dimension_name, NULL, AT(unlimited),
 		"the dimension that netCDF files have records of"},
 	{"metadata_ttl", KIND_VALUE, &ttl_seconds, "60", AT(metadata_ttl),

@@ -28,7 +28,7 @@ struct server {
 	double absent_for;         /* s: the same of names that are not there */
 	/* Up to here: what is written next answers INIT, and what is said there; before there are threads. */
 	bool init_answer_next, parallel_lookups, direct_mappings;
-	int64_t direct_io; /* enum direct_io */
+	bool direct_io; /* programs read netCDF files past the kernel's pages */
 	atomic_ullong asked[OPS], failed[OPS], bytes_read;
 };
 

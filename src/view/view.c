@@ -20,6 +20,7 @@ struct view_reader {
 enum {
 	UNIT_SLACK = 8,   /* a swap may begin and end this much outside of what is read */
 	WINDOW = 1 << 20, /* stored bytes that are recoded at a time */
+	LEAST = 8 << 10,  /* bytes that libnetcdf takes at a time */
 	FAR = 4,          /* blocks: CDO takes 256 KiB at a time */
 	SMALL = 4 << 20,  /* bytes of a span that is given whole or not at all */
 	WHOLE_BITS = 16,
@@ -417,11 +418,11 @@ widen(const struct view_reader *r, uint64_t *from, uint64_t *to)
 		uint64_t far = end - start <= SMALL ? end : round_up(last, FAR * l->block);
 		*to = min_u64(round_up(min_u64(far, end), l->block), l->size);
 	}
-	uint64_t front = first < l->block
-				 ? 0
-				 : l->block; /* what tells a file's kind fails with no variable */
-	uint64_t back = last <= l->block ? l->block : round_up(last, FAR * l->block);
-	*from = min_u64(*from, max_u64(first - first % (FAR * l->block), front));
+	/* Programs that take a block or four at a time make no smaller requests; what tells a file's kind fails with no variable. */
+	uint64_t unit = last - first < l->block ? LEAST : FAR * l->block;
+	uint64_t front = first < l->block ? 0 : l->block;
+	uint64_t back = last <= l->block ? l->block : round_up(last, unit);
+	*from = min_u64(*from, max_u64(first - first % unit, front));
 	*to = max_u64(*to, min_u64(back, l->size));
 }
 

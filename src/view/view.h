@@ -42,7 +42,7 @@ struct layout {
 	uint64_t element_max; /* bytes of the largest element that is made */
 	/* Readers take so many bytes at a time (libnetcdf fewer, CDO four times as many), and show zeros or worse for what a read() lacks
 	 * of them; and the kernel hands out the pages before one that cannot be read. So what is kept in pages is given in four such
-	 * blocks at a time, or not at all; small variables whole, if they may fail because they have elements that are refused or
+	 * blocks at a time, or not at all, and where less than one is asked for in 8 KiB; small variables whole, if they may fail because they have elements that are refused or
 	 * because a read has failed. 0: not so. */
 	uint64_t block;
 };

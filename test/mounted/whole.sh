@@ -19,9 +19,9 @@ cp -r "$tmp/store.zarr" "$tmp/dir.zarr"
 check_tools dir "$tmp/dir.zarr"
 rm -r "$tmp/dir.zarr"
 cp -r "$tmp/store.zarr" "$tmp/dir.zarr"
-check_tools dir "$tmp/dir.zarr" direct_io=no
+check_tools dir "$tmp/dir.zarr" direct_io=yes
 check_tools zip "$tmp/store.zip"
-check_tools zip "$tmp/store.zip" direct_io=no
+check_tools zip "$tmp/store.zip" direct_io=yes
 
 cp -r "$tmp/store.zarr" "$tmp/http.zarr"
 "$python" "$here/whole.py" serve "$tmp/http.zarr" >"$tmp/port" 2>"$tmp/server.log" &
