@@ -10,10 +10,11 @@
 
 struct view_reader {
 	struct layout *layout;
-	bool guarded;        /* its bytes stay in pages */
-	bool plain;          /* one variable as it is stored: its stream answers straight */
-	atomic_bool failed;  /* a read has */
-	atomic_ullong whole; /* blocks that could be read: the first, and how many */
+	bool guarded;  /* its bytes stay in pages */
+	uint64_t data; /* guarded: where the first variable begins; nothing fails before that */
+	bool plain;    /* one variable as it is stored: its stream answers straight */
+	atomic_bool failed;                /* a read has */
+	atomic_ullong whole;               /* blocks that could be read: the first, and how many */
 	_Atomic(struct stream *) stream[]; /* one a span, made when first read */
 };
 
@@ -54,6 +55,12 @@ view_reader_free(struct view_reader *r)
 void
 view_guard(struct view_reader *r)
 {
+	const struct layout *l = r->layout;
+	size_t i = 0;
+	while (i < l->nspans && !l->span[i].variable && !l->span[i].made)
+		i++;
+	r->data =
+		i == l->nspans ? l->size : l->span[i].start + (i < l->fixed ? 0 : l->record_start);
 	r->guarded = true;
 }
 
@@ -418,12 +425,12 @@ widen(const struct view_reader *r, uint64_t *from, uint64_t *to)
 		uint64_t far = end - start <= SMALL ? end : round_up(last, FAR * l->block);
 		*to = min_u64(round_up(min_u64(far, end), l->block), l->size);
 	}
-	/* Programs that take a block or four at a time make no smaller requests; what tells a file's kind fails with no variable. */
+	/* Programs that take a block or four at a time make no smaller requests. */
 	uint64_t unit = last - first < l->block ? LEAST : FAR * l->block;
-	uint64_t front = first < l->block ? 0 : l->block;
-	uint64_t back = last <= l->block ? l->block : round_up(last, unit);
-	*from = min_u64(*from, max_u64(first - first % unit, front));
-	*to = max_u64(*to, min_u64(back, l->size));
+	if (last <= r->data)
+		return;
+	*from = min_u64(*from, max_u64(first - first % unit, min_u64(first, r->data)));
+	*to = max_u64(*to, min_u64(round_up(last, unit), l->size));
 }
 
 /* Blocks that could all be read are remembered, the last ones, so that who reads on has them tried once. */
