@@ -21,6 +21,8 @@ struct inode {
 	struct seen seen;   /* all up to here change, with this one: under the table's lock */
 	bool retired;       /* the next lookup of the path finds another inode */
 	_Atomic(struct pages *) pages; /* NULL: it was never opened */
+	atomic_bool
+		islands;  /* it has pages that who opens it next must not find, see file_islands */
 	atomic_bool owed; /* the kernel is to drop its pages, as soon as no read is under way */
 	uint64_t version, ino;
 	bool special; /* .zarrfs and .store */

@@ -97,7 +97,9 @@ run_open(struct request *r)
 	if (result == 0)
 		result = hold_file(r, file, &f);
 	if (result == 0 && !e.unknown_length)
-		result = pages_open(s, r->inode, file_keep_cache(file), &keep);
+		result = pages_open(s, r->inode,
+			file_keep_cache(file) && !atomic_exchange(&r->inode->islands, false),
+			&keep);
 	if (result < 0) { /* ESTALE: the kernel looks the name up again and opens what it finds */
 		if (f)
 			handle_unref(&f->handle);
@@ -161,6 +163,8 @@ run_read(struct request *r)
 		if (result < 0 && took_long(r) && !cancelled(&r->cancel))
 			missed_add(&f->missed, &bytes, result);
 	}
+	if (f->guarded && file_islands(f->file))
+		atomic_store(&r->inode->islands, true);
 	if (result < 0) {
 		if (f->guarded && !cancelled(&r->cancel))
 			atomic_store(

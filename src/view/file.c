@@ -324,6 +324,12 @@ file_guard(struct file *f)
 		view_guard(f->reader);
 }
 
+bool
+file_islands(const struct file *f)
+{
+	return f->reader && view_islands(f->reader);
+}
+
 uint64_t
 file_size(struct file *f)
 {

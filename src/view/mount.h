@@ -84,6 +84,8 @@ uint64_t file_size(struct file *);
 /* Before the first read of a netCDF file whose readers take what they find in the kernel's pages: it is given in whole blocks only, see
  * layout.block. */
 void file_guard(struct file *);
+/* Are there pages that who opens the file next must not find, see view_islands? */
+bool file_islands(const struct file *);
 /* Reads of this file go on as if it had been opened later. False: not now, see stream_move. */
 bool file_move(struct file *, const struct array_move *);
 /* Kernel pages of this file are still good: nothing changed, and last looked at within the TTL. */

@@ -12,9 +12,11 @@ struct view_reader {
 	struct layout *layout;
 	bool guarded;  /* its bytes stay in pages */
 	uint64_t data; /* guarded: where the first variable begins; nothing fails before that */
-	bool plain;    /* one variable as it is stored: its stream answers straight */
-	atomic_bool failed;                /* a read has */
-	atomic_ullong whole;               /* blocks that could be read: the first, and how many */
+	atomic_ullong next;  /* guarded: where the last request ended */
+	atomic_bool islands; /* guarded: less than a block was given */
+	bool plain;          /* one variable as it is stored: its stream answers straight */
+	atomic_bool failed;  /* a read has */
+	atomic_ullong whole; /* blocks that could be read: the first, and how many */
 	_Atomic(struct stream *) stream[]; /* one a span, made when first read */
 };
 
@@ -62,6 +64,12 @@ view_guard(struct view_reader *r)
 	r->data =
 		i == l->nspans ? l->size : l->span[i].start + (i < l->fixed ? 0 : l->record_start);
 	r->guarded = true;
+}
+
+bool
+view_islands(struct view_reader *r)
+{
+	return atomic_load_explicit(&r->islands, memory_order_relaxed);
 }
 
 struct layout *
@@ -412,7 +420,7 @@ doubtful(const struct view_reader *r, uint64_t off, uint64_t *ret_from, uint64_t
 
 /* What must be readable too, so that [*from, *to) may be given: see layout.block. */
 static void
-widen(const struct view_reader *r, uint64_t *from, uint64_t *to)
+widen(struct view_reader *r, uint64_t *from, uint64_t *to)
 {
 	const struct layout *l = r->layout;
 	uint64_t first = *from, last = *to, start, end;
@@ -425,10 +433,14 @@ widen(const struct view_reader *r, uint64_t *from, uint64_t *to)
 		uint64_t far = end - start <= SMALL ? end : round_up(last, FAR * l->block);
 		*to = min_u64(round_up(min_u64(far, end), l->block), l->size);
 	}
-	/* Programs that take a block or four at a time make no smaller requests. */
-	uint64_t unit = last - first < l->block ? LEAST : FAR * l->block;
 	if (last <= r->data)
 		return;
+	/* Programs that take a block or four at a time make no smaller requests. */
+	bool in_order = first == r->data || first == atomic_load(&r->next);
+	bool little = last - first < l->block && !in_order;
+	uint64_t unit = little ? LEAST : FAR * l->block;
+	if (little)
+		atomic_store_explicit(&r->islands, true, memory_order_relaxed);
 	*from = min_u64(*from, max_u64(first - first % unit, min_u64(first, r->data)));
 	*to = max_u64(*to, min_u64(round_up(last, unit), l->size));
 }
@@ -456,6 +468,7 @@ read_blocks(struct view_reader *r, const struct array_want *want, struct reply *
 {
 	uint64_t from = want->off, to = want->off + want->len, end = to;
 	widen(r, &from, &to);
+	atomic_store(&r->next, end);
 	int e = try_spans(r, want, skip_known(r, from, want->off), want->off);
 	if (e == 0)
 		e = try_spans(r, want, skip_known(r, end, to), to);

@@ -114,5 +114,7 @@ struct view_reader *view_reader_free(struct view_reader *);
 int view_read(struct view_reader *, const struct array_want *, struct reply *ret);
 /* Before the first read: what the reads give stays in pages, so that all of a layout's blocks are given whole. */
 void view_guard(struct view_reader *);
+/* Has a guarded one given less than a block, around which nobody has looked? A program that takes more at a time must not find that in pages. */
+bool view_islands(struct view_reader *);
 bool view_move(struct view_reader *, const struct array_move *); /* see file_move */
 struct layout *view_layout(struct view_reader *);                /* borrowed */
