@@ -26,7 +26,7 @@ dir_clean_fd(int *fd)
 
 /* --- where the store is --- */
 
-/* Who finds something below the new root finds the time, too; who looked at metadata before that may have found the old ones. */
+/* A read of a chunk below the new root finds the time, too; a look at metadata that began before it may have found the old root's. */
 static int
 put_root(struct dir *d, int fd)
 {

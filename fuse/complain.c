@@ -3,6 +3,7 @@
 #include "base/clean.h"
 #include "base/log.h"
 #include "base/when.h"
+#include "view/hash.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,14 +39,6 @@ struct saying {
 	bool last;      /* further ones of its kind will not be */
 };
 
-static uint64_t
-mix(uint64_t h, char c)
-{
-	return (h ^ (unsigned char)c) * UINT64_C(1099511628211); /* FNV-1a */
-}
-
-static const uint64_t HASH = UINT64_C(14695981039346656037);
-
 /* Past the number that a server gave the request, if that is what comes now. */
 static const char *
 skip_request(const char *at)
@@ -58,9 +51,9 @@ skip_request(const char *at)
 static uint64_t
 hash_line(const char *text)
 {
-	uint64_t h = HASH;
+	uint64_t h = HASH_START;
 	for (; *(text = skip_request(text)); text++)
-		h = mix(h, *text);
+		h = hash_bytes(h, text, 1);
 	return h;
 }
 
@@ -82,12 +75,13 @@ particular(const char *at)
 static uint64_t
 hash_kind(const char *text)
 {
-	uint64_t h = HASH;
+	uint64_t h = HASH_START;
 	while (*(text = skip_request(text))) {
 		size_t skip = particular(text), n = skip ? 0 : strspn(text, LETTERS);
 		const char *end = text + (skip + n ? skip + n : 1);
-		for (text += skip; text < end; text++)
-			h = mix(h, *text);
+		text += skip;
+		h = hash_bytes(h, text, (size_t)(end - text));
+		text = end;
 	}
 	return h;
 }

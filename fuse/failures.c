@@ -122,7 +122,7 @@ failures_find(const char *path, struct buf *ret)
 	return r;
 }
 
-/* One that nobody was told of, for its last time now. */
+/* A failure older than that which no line of the log tells of yet; it counts as told now. */
 static bool
 take_untold(int64_t before, struct buf *path, struct buf *cause)
 {

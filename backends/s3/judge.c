@@ -91,7 +91,7 @@ code_for(const struct exchange *q, const struct client_reply *reply, const struc
 	return fallback < 0 ? fallback : -EIO;
 }
 
-/* Of a refusal: whose keys they were, since they may be others than was thought. */
+/* Of a refusal: the source of the keys, since it may be another one than the user thinks. */
 static void
 say_keys(struct exchange *q, const struct client_reply *reply, const struct said *s, char *ret,
 	size_t size)

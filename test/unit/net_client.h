@@ -113,3 +113,12 @@ fill_big(void)
 	for (size_t i = 0; i < BIG; i++)
 		big[i] = (char)(i * 2654435761U >> 13);
 }
+
+/* A thread that wants no answer any more, a little later. arg: struct cancel. */
+__attribute__((unused)) static void *
+cancel_soon(void *arg)
+{
+	usleep(200000);
+	atomic_store(&((struct cancel *)arg)->wanted_no_more, true);
+	return NULL;
+}

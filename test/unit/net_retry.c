@@ -222,14 +222,6 @@ silent(struct answerer *s, int fd, const char *head, unsigned n)
 	return false;
 }
 
-static void *
-cancel_soon(void *arg)
-{
-	usleep(200000);
-	atomic_store(&((struct cancel *)arg)->wanted_no_more, true);
-	return NULL;
-}
-
 static void
 given_up(void)
 {

@@ -49,14 +49,6 @@ never_past_the_deadline(void)
 	}
 }
 
-static void *
-cancel_soon(void *arg)
-{
-	usleep(200000);
-	atomic_store(&((struct cancel *)arg)->wanted_no_more, true);
-	return NULL;
-}
-
 static void
 cancelled_in_a_pause(void)
 {
