@@ -1,15 +1,16 @@
 /* A directory: keys are paths below it.
  *
  * - Nothing outside is read: a symbolic link that leads out of the store is -EACCES, unless options.follow. One that leads
- *   nowhere is an error and not absence: somebody meant the data to be there (a disk that is not mounted, git-annex).
+ *   nowhere is an error and not absence: the data were meant to be there (a disk that is not mounted, git-annex).
  * - A read gives one version of a file: it is looked at before and after, and read again from the start if it changed. A file that is
  *   read in parts is still found by its version when another one was renamed over it (dir_held.c).
  * - The path of the store is looked at again ten times a second, and before anything is called absent: a store that is moved away
  *   gives -EIO, and where another directory is put in its place (rename, a flipped link) that one is used from then on.
- * - Finding what is there is in dir_find.c, writing in dir_put.c. */
+ * - Finding what is there is in dir_find.c, writing in dir_put.c, dir_lock.c and dir_write.c. */
 #include "backends/dir.h"
 
 #include "base/err.h"
+#include "base/hash.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -62,13 +63,28 @@ later(int64_t t, const struct stat *s)
 	return ns(s->st_ctim) > t ? ns(s->st_ctim) : t;
 }
 
+/* Since when that directory is the one at its path, as far as it was another one when it was met before: what is mounted over it may be older. */
+static int64_t
+folder_since(struct dir *d, const char *path, const struct stat *s)
+{
+	const uint64_t hash = hash_end(hash_text(HASH_START, path)) | 1;
+	int64_t since = 0;
+	LOCKED(&d->folder_lock) {
+		struct dir_folder *f = &d->folder[hash / 2 % DIR_FOLDERS];
+		bool met = f->path == hash, same = f->dev == s->st_dev && f->ino == s->st_ino;
+		since = !met ? 0 : same ? f->since : clock_wall() + DIR_SETTLE;
+		*f = (struct dir_folder){hash, s->st_dev, s->st_ino, since};
+	}
+	return since;
+}
+
 /* When the file, or one of the directories and links that lead to it, came to be there; or the whole store: it may be an old one. */
 static int64_t
-placed(const struct dir *d, const char *key, const struct stat *file)
+placed(struct dir *d, const char *key, const struct stat *file)
 {
 	CLEAN(clean_free) char *path = strdup(key);
 	struct stat s;
-	int64_t last = ns(file->st_ctim);
+	int64_t last = ns(file->st_ctim), other = 0;
 	for (char *slash; path && (slash = strrchr(path, '/'));) {
 		*slash = 0;
 		if (fstatat(d->root, path, &s, AT_SYMLINK_NOFOLLOW) != 0)
@@ -76,10 +92,13 @@ placed(const struct dir *d, const char *key, const struct stat *file)
 		last = later(last, &s);
 		if (S_ISLNK(s.st_mode) && fstatat(d->root, path, &s, 0) == 0)
 			last = later(last, &s);
+		int64_t since = folder_since(d, path, &s);
+		other = since > other ? since : other;
 	}
 	if (!path || fstat(d->root, &s) != 0)
 		return INT64_MAX;
 	last = later(last, &s) + DIR_SETTLE;
+	last = last > other ? last : other;
 	return last > d->moved ? last : d->moved;
 }
 
@@ -97,7 +116,7 @@ pause_before(unsigned try, int64_t deadline, struct cancel *cancel)
 static int
 read_bytes(int fd, const struct zmap_get *g, uint64_t off, size_t len)
 {
-	uint8_t *to = g->into->data + g->into->len;
+	uint8_t *to = len ? g->into->data + g->into->len : NULL;
 	for (size_t done = 0; done < len;) {
 		size_t n = len - done < PIECE ? len - done : PIECE;
 		ssize_t got = pread(fd, to + done, n, (off_t)(off + done));
@@ -123,13 +142,13 @@ same_bytes(const struct stat *a, const struct stat *b)
 }
 
 /* A write in place shows in a file's times only when it begins, so one that was written a moment ago may still be half old.
- * Waits until that cannot be; a file without a name is nobody's to write any more. */
+ * Waits until that cannot be; a file without a name is not written any more. */
 static int
-settle(int fd, struct stat *s)
+settle(struct dir *d, int fd, struct stat *s)
 {
 	for (unsigned try = 0; try < TRIES; try++) {
-		int64_t age = when_wall() - ns(s->st_mtim);
-		if (age < 0 || age >= DIR_SETTLE || !s->st_nlink)
+		int64_t age = clock_wall() - ns(s->st_mtim);
+		if (age < 0 || age >= DIR_SETTLE || !s->st_nlink || dir_is_own(d, s))
 			return 0;
 		usleep((useconds_t)(DIR_SETTLE - age) / 1000 + 1);
 		if (fstat(fd, s) != 0)
@@ -149,11 +168,11 @@ read_once(struct dir *d, const struct zmap_get *g, struct zmap_stat *ret)
 	bool held = fd >= 0;
 	int r = held ? 0 : dir_open_file(d, g->key, O_RDONLY, &fd, &before);
 	if (r == 0 && !held)
-		r = settle(fd, &before);
+		r = settle(d, fd, &before);
 	if (r)
 		return r;
 	dir_say_stat(&before, ret);
-	ret->placed = placed(d, g->key, &before);
+	ret->placed = g->unplaced ? 0 : placed(d, g->key, &before);
 	r = zmap_condition(g, ret->version);
 	if (r == 0)
 		r = zmap_range(g, ret->size, &off, &len);
@@ -189,7 +208,7 @@ static int
 dir_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
 {
 	struct dir *d = (struct dir *)z;
-	int64_t deadline = z->timeout ? when_now() + z->timeout : 0;
+	int64_t deadline = z->timeout ? clock_now() + z->timeout : 0;
 	int r = dir_look(d);
 	for (unsigned try = 0; try < TRIES && r == 0; try++) {
 		struct stat s;
@@ -256,7 +275,7 @@ static int
 dir_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 {
 	struct dir *d = (struct dir *)z;
-	int64_t deadline = z->timeout ? when_now() + z->timeout : 0;
+	int64_t deadline = z->timeout ? clock_now() + z->timeout : 0;
 	CLEAN(clean_dir) DIR *dir = NULL;
 	int r = dir_look(d);
 	if (r == 0)
@@ -288,10 +307,15 @@ static void
 dir_close(struct zmap *z)
 {
 	struct dir *d = (struct dir *)z;
+	dir_write_end(d);
 	if (d->root >= 0)
 		close(d->root);
 	dir_let_go(d);
 	pthread_mutex_destroy(&d->held_lock);
+	pthread_mutex_destroy(&d->folder_lock);
+	pthread_mutex_destroy(&d->syncing);
+	pthread_mutex_destroy(&d->unsynced_lock);
+	pthread_cond_destroy(&d->closed);
 	free(d->path);
 	free(d);
 }
@@ -306,6 +330,10 @@ dir_open(const struct url *url, const struct zmap_options *options, struct zmap 
 		return err_set(-ENOMEM, "no memory for a store");
 	d->z.ops = &backend_dir;
 	pthread_mutex_init(&d->held_lock, NULL);
+	pthread_mutex_init(&d->folder_lock, NULL);
+	pthread_mutex_init(&d->syncing, NULL);
+	pthread_mutex_init(&d->unsynced_lock, NULL);
+	clock_cond_init(&d->closed);
 	d->z.caps = ZMAP_LIST | (options->writable ? ZMAP_WRITE | ZMAP_CONDITIONAL : 0);
 	d->follow = options->follow;
 	d->root = -1;
@@ -321,6 +349,7 @@ dir_open(const struct url *url, const struct zmap_options *options, struct zmap 
 	CLEAN(dir_clean_fd) int fd = r == 0 ? dir_open_below(d, ".", O_PATH | O_DIRECTORY) : -1;
 	if (r == 0 && fd < 0)
 		r = fd;
+	d->z.caps |= d->near ? ZMAP_PROMPT : 0;
 	if (r < 0) {
 		dir_close(&d->z);
 		return err_set(r, "%s", strerrordesc_np(-r));
@@ -338,5 +367,7 @@ const struct zmap_ops backend_dir = {
 	.list = dir_list,
 	.put = dir_put,
 	.del = dir_del,
+	.sync = dir_sync,
+	.try_writing = dir_try_writing,
 	.alive = dir_alive,
 };

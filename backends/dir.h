@@ -1,4 +1,5 @@
-/* What the parts of the directory store share: dir.c (reading and listing), dir_find.c, dir_held.c, dir_put.c (writing). */
+/* What the parts of the directory store share: dir.c (reading and listing), dir_find.c, dir_held.c; of writing
+ * dir_put.c, dir_lock.c, dir_write.c. */
 #pragma once
 
 #include "store/zmap.h"
@@ -13,6 +14,7 @@ enum { DIR_AGAIN = 1000 };
 
 /* How names begin that are no keys: files not yet complete. */
 #define DIR_TEMPORARY ".zarrfs-put-"
+enum { DIR_TEMPORARY_SIZE = sizeof DIR_TEMPORARY + 16 };
 
 enum { DIR_HELD = 128 };
 
@@ -21,7 +23,34 @@ struct dir_held {
 	char version[ZMAP_VERSION];
 	int fd;
 	struct stat stat;
-	int64_t used; /* when_now() */
+	int64_t used; /* clock_now() */
+};
+
+enum { DIR_OWN = 64 };
+
+/* A file that was put here lately. */
+struct dir_own {
+	dev_t dev;
+	ino_t ino;
+	struct timespec mtime, ctime;
+};
+
+enum { DIR_FOLDERS = 1 << 10 };
+
+/* A directory below the root, by its path. */
+struct dir_folder {
+	uint64_t path; /* a hash of it; 0: none */
+	dev_t dev;
+	ino_t ino;
+	int64_t since; /* clock_wall() of when it was found to be another one, and a little; 0: never */
+};
+
+enum { DIR_UNSYNCED = 64 };
+
+struct dir_unsynced {
+	int fd;
+	dev_t dev;
+	ino_t ino;
 };
 
 struct dir {
@@ -36,9 +65,25 @@ struct dir {
 	_Atomic(ino_t) ino;
 	atomic_bool gone;
 	atomic_llong
-		moved; /* when_wall() until which another directory was the store, and a little; 0: none was */
-	pthread_mutex_t held_lock; /* guards held */
+		moved; /* clock_wall() until which another directory was the store, and a little; 0: none was */
+	pthread_mutex_t held_lock; /* guards held and own */
 	struct dir_held held[DIR_HELD];
+	struct dir_own own[DIR_OWN];
+	unsigned next_own;
+	pthread_mutex_t folder_lock;           /* guards folder */
+	struct dir_folder folder[DIR_FOLDERS]; /* by hash; of two with one place the last */
+
+	pthread_mutex_t syncing;       /* held by dir_sync, also while it waits for the disk */
+	pthread_mutex_t unsynced_lock; /* guards all below */
+	struct dir_unsynced
+		unsynced[DIR_UNSYNCED]; /* directories with names that a crash may undo */
+	unsigned unsynced_count;
+	bool closing;
+	pthread_cond_t closed;
+
+	atomic_int sync_error; /* errno of a sync that no call has returned yet; 0: none */
+	bool sweeping;         /* there is a sweeper, to be joined */
+	pthread_t sweeper;
 };
 
 /* For CLEAN(dir_clean_fd) int fd = -1. */
@@ -62,6 +107,30 @@ void dir_hold(struct dir *, const char *key, int *fd, const struct stat *);
 /* A descriptor of that version of a file, and what it looked like when it was read; -1: none is held. */
 int dir_held(struct dir *, const char *key, const char *version, struct stat *ret);
 void dir_let_go(struct dir *);
+/* The file was put here, and had all its bytes before it had its name. */
+void dir_note_own(struct dir *, const struct stat *);
+/* Is the file one that was put here, with the times that it had then? Only the last ones are known. */
+bool dir_is_own(struct dir *, const struct stat *);
 
-int dir_put(struct zmap *, const char *key, struct span, const char *if_version);
-int dir_del(struct zmap *, const char *key);
+/* The lock under which a key is compared and replaced; closing the descriptor lets it go. 0; *ret -1: there is nothing to lock. */
+int dir_lock(struct dir *, const char *key, int64_t deadline, struct cancel *, int *ret);
+/* Describes an array or group, alone or with others of its name. */
+bool dir_is_metadata(const char *key);
+/* At once, of an open file. 0 or -errno without a text. */
+int dir_lock_fd(int fd, int64_t start, int64_t len);
+/* The kind of file system that dev is, if the text of /proc/self/mountinfo says that its locks end at this machine though others have
+ * it, too; else NULL. */
+const char *dir_local_locks(const char *mountinfo, dev_t dev);
+
+/* A new file in that directory. Its descriptor, or -errno. */
+int dir_temporary(int up, char ret_name[DIR_TEMPORARY_SIZE]);
+/* Removes what killed writers left there more than a day ago. */
+void dir_sweep_one(int fd);
+/* This directory has names that a crash may undo; its descriptor stays the caller's. */
+void dir_unsynced(struct dir *, int fd);
+int dir_sync(struct zmap *);
+int dir_try_writing(struct zmap *, struct buf *said);
+/* What was begun by try_writing and put comes to its end. */
+void dir_write_end(struct dir *);
+int dir_put(struct zmap *, const struct zmap_put *, struct zmap_stat *ret);
+int dir_del(struct zmap *, const struct zmap_del *);

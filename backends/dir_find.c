@@ -30,9 +30,9 @@ dir_clean_fd(int *fd)
 static int
 put_root(struct dir *d, int fd)
 {
-	d->moved = when_wall() + DIR_SETTLE;
+	d->moved = clock_wall() + DIR_SETTLE;
 	int r = dup3(fd, d->root, O_CLOEXEC);
-	d->moved = when_wall() + DIR_SETTLE;
+	d->moved = clock_wall() + DIR_SETTLE;
 	return r;
 }
 
@@ -100,7 +100,8 @@ dir_look_now(struct dir *d)
 int
 dir_look(struct dir *d)
 {
-	long long now = when_now(), due = atomic_load_explicit(&d->next_look, memory_order_relaxed);
+	long long now = clock_now(),
+		  due = atomic_load_explicit(&d->next_look, memory_order_relaxed);
 	if (now < due || !atomic_compare_exchange_strong(&d->next_look, &due, now + LOOK_EVERY))
 		return d->gone ? say_gone(d) : 0;
 	int r = dir_look_now(d);

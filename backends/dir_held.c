@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How long a file is held that nobody asks for (ns). Closed when others are asked for. */
+/* How long a file is held that is not asked for (ns). Closed when others are asked for. */
 static const int64_t HELD_FOR = 30 * SECOND;
 
 static void
@@ -38,7 +38,7 @@ find(struct dir *d, const char *key, const char *version)
 	return NULL;
 }
 
-/* A place for one more: free, or that of the file that nobody has asked for the longest. */
+/* A place for one more: free, or that of the file that was not asked for the longest. */
 static struct dir_held *
 place(struct dir *d, int64_t now)
 {
@@ -57,7 +57,7 @@ void
 dir_hold(struct dir *d, const char *key, int *fd, const struct stat *s)
 {
 	struct zmap_stat st;
-	int64_t now = when_now();
+	int64_t now = clock_now();
 	dir_say_stat(s, &st);
 	LOCKED(&d->held_lock) {
 		struct dir_held *h = find(d, key, st.version);
@@ -82,8 +82,38 @@ dir_held(struct dir *d, const char *key, const char *version, struct stat *ret)
 		if (h) {
 			fd = fcntl(h->fd, F_DUPFD_CLOEXEC, 0);
 			*ret = h->stat;
-			h->used = when_now();
+			h->used = clock_now();
 		}
 	}
 	return fd;
+}
+
+/* --- what was put here --- */
+
+static bool
+same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+void
+dir_note_own(struct dir *d, const struct stat *s)
+{
+	LOCKED(&d->held_lock)
+		d->own[d->next_own++ % DIR_OWN] =
+			(struct dir_own){s->st_dev, s->st_ino, s->st_mtim, s->st_ctim};
+}
+
+bool
+dir_is_own(struct dir *d, const struct stat *s)
+{
+	bool own = false;
+	LOCKED(&d->held_lock)
+		for (unsigned i = 0; i < DIR_OWN && !own; i++) {
+			const struct dir_own *o = &d->own[i];
+			own = o->ino == s->st_ino && o->dev == s->st_dev &&
+			      same_time(&o->mtime, &s->st_mtim) &&
+			      same_time(&o->ctime, &s->st_ctim);
+		}
+	return own;
 }

@@ -1,4 +1,4 @@
-/* diskcache+STORE: what was read is kept on the local disk (depot.h). -o cache_dir= puts it before every remote store; as a word
+/* diskcache+STORE: what was read is kept on the local disk (blob_cache.h). -o cache_dir= puts it before every remote store; as a word
  * of the URL, for tests, it stands before any:
  *
  *   diskcache.dir= the directory
@@ -6,28 +6,33 @@
  *   diskcache.ttl= seconds that the store is not asked whether a copy is still right
  *
  * A copy is of one request: a whole object, or a range. It is used without asking for a ttl after the store was last asked, and
- * where it is the version that the caller insists on; else the store is asked whether it has another (ETag). Who asks whether
+ * where it is the version that the caller insists on; else the store is asked whether it has another (ETag). A caller that asks whether
  * there is something new (if_none_match) is always answered by the store. Objects without a version are not kept.
  *
  * What other objects are understood by (fresh: metadata) is asked about each time, but where nothing can change; and copies that were
  * checked before its present version was known count as unchecked: they may be of the time of the version before. */
 #include "store/zmap.h"
 
-#include "backends/depot.h"
+#include "backends/blob_cache.h"
 #include "base/err.h"
+#include "base/lookup3.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+enum { WRITTEN = 4096 };
+
 struct diskcache {
 	struct zmap z;
 	struct zmap *next;
-	struct depot *depot;
-	char *store;             /* which one: the same for all who mount it */
+	struct blob_cache *blob_cache;
+	char *store;             /* which one: the same for all mounts of it */
 	int64_t ttl;             /* INT64_MAX: copies stay right for ever */
-	atomic_llong not_before; /* when_wall(): what was checked before counts as unchecked */
+	atomic_llong not_before; /* clock_wall(): what was checked before counts as unchecked */
+	atomic_llong
+		written[WRITTEN]; /* the same, of keys of such a hash: they were written here */
 };
 
 static struct diskcache *
@@ -42,8 +47,8 @@ struct ask {
 	struct zmap_get get; /* as it goes to the store */
 	struct zmap_get asked;
 	char *id; /* NULL: nothing can be kept */
-	struct depot_copy copy;
-	int64_t began; /* when_wall() */
+	struct blob_cache_copy copy;
+	int64_t began; /* clock_wall() */
 	size_t before; /* bytes in into */
 	zmap_done_fn *done;
 	void *arg;
@@ -52,7 +57,7 @@ struct ask {
 static void
 ask_done(struct ask *a)
 {
-	depot_done(&a->copy);
+	blob_cache_done(&a->copy);
 	free(a->id);
 }
 
@@ -65,22 +70,35 @@ name_of(const struct diskcache *c, const char *key, const struct zmap_get *g)
 	return n < 0 ? NULL : id;
 }
 
-static bool
-fresh(const struct diskcache *c, const struct depot_copy *copy)
+static atomic_llong *
+written_of(struct diskcache *c, const char *key)
 {
-	int64_t age = when_wall() - copy->checked;
-	if (copy->checked < atomic_load(&c->not_before) || !c->ttl)
+	return &c->written[lookup3((const uint8_t *)key, strlen(key), 0) % WRITTEN];
+}
+
+static bool
+fresh(struct diskcache *c, const char *key, const struct blob_cache_copy *copy)
+{
+	int64_t age = clock_wall() - copy->checked;
+	if (copy->checked < atomic_load(&c->not_before) || !c->ttl ||
+		copy->checked <= atomic_load(written_of(c, key)))
 		return false;
 	return c->ttl == INT64_MAX || (age >= 0 && age < c->ttl);
+}
+
+static void
+raise(atomic_llong *to, int64_t before)
+{
+	long long is = atomic_load(to);
+	while (is < before && !atomic_compare_exchange_weak(to, &is, before))
+		;
 }
 
 /* What was checked before then is no longer taken to be right. */
 static void
 doubt(struct diskcache *c, int64_t before)
 {
-	long long is = atomic_load(&c->not_before);
-	while (is < before && !atomic_compare_exchange_weak(&c->not_before, &is, before))
-		;
+	raise(&c->not_before, before);
 }
 
 enum { NEED_STORE = 1000 }; /* not an outcome that leaves here */
@@ -93,8 +111,8 @@ answer(struct ask *a, struct zmap_stat *ret)
 	if (a->copy.len > g->max)
 		return err_set(
 			-EFBIG, "%zu bytes, where at most %zu can be right", a->copy.len, g->max);
-	if (!depot_read(a->cache->depot, a->id, &a->copy, g->into)) {
-		depot_done(&a->copy);
+	if (!blob_cache_read(a->cache->blob_cache, a->id, &a->copy, g->into)) {
+		blob_cache_done(&a->copy);
 		return NEED_STORE;
 	}
 	*ret = a->copy.stat;
@@ -113,20 +131,20 @@ ask_begin(struct ask *a, struct zmap *z, const struct zmap_get *g, struct zmap_s
 		.get = *g,
 		.asked = *g,
 		.copy.fd = -1,
-		.began = when_wall(),
+		.began = clock_wall(),
 		.before = g->into->len,
 	};
 	a->id = name_of(c, g->key, g);
-	if (!a->id || g->anew || !depot_find(c->depot, a->id, &a->copy))
+	if (!a->id || g->anew || !blob_cache_find(c->blob_cache, a->id, &a->copy))
 		return NEED_STORE;
 	if (g->if_match && strcmp(g->if_match, a->copy.stat.version)) {
-		depot_done(&a->copy);
+		blob_cache_done(&a->copy);
 		return NEED_STORE;
 	}
 	if (g->if_none_match && *g->if_none_match)
 		return NEED_STORE;
-	bool known =
-		fresh(c, &a->copy) && a->copy.len <= g->max && (!g->fresh || c->ttl == INT64_MAX);
+	bool known = fresh(c, g->key, &a->copy) && a->copy.len <= g->max &&
+		     (!g->fresh || c->ttl == INT64_MAX);
 	if (g->if_match || known)
 		return answer(a, ret);
 	a->get.if_none_match = a->copy.stat.version;
@@ -138,10 +156,10 @@ keep(const struct ask *a, const struct zmap_stat *s)
 {
 	const struct buf *b = a->asked.into;
 	if (a->id && *s->version)
-		depot_keep(a->cache->depot, a->id, s,
+		blob_cache_keep(a->cache->blob_cache, a->id, s,
 			(struct span){b->data + a->before, b->len - a->before}, a->began);
 	if (a->asked.fresh)
-		doubt(a->cache, when_wall());
+		doubt(a->cache, clock_wall());
 }
 
 /* What the store said to a->get. */
@@ -152,11 +170,11 @@ ask_end(struct ask *a, int r, struct zmap_stat *s)
 	if (r == 0)
 		keep(a, s);
 	if (r == ZMAP_ABSENT && a->id)
-		depot_drop(a->cache->depot, a->id);
+		blob_cache_drop(a->cache->blob_cache, a->id);
 	if (r != ZMAP_SAME || a->copy.fd < 0)
 		return r;
 	if (own_question || !strcmp(a->copy.stat.version, a->asked.if_none_match))
-		depot_still_right(&a->copy, a->began);
+		blob_cache_still_right(&a->copy, a->began);
 	if (!own_question)
 		return r;
 	r = answer(a, s);
@@ -217,12 +235,12 @@ static int
 disk_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
 {
 	struct diskcache *c = of(z);
-	struct depot_copy copy;
+	struct blob_cache_copy copy;
 	CLEAN(clean_free) char *id = name_of(c, key, &(struct zmap_get){0});
-	if (id && depot_find(c->depot, id, &copy)) {
-		bool good = fresh(c, &copy);
+	if (id && blob_cache_find(c->blob_cache, id, &copy)) {
+		bool good = fresh(c, key, &copy);
 		*ret = copy.stat;
-		depot_done(&copy);
+		blob_cache_done(&copy);
 		if (good)
 			return 0;
 	}
@@ -235,20 +253,20 @@ disk_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 	return zmap_list(of(z)->next, prefix, fn, arg);
 }
 
-/* Copies of what was written here, whole and in parts, are no longer right. */
+/* Copies of what was written here, whole and in parts, are no longer right, even where the put failed. */
 static int
-disk_put(struct zmap *z, const char *key, struct span bytes, const char *if_version)
+disk_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 {
-	int r = zmap_put(of(z)->next, key, bytes, if_version);
-	doubt(of(z), when_wall());
+	int r = zmap_put(of(z)->next, p, ret);
+	raise(written_of(of(z), p->key), clock_wall());
 	return r;
 }
 
 static int
-disk_del(struct zmap *z, const char *key)
+disk_del(struct zmap *z, const struct zmap_del *d)
 {
-	int r = zmap_del(of(z)->next, key);
-	doubt(of(z), when_wall());
+	int r = zmap_del(of(z)->next, d);
+	raise(written_of(of(z), d->key), clock_wall());
 	return r;
 }
 
@@ -258,19 +276,25 @@ disk_sync(struct zmap *z)
 	return zmap_sync(of(z)->next);
 }
 
-/* Whoever asks this has doubts, or was told to look at all anew. */
+static int
+disk_try_writing(struct zmap *z, struct buf *said)
+{
+	return zmap_try_below(z, of(z)->next, said);
+}
+
+/* A caller that asks this has doubts, or was told to look at all anew. */
 static int
 disk_alive(struct zmap *z)
 {
 	if (of(z)->ttl != INT64_MAX)
-		doubt(of(z), when_wall());
+		doubt(of(z), clock_wall());
 	return zmap_alive(of(z)->next);
 }
 
 static int
 disk_stats(struct zmap *z, struct buf *ret)
 {
-	int r = depot_stats(of(z)->depot, ret);
+	int r = blob_cache_stats(of(z)->blob_cache, ret);
 	return r < 0 ? r : zmap_stats(of(z)->next, ret);
 }
 
@@ -279,7 +303,7 @@ disk_close(struct zmap *z)
 {
 	struct diskcache *c = of(z);
 	zmap_close(c->next);
-	depot_close(c->depot);
+	blob_cache_close(c->blob_cache);
 	free(c->store);
 	free(c);
 }
@@ -303,7 +327,7 @@ number(const struct url *url, const char *key, int64_t factor, int64_t *to)
 	return 0;
 }
 
-/* The same for all who mount it, wherever environment and options say that it is. */
+/* The same for all mounts of it, wherever environment and options say that it is. */
 static int
 identify(struct diskcache *c, const struct url *url)
 {
@@ -357,7 +381,7 @@ diskcache_open(const struct url *url, const struct zmap_options *options, struct
 	c->ttl = ttl;
 	r = identify(c, url);
 	if (r == 0)
-		r = depot_open(dir, (uint64_t)size, options->warn, &c->depot);
+		r = blob_cache_open(dir, (uint64_t)size, options->warn, &c->blob_cache);
 	if (r < 0) {
 		disk_close(&c->z);
 		return r;
@@ -378,6 +402,7 @@ const struct zmap_ops backend_diskcache = {
 	.put = disk_put,
 	.del = disk_del,
 	.sync = disk_sync,
+	.try_writing = disk_try_writing,
 	.alive = disk_alive,
 	.stats = disk_stats,
 };

@@ -1,18 +1,19 @@
 /* fault+STORE: a store that fails as told by the fragment, for tests of everything above it.
  *
- *   fault.kind=   eio, eacces   the call fails
+ *   fault.kind=   eio, eacces, enospc   the call fails
  *                 absent        the key is not there
  *                 delay         the call takes fault.ms longer
  *                 hang          it never answers: -ETIMEDOUT or -EINTR when the caller's patience ends
  *                 truncate      half of the bytes are missing
  *                 corrupt       one byte in the middle is wrong
- *   fault.calls=  which calls, a comma list of get stat list put del (get); truncate and corrupt are for get alone
+ *   fault.calls=  which calls, a comma list of get stat list put del sync (get); truncate and corrupt are for get alone
  *   fault.match=  only keys that contain this text
  *   fault.after=  only after so many calls that the words above mean
  *   fault.nth=    only the n-th of what is left then; fault.every= only each n-th
  *   fault.file=   only while this file exists, so that a running mount can be broken and healed; a hang or delay
  *                 ends with it as well. Calls made without it are not counted.
  *   fault.ms=     milliseconds, for delay
+ *   fault.late=1  put, del and sync are done first, and fail then: the answer is lost
  *   fault.deaf=1  hang looks at neither deadline nor cancellation
  *   fault.remote=1 the store counts as a remote one, where each request costs a round trip
  *
@@ -25,13 +26,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum kind { NOTHING, EIO_, EACCES_, ABSENT, DELAY, HANG, TRUNCATE, CORRUPT, KINDS };
+enum kind { NOTHING, EIO_, EACCES_, ENOSPC_, ABSENT, DELAY, HANG, TRUNCATE, CORRUPT, KINDS };
 enum { POLL_US = 5000 };
 
 static const char *const kind_name[KINDS] = {
 	[NOTHING] = "none",
 	[EIO_] = "eio",
 	[EACCES_] = "eacces",
+	[ENOSPC_] = "enospc",
 	[ABSENT] = "absent",
 	[DELAY] = "delay",
 	[HANG] = "hang",
@@ -39,20 +41,23 @@ static const char *const kind_name[KINDS] = {
 	[CORRUPT] = "corrupt",
 };
 
-static const char *const call_name[ZMAP_KINDS] = {
+enum { SYNC = ZMAP_KINDS, CALLS };
+
+static const char *const call_name[CALLS] = {
 	[ZMAP_GET] = "get",
 	[ZMAP_STAT] = "stat",
 	[ZMAP_LISTING] = "list",
 	[ZMAP_PUT] = "put",
 	[ZMAP_DEL] = "del",
+	[SYNC] = "sync",
 };
 
 struct fault {
 	struct zmap z;
 	struct zmap *next;
-	unsigned kind, calls; /* calls: bits of 1 << enum zmap_kind */
+	unsigned kind, calls; /* calls: bits of 1 << enum zmap_kind, or SYNC */
 	char *match, *file;   /* NULL: any key; always */
-	unsigned long after, nth, every, ms, deaf, remote;
+	unsigned long after, nth, every, ms, deaf, late, remote;
 	atomic_ulong seen;
 };
 
@@ -63,7 +68,7 @@ switched_on(const struct fault *f)
 }
 
 static bool
-due(struct fault *f, enum zmap_kind call, const char *key)
+due(struct fault *f, unsigned call, const char *key)
 {
 	if (!f->kind || !(f->calls & 1u << call) || (f->match && !strstr(key, f->match)) ||
 		!switched_on(f))
@@ -79,8 +84,8 @@ due(struct fault *f, enum zmap_kind call, const char *key)
 static int
 wait_for(struct fault *f, unsigned long ms, int64_t deadline, struct cancel *cancel)
 {
-	int64_t end = ms ? when_now() + (int64_t)ms * 1000000 : 0;
-	while (!when_over(end) && switched_on(f)) {
+	int64_t end = ms ? clock_now() + (int64_t)ms * 1000000 : 0;
+	while (!clock_over(end) && switched_on(f)) {
 		int r = f->deaf ? 0 : zmap_patience(deadline, cancel);
 		if (r < 0)
 			return r;
@@ -96,6 +101,7 @@ strike(struct fault *f, int64_t deadline, struct cancel *cancel)
 	switch (f->kind) {
 	case EIO_: return err_set(-EIO, "injected fault");
 	case EACCES_: return err_set(-EACCES, "injected fault");
+	case ENOSPC_: return err_set(-ENOSPC, "injected fault");
 	case ABSENT: return ZMAP_ABSENT;
 	case DELAY: return wait_for(f, f->ms, deadline, cancel);
 	case HANG: return wait_for(f, 0, deadline, cancel);
@@ -105,10 +111,10 @@ strike(struct fault *f, int64_t deadline, struct cancel *cancel)
 
 /* For calls that carry no deadline of their own. */
 static int
-strike_plain(struct zmap *z, enum zmap_kind call, const char *key)
+strike_plain(struct zmap *z, unsigned call, const char *key)
 {
 	struct fault *f = (struct fault *)z;
-	return due(f, call, key) ? strike(f, z->timeout ? when_now() + z->timeout : 0, NULL) : 0;
+	return due(f, call, key) ? strike(f, z->timeout ? clock_now() + z->timeout : 0, NULL) : 0;
 }
 
 static int
@@ -148,23 +154,41 @@ fault_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 }
 
 static int
-fault_put(struct zmap *z, const char *key, struct span bytes, const char *if_version)
+fault_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 {
-	int r = strike_plain(z, ZMAP_PUT, key);
-	return r ? r : zmap_put(((struct fault *)z)->next, key, bytes, if_version);
+	struct fault *f = (struct fault *)z;
+	bool now = due(f, ZMAP_PUT, p->key);
+	int r = now && !f->late ? strike(f, p->deadline, p->cancel) : 0;
+	if (r == 0)
+		r = zmap_put(f->next, p, ret);
+	return r == 0 && now && f->late ? strike(f, p->deadline, p->cancel) : r;
 }
 
 static int
-fault_del(struct zmap *z, const char *key)
+fault_del(struct zmap *z, const struct zmap_del *d)
 {
-	int r = strike_plain(z, ZMAP_DEL, key);
-	return r ? r : zmap_del(((struct fault *)z)->next, key);
+	struct fault *f = (struct fault *)z;
+	bool now = due(f, ZMAP_DEL, d->key);
+	int r = now && !f->late ? strike(f, d->deadline, d->cancel) : 0;
+	if (r == 0)
+		r = zmap_del(f->next, d);
+	return r == 0 && now && f->late ? strike(f, d->deadline, d->cancel) : r;
 }
 
 static int
 fault_sync(struct zmap *z)
 {
-	return zmap_sync(((struct fault *)z)->next);
+	struct fault *f = (struct fault *)z;
+	int r = f->late ? 0 : strike_plain(z, SYNC, "");
+	if (r == 0)
+		r = zmap_sync(f->next);
+	return r == 0 && f->late ? strike_plain(z, SYNC, "") : r;
+}
+
+static int
+fault_try_writing(struct zmap *z, struct buf *said)
+{
+	return zmap_try_below(z, ((struct fault *)z)->next, said);
 }
 
 static int
@@ -205,8 +229,8 @@ set_calls(struct fault *f, const char *value)
 	f->calls = 0;
 	for (const char *p = value, *end;; p = end + 1) {
 		end = strchrnul(p, ',');
-		unsigned call = name_of(call_name, ZMAP_KINDS, p, (size_t)(end - p));
-		if (call == ZMAP_KINDS)
+		unsigned call = name_of(call_name, CALLS, p, (size_t)(end - p));
+		if (call == CALLS)
 			return err_set(-EINVAL, "fault.calls=%s: unknown call", value);
 		f->calls |= 1u << call;
 		if (!*end)
@@ -234,6 +258,7 @@ set_number(struct fault *f, const char *key, const char *value)
 		{"every", &f->every},
 		{"ms", &f->ms},
 		{"deaf", &f->deaf},
+		{"late", &f->late},
 		{"remote", &f->remote},
 	};
 	for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
@@ -287,7 +312,8 @@ fault_open(const struct url *url, const struct zmap_options *options, struct zma
 		return r;
 	}
 	f->z.ops = &backend_fault;
-	f->z.caps = (f->next->caps & ~(unsigned)ZMAP_NEAR) | (f->remote ? ZMAP_REMOTE : 0);
+	f->z.caps = (f->next->caps & ~(unsigned)(ZMAP_NEAR | ZMAP_PROMPT)) |
+		    (f->remote ? ZMAP_REMOTE : 0);
 	*ret = &f->z;
 	return 0;
 }
@@ -303,6 +329,7 @@ const struct zmap_ops backend_fault = {
 	.put = fault_put,
 	.del = fault_del,
 	.sync = fault_sync,
+	.try_writing = fault_try_writing,
 	.alive = fault_alive,
 	.stats = fault_stats,
 };

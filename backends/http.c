@@ -1,15 +1,15 @@
 /* A plain web server, read-only: a key is a path below the store's URL. There are no listings, so consolidated metadata must say
  * what there is. An object's version is its ETag, or else when it was modified and its size.
  *
- * Redirects are followed within the server that the URL names. Who has an entry in ~/.netrc ($NETRC) or a token is known to that
+ * Redirects are followed within the server that the URL names. A user with an entry in ~/.netrc ($NETRC) or a token is known to that
  * server only: no other ever sees it. */
 #include "store/zmap.h"
 
+#include "backends/net/libcurl.h"
 #include "backends/net/auth.h"
 #include "backends/net/client.h"
 #include "base/err.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -341,7 +341,7 @@ http_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
 	struct http *h = (struct http *)z;
 	struct request q;
 	struct client_reply reply = {0};
-	int64_t deadline = z->timeout ? when_now() + z->timeout : 0;
+	int64_t deadline = z->timeout ? clock_now() + z->timeout : 0;
 	if (atomic_load(&h->no_head))
 		return stat_by_get(z, key, deadline, ret);
 	int r = request_init(&q, z, key);
@@ -422,7 +422,7 @@ http_open(const struct url *url, const struct zmap_options *options, struct zmap
 	h->warn = options->warn;
 	int r = set_place(h, url);
 	if (r == 0)
-		r = auth_find(url, options->http_token_file, &h->auth);
+		r = auth_find(url, !options->no_token, options->http_token_file, &h->auth);
 	if (r == 0)
 		r = client_new(&o, &h->client);
 	if (r < 0) {

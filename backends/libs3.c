@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <libxml/parser.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +29,7 @@ start(void)
 static int64_t
 deadline_of(const struct zmap *z)
 {
-	return z->timeout ? when_now() + z->timeout : 0;
+	return z->timeout ? clock_now() + z->timeout : 0;
 }
 
 /* The key with the store's prefix. ZMAP_ABSENT: no key can be that long. */
@@ -54,7 +53,7 @@ on_data(int n, const char *data, void *arg)
 {
 	struct call *c = arg;
 	int r = 0;
-	c->heard = when_now();
+	c->heard = clock_now();
 	if (c->got == 0 && c->stat.size > c->max)
 		r = err_set(-EFBIG, "%" PRIu64 " bytes, where at most %zu can be right",
 			c->stat.size, c->max);
@@ -172,7 +171,7 @@ on_room(int n, char *room, void *arg)
 {
 	struct call *c = arg;
 	size_t left = c->send.len - c->sent, len = (size_t)n < left ? (size_t)n : left;
-	c->heard = when_now();
+	c->heard = clock_now();
 	if (len)
 		memcpy(room, c->send.data + c->sent, len);
 	c->sent += len;
@@ -188,16 +187,23 @@ begin_put(const S3BucketContext *b, S3RequestContext *to, struct call *c)
 }
 
 static int
-libs3_put(struct zmap *z, const char *key, struct span bytes, const char *if_version)
+libs3_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 {
-	CLEAN(clean_free) char *whole = NULL;
-	(void)if_version; /* never set: not ZMAP_CONDITIONAL */
-	int r = whole_key(z, key, &whole);
+	CLEAN(clean_free) char *whole = NULL; /* no conditions: not ZMAP_CONDITIONAL */
+	int r = whole_key(z, p->key, &whole);
 	if (r)
 		return r < 0 ? r : err_set(-EINVAL, "a key of S3 has at most %d bytes", KEY_MAX);
-	struct call c = {
-		.key = whole, .begin = begin_put, .deadline = deadline_of(z), .send = bytes};
-	return call_run((struct libs3 *)z, &c);
+	struct call c = {.key = whole,
+		.begin = begin_put,
+		.deadline = p->deadline,
+		.cancel = p->cancel,
+		.send = p->bytes};
+	r = call_run((struct libs3 *)z, &c);
+	if (r == 0) {
+		*ret = c.stat;
+		ret->size = p->bytes.len;
+	}
+	return r;
 }
 
 static void
@@ -208,14 +214,15 @@ begin_delete(const S3BucketContext *b, S3RequestContext *to, struct call *c)
 }
 
 static int
-libs3_del(struct zmap *z, const char *key)
+libs3_del(struct zmap *z, const struct zmap_del *d)
 {
 	struct zmap_stat s;
 	CLEAN(clean_free) char *whole = NULL;
-	int r = whole_key(z, key, &whole);
+	int r = whole_key(z, d->key, &whole);
 	if (r == 0)
-		r = head(z, whole, deadline_of(z), NULL, &s);
-	struct call c = {.key = whole, .begin = begin_delete, .deadline = deadline_of(z)};
+		r = head(z, whole, d->deadline, d->cancel, &s);
+	struct call c = {
+		.key = whole, .begin = begin_delete, .deadline = d->deadline, .cancel = d->cancel};
 	return r ? r : call_run((struct libs3 *)z, &c);
 }
 
@@ -260,7 +267,7 @@ check(const struct libs3 *s, const struct zmap_options *o)
 {
 	CLEAN(keys_unrefp) struct keys *keys = NULL;
 	const struct address *a = &s->bucket.settings.address;
-	int64_t deadline = o->timeout ? when_now() + o->timeout : 0;
+	int64_t deadline = o->timeout ? clock_now() + o->timeout : 0;
 	int r = credentials_get(s->bucket.credentials, deadline, NULL, &keys);
 	if (r < 0)
 		return r;
@@ -294,6 +301,9 @@ extern const struct zmap_ops backend_libs3;
 static int
 libs3_open(const struct url *url, const struct zmap_options *options, struct zmap **ret)
 {
+	int r = libs3_load();
+	if (r < 0)
+		return r;
 	pthread_once(&once, start);
 	if (started != S3StatusOK)
 		return err_set(-EIO, "libs3 does not start: %s", S3_get_status_name(started));
@@ -302,7 +312,7 @@ libs3_open(const struct url *url, const struct zmap_options *options, struct zma
 		return err_set(-ENOMEM, "no memory for a store");
 	s->z.ops = &backend_libs3;
 	s->z.caps = ZMAP_LIST | ZMAP_REMOTE | (options->writable ? ZMAP_WRITE : 0);
-	int r = bucket_open(url, options, &s->bucket);
+	r = bucket_open(url, options, &s->bucket);
 	if (r == 0)
 		r = check(s, options);
 	if (r == 0)

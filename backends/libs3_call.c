@@ -35,7 +35,7 @@ lanes_new(unsigned most, struct lanes **ret)
 	if (!l)
 		return err_set(-ENOMEM, "no memory for a store");
 	pthread_mutex_init(&l->lock, NULL);
-	when_cond_init(&l->cond);
+	clock_cond_init(&l->cond);
 	l->most = most;
 	*ret = l;
 	return 0;
@@ -72,7 +72,7 @@ wait_for_lane(struct lanes *l, const struct call *c, struct lane **ret)
 			int r = zmap_patience(c->deadline, c->cancel);
 			if (r < 0)
 				return r;
-			int64_t until = when_now() + LOOK;
+			int64_t until = clock_now() + LOOK;
 			struct timespec t = {until / SECOND, until % SECOND};
 			pthread_cond_timedwait(&l->cond, &l->lock, &t);
 		}
@@ -123,7 +123,7 @@ S3Status
 call_on_properties(const S3ResponseProperties *p, void *arg)
 {
 	struct call *c = arg;
-	c->heard = when_now();
+	c->heard = clock_now();
 	c->answered = true;
 	c->stat = (struct zmap_stat){.size = p->contentLength};
 	if (p->lastModified > 0 && p->lastModified < INT64_MAX / SECOND)
@@ -168,7 +168,7 @@ drive(S3RequestContext *context, struct call *c, int64_t patience)
 		int why = zmap_patience(c->deadline, c->cancel);
 		if (why < 0)
 			return why;
-		if (when_now() - c->heard > patience)
+		if (clock_now() - c->heard > patience)
 			return err_set(-EAGAIN, "no answer for %" PRId64 " s", patience / SECOND);
 		FD_ZERO(&r);
 		FD_ZERO(&w);
@@ -211,7 +211,7 @@ attempt(struct libs3 *s, struct call *c, int64_t patience)
 		.secretAccessKey = keys->secret,
 	};
 	atomic_fetch_add_explicit(&s->requests, 1, memory_order_relaxed);
-	c->heard = when_now();
+	c->heard = clock_now();
 	begin(c, &bucket, lane->context);
 	r = drive(lane->context, c, patience);
 	if (r < 0) { /* what is under way is ended with its connection */
@@ -252,9 +252,19 @@ failure(const struct call *c, int code)
 		*id ? ")" : "");
 }
 
+/* Refused: the source of the keys may be another one than the user thinks. */
+static int
+refusal(const struct libs3 *s, const struct call *c)
+{
+	char origin[160] = "";
+	int r = failure(c, -EACCES);
+	credentials_origin(s->bucket.credentials, origin, sizeof origin);
+	return *origin ? err_set(r, "%s; with the keys of %s", err_text(), origin) : r;
+}
+
 /* -EAGAIN: may be better the next time. */
 static int
-meaning(const struct call *c)
+meaning(const struct libs3 *s, const struct call *c)
 {
 	if (c->result < 0)
 		return err_set(c->result, "%s", c->why);
@@ -266,7 +276,7 @@ meaning(const struct call *c)
 	case S3StatusErrorAccessDenied:
 	case S3StatusErrorInvalidAccessKeyId:
 	case S3StatusErrorSignatureDoesNotMatch:
-	case S3StatusHttpErrorForbidden: return failure(c, -EACCES);
+	case S3StatusHttpErrorForbidden: return refusal(s, c);
 	case S3StatusOutOfMemory: return failure(c, -ENOMEM);
 	default: return failure(c, passing(c->status) ? -EAGAIN : -EIO);
 	}
@@ -295,7 +305,7 @@ reset(struct call *c)
 static int
 wait_until(const struct call *c, int64_t when)
 {
-	for (int64_t now; (now = when_now()) < when;) {
+	for (int64_t now; (now = clock_now()) < when;) {
 		int64_t left = when - now < LOOK ? when - now : LOOK;
 		int r = zmap_patience(c->deadline, c->cancel);
 		if (r < 0)
@@ -325,10 +335,10 @@ call_run(struct libs3 *s, struct call *c)
 		reset(c);
 		r = attempt(s, c, PATIENCE << (n < DOUBLINGS ? n : DOUBLINGS));
 		if (r == 0)
-			r = meaning(c);
+			r = meaning(s, c);
 		if (r != -EAGAIN)
 			break;
-		int64_t now = when_now(), left = c->deadline ? c->deadline - now : INT64_MAX;
+		int64_t now = clock_now(), left = c->deadline ? c->deadline - now : INT64_MAX;
 		int64_t pause = client_pause(n, left);
 		bool few = !s->reached || !c->deadline;
 		if ((few && n + 1 >= CLIENT_FEW) || pause >= left) {

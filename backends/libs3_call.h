@@ -3,9 +3,8 @@
  * cancellation, and takes a body that breaks off for a whole one: that is made good here. Any thread may call. */
 #pragma once
 
-#include "backends/s3/exchange.h"
-
-#include <libs3.h>
+#include "backends/libs3_library.h"
+#include "backends/s3/s3_request.h"
 
 struct lanes;
 

@@ -94,7 +94,7 @@ on_names(int more, const char *next, int nkeys, const S3ListBucketContent *key, 
 	struct call *c = arg;
 	struct listing *l = c->arg;
 	int r = next && *next ? remember(l, next) : 0;
-	c->heard = when_now();
+	c->heard = clock_now();
 	l->more = more;
 	l->count += (unsigned)(nkeys + nprefixes);
 	for (int i = 0; i < nkeys && r == 0; i++) {

@@ -1,4 +1,4 @@
-/* A store in memory: `mem:NAME` is the same store for everybody in this process who has it open, and gone after the last
+/* A store in memory: `mem:NAME` is the same store for all in this process that have it open, and gone after the last
  * close. For tests, which fill it through one handle and mount another. */
 #include "store/zmap.h"
 
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Immutable: a put makes another one. Shared by the shelf and those who copy from it. */
+/* Immutable: a put makes another one. Shared by the shelf and the threads that copy from it. */
 struct object {
 	atomic_uint refs;
 	struct zmap_stat stat;
@@ -63,7 +63,7 @@ object_new(const char *key, struct span bytes)
 	if (bytes.len)
 		memcpy(o->bytes, bytes.data, bytes.len);
 	o->stat.size = bytes.len;
-	o->stat.mtime = o->stat.placed = when_wall();
+	o->stat.mtime = o->stat.placed = clock_wall();
 	return MOVE(o);
 }
 
@@ -191,18 +191,25 @@ make_place(struct shelf *s, size_t i)
 	return 0;
 }
 
+/* Does a condition not hold? o NULL: nothing is there. */
+static bool
+differs(const struct object *o, const char *if_match)
+{
+	return if_match && (!o || strcmp(if_match, o->stat.version) != 0);
+}
+
 static int
-mem_write(struct zmap *z, const char *key, struct span bytes, const char *if_version)
+mem_write(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 {
 	struct shelf *s = ((struct mem *)z)->shelf;
 	CLEAN(object_unrefp) struct object *old = NULL;
-	CLEAN(object_unrefp) struct object *o = object_new(key, bytes);
+	CLEAN(object_unrefp) struct object *o = object_new(p->key, p->bytes);
 	if (!o)
-		return err_set(-ENOMEM, "no memory for an object of %zu bytes", bytes.len);
+		return err_set(-ENOMEM, "no memory for an object of %zu bytes", p->bytes.len);
 	LOCKED(&s->lock) {
-		size_t i = place_of(s, key);
-		bool there = found(s, i, key);
-		if (if_version && strcmp(if_version, there ? s->sorted[i]->stat.version : ""))
+		size_t i = place_of(s, p->key);
+		bool there = found(s, i, p->key);
+		if (p->if_absent ? there : differs(there ? s->sorted[i] : NULL, p->if_match))
 			return ZMAP_CHANGED;
 		int r = there ? 0 : make_place(s, i);
 		if (r < 0)
@@ -210,20 +217,23 @@ mem_write(struct zmap *z, const char *key, struct span bytes, const char *if_ver
 		if (there)
 			old = s->sorted[i];
 		snprintf(o->stat.version, sizeof o->stat.version, "%" PRIu64, ++s->puts);
+		*ret = o->stat;
 		s->sorted[i] = MOVE(o);
 	}
 	return 0;
 }
 
 static int
-mem_del(struct zmap *z, const char *key)
+mem_del(struct zmap *z, const struct zmap_del *d)
 {
 	struct shelf *s = ((struct mem *)z)->shelf;
 	CLEAN(object_unrefp) struct object *old = NULL;
 	LOCKED(&s->lock) {
-		size_t i = place_of(s, key);
-		if (!found(s, i, key))
+		size_t i = place_of(s, d->key);
+		if (!found(s, i, d->key))
 			return ZMAP_ABSENT;
+		if (differs(s->sorted[i], d->if_match))
+			return ZMAP_CHANGED;
 		old = s->sorted[i];
 		memmove(s->sorted + i, s->sorted + i + 1, (--s->count - i) * sizeof *s->sorted);
 	}
@@ -306,7 +316,8 @@ mem_open(const struct url *url, const struct zmap_options *options, struct zmap 
 		return err_set(-ENOMEM, "no memory for a store");
 	}
 	m->z.ops = &backend_mem;
-	m->z.caps = ZMAP_LIST | (options->writable ? ZMAP_WRITE | ZMAP_CONDITIONAL : 0);
+	m->z.caps =
+		ZMAP_LIST | ZMAP_PROMPT | (options->writable ? ZMAP_WRITE | ZMAP_CONDITIONAL : 0);
 	*ret = &m->z;
 	return 0;
 }

@@ -1,8 +1,6 @@
 /* S3 and what speaks its language, Google's store among them: one bucket, or what lies below one prefix of it. */
-#include "store/zmap.h"
+#include "backends/s3_store.h"
 
-#include "backends/s3/etag.h"
-#include "backends/s3/exchange.h"
 #include "backends/s3/xml.h"
 #include "base/err.h"
 
@@ -11,16 +9,9 @@
 #include <string.h>
 
 enum {
-	KEY_MAX = 1024, /* bytes of a key, of which there are no longer ones */
 	PAGE_MAX =
 		8
 		<< 20, /* a page of a listing: 1000 keys of 1024 bytes, encoded, and what goes with each */
-};
-
-struct s3 {
-	struct zmap z;
-	struct bucket bucket;
-	atomic_bool bare_versions; /* the server wants If-Match without quotation marks */
 };
 
 static struct bucket *
@@ -46,36 +37,43 @@ utf8_valid(const char *text)
 	return true;
 }
 
-/* A key that no object can have is absent without asking: too long, or no UTF-8, which servers would call a bad request. */
-static bool
-impossible(struct zmap *z, const char *key)
+bool
+s3_impossible(struct zmap *z, const char *key)
 {
 	size_t prefix = strlen(bucket_of(z)->settings.address.prefix), n = strlen(key);
-	return prefix + n > KEY_MAX || !utf8_valid(key);
+	return prefix + n > S3_KEY_MAX || !utf8_valid(key);
 }
 
 static int64_t
 deadline_of(const struct zmap *z)
 {
-	return z->timeout ? when_now() + z->timeout : 0;
+	return z->timeout ? clock_now() + z->timeout : 0;
+}
+
+int
+s3_stat_by(struct zmap *z, const char *key, int64_t deadline, struct cancel *cancel,
+	struct zmap_stat *ret)
+{
+	struct s3_request q = {.bucket = bucket_of(z),
+		.kind = CLIENT_HEAD,
+		.key = key,
+		.deadline = deadline,
+		.cancel = cancel};
+	int r = s3_impossible(z, key) ? ZMAP_ABSENT : s3_request_run(&q, ret);
+	s3_request_free(&q);
+	return r;
 }
 
 static int
 s3_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
 {
-	struct exchange q = {.bucket = bucket_of(z),
-		.kind = CLIENT_HEAD,
-		.key = key,
-		.deadline = deadline_of(z)};
-	int r = impossible(z, key) ? ZMAP_ABSENT : exchange_run(&q, ret);
-	exchange_free(&q);
-	return r;
+	return s3_stat_by(z, key, deadline_of(z), NULL, ret);
 }
 
-static struct exchange
-exchange_for(struct zmap *z, const struct zmap_get *g)
+static struct s3_request
+s3_request_for(struct zmap *z, const struct zmap_get *g)
 {
-	return (struct exchange){
+	return (struct s3_request){
 		.bucket = bucket_of(z),
 		.kind = CLIENT_GET,
 		.key = g->key,
@@ -90,28 +88,28 @@ exchange_for(struct zmap *z, const struct zmap_get *g)
 static int
 s3_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 {
-	struct exchange q = exchange_for(z, g);
-	int r = impossible(z, g->key) ? ZMAP_ABSENT : exchange_run(&q, ret);
-	exchange_free(&q);
+	struct s3_request q = s3_request_for(z, g);
+	int r = s3_impossible(z, g->key) ? ZMAP_ABSENT : s3_request_run(&q, ret);
+	s3_request_free(&q);
 	return r;
 }
 
-/* A get that nobody waits for. */
-struct errand {
-	struct exchange request;
+/* A get that no reader waits for. */
+struct submitted_get {
+	struct s3_request request;
 	struct zmap_get get;
 	zmap_done_fn *done;
 	void *arg;
 };
 
 static void
-errand_done(void *arg, int r, const struct client_reply *reply)
+submitted_done(void *arg, int r, const struct client_reply *reply)
 {
-	struct errand *e = arg;
+	struct submitted_get *e = arg;
 	struct zmap_stat s = {0};
-	r = exchange_end(&e->request, r, reply, &s);
+	r = s3_request_end(&e->request, r, reply, &s);
 	e->done(e->arg, r, &s);
-	exchange_free(&e->request);
+	s3_request_free(&e->request);
 	free(e);
 }
 
@@ -119,19 +117,19 @@ static void
 s3_submit(struct zmap *z, const struct zmap_get *g, zmap_done_fn *done, void *arg)
 {
 	struct zmap_stat none = {0};
-	struct errand *e = impossible(z, g->key) ? NULL : calloc(1, sizeof *e);
+	struct submitted_get *e = s3_impossible(z, g->key) ? NULL : calloc(1, sizeof *e);
 	if (!e) {
 		done(arg,
-			impossible(z, g->key) ? ZMAP_ABSENT
-					      : err_set(-ENOMEM, "no memory for a request"),
+			s3_impossible(z, g->key) ? ZMAP_ABSENT
+						 : err_set(-ENOMEM, "no memory for a request"),
 			&none);
 		return;
 	}
 	e->get = *g;
-	e->request = exchange_for(z, &e->get);
+	e->request = s3_request_for(z, &e->get);
 	e->done = done;
 	e->arg = arg;
-	exchange_submit(&e->request, errand_done, e);
+	s3_request_submit(&e->request, submitted_done, e);
 }
 
 /* --- listing --- */
@@ -158,7 +156,7 @@ ask_page(const struct listing *l, unsigned keys, struct buf *ret)
 	struct sign_pair pairs[6] = {{"delimiter", "/"}, {"encoding-type", "url"},
 		{"list-type", "2"}, {"prefix", l->prefix}};
 	size_t n = 4;
-	struct exchange q = {.bucket = l->bucket,
+	struct s3_request q = {.bucket = l->bucket,
 		.kind = CLIENT_LIST,
 		.into = ret,
 		.max = PAGE_MAX,
@@ -172,8 +170,8 @@ ask_page(const struct listing *l, unsigned keys, struct buf *ret)
 	if (r == 0)
 		r = buf_terminate(&q.query);
 	if (r == 0)
-		r = exchange_run(&q, NULL);
-	exchange_free(&q);
+		r = s3_request_run(&q, NULL);
+	s3_request_free(&q);
 	return r <= 0 ? r : err_set(-EIO, "the bucket is not there");
 }
 
@@ -203,7 +201,7 @@ s3_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 	CLEAN(listing_done)
 	struct listing l = {.bucket = bucket_of(z), .deadline = deadline_of(z)};
 	const char *own = l.bucket->settings.address.prefix;
-	if (impossible(z, prefix))
+	if (s3_impossible(z, prefix))
 		return ZMAP_ABSENT;
 	if (asprintf(&l.prefix, "%s%s", own, prefix) < 0) {
 		l.prefix = NULL;
@@ -216,98 +214,6 @@ s3_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 			return r;
 	}
 	return !l.seen && *l.prefix ? ZMAP_ABSENT : 0;
-}
-
-/* --- writing --- */
-
-static int
-put_once(struct zmap *z, const char *key, struct span bytes, const char *if_match,
-	const char *if_none, unsigned *ret_attempts)
-{
-	struct exchange q = {
-		.bucket = bucket_of(z),
-		.kind = CLIENT_PUT,
-		.key = key,
-		.send = bytes,
-		.if_match = if_match,
-		.if_none_match = if_none,
-		.deadline = deadline_of(z),
-	};
-	int r = exchange_run(&q, NULL);
-	exchange_free(&q);
-	*ret_attempts = q.attempts;
-	return r;
-}
-
-/* On condition of a version. radosgw before Ceph 18 compares If-Match with the version without its quotation marks, so that no
- * put ever succeeds; it can be told by an object that still is that version. */
-static int
-put_if_match(struct zmap *z, const char *key, struct span bytes, const char *version,
-	unsigned *ret_attempts)
-{
-	struct s3 *s = (struct s3 *)z;
-	struct zmap_stat now;
-	char bare[ZMAP_VERSION];
-	size_t n = strlen(version);
-	bool quoted = n >= 2 && n < sizeof bare && version[0] == '"' && version[n - 1] == '"';
-	int r = ZMAP_CHANGED;
-	if (!s->bare_versions || !quoted) {
-		r = put_once(z, key, bytes, version, NULL, ret_attempts);
-		if (r != ZMAP_CHANGED || !quoted)
-			return r;
-		r = s3_stat(z, key, &now);
-		if (r != 0 || strcmp(now.version, version) != 0)
-			return r < 0 ? r : ZMAP_CHANGED;
-		s->bare_versions = true;
-	}
-	snprintf(bare, sizeof bare, "%.*s", (int)n - 2, version + 1);
-	return put_once(z, key, bytes, bare, NULL, ret_attempts);
-}
-
-/* The condition did not hold: perhaps since an attempt whose answer was lost has done it. Objects that were put in one piece are called
- * by the MD5 of their bytes. */
-static int
-done_before(struct zmap *z, const char *key, struct span bytes)
-{
-	char version[ETAG_SIZE];
-	struct zmap_stat s;
-	int r = s3_stat(z, key, &s);
-	if (r == ZMAP_ABSENT)
-		return ZMAP_CHANGED;
-	if (r == 0)
-		r = etag_of(bytes, version);
-	if (r < 0)
-		return r;
-	return s.size == bytes.len && !strcmp(s.version, version) ? 0 : ZMAP_CHANGED;
-}
-
-static int
-s3_put(struct zmap *z, const char *key, struct span bytes, const char *if_version)
-{
-	unsigned attempts = 0;
-	if (impossible(z, key))
-		return err_set(-EINVAL, "a key of S3 is UTF-8 of at most %d bytes", KEY_MAX);
-	int r = if_version && *if_version
-			? put_if_match(z, key, bytes, if_version, &attempts)
-			: put_once(z, key, bytes, NULL, if_version ? "*" : NULL, &attempts);
-	return r == ZMAP_CHANGED && attempts > 1 ? done_before(z, key, bytes) : r;
-}
-
-/* S3 deletes what is not there as well as anything else; here absence is told. */
-static int
-s3_del(struct zmap *z, const char *key)
-{
-	struct zmap_stat s;
-	int r = s3_stat(z, key, &s);
-	if (r != 0)
-		return r;
-	struct exchange q = {.bucket = bucket_of(z),
-		.kind = CLIENT_DELETE,
-		.key = key,
-		.deadline = deadline_of(z)};
-	r = exchange_run(&q, NULL);
-	exchange_free(&q);
-	return r;
 }
 
 /* --- the store --- */
@@ -391,6 +297,7 @@ const struct zmap_ops backend_s3 = {
 	.list = s3_list,
 	.put = s3_put,
 	.del = s3_del,
+	.try_writing = s3_try_writing,
 	.alive = s3_alive,
 	.identity = s3_identity,
 	.stats = s3_stats,

@@ -43,7 +43,7 @@ say(const struct line *l, int r, size_t bytes)
 		: r < 4 ? outcome[r]
 			: "ended");
 	fprintf(stderr, "trace: %s\t%s\t%s\t%s\t%zu\t%.3f\n", l->kind, key, l->range, code, bytes,
-		(double)(when_now() - l->started) / 1e6);
+		(double)(clock_now() - l->started) / 1e6);
 	return r;
 }
 
@@ -57,7 +57,7 @@ trace_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 		snprintf(range, sizeof range, "%" PRIu64 "+%zu", g->off, g->len);
 	else if (g->off)
 		snprintf(range, sizeof range, "%" PRIu64 "+", g->off);
-	struct line l = {"get", g->key, range, when_now()};
+	struct line l = {"get", g->key, range, clock_now()};
 	size_t before = g->into->len;
 	int r = zmap_get(next(z), g, ret);
 	return say(&l, r, g->into->len - before);
@@ -66,36 +66,42 @@ trace_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 static int
 trace_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
 {
-	struct line l = {"stat", key, "-", when_now()};
+	struct line l = {"stat", key, "-", clock_now()};
 	return say(&l, zmap_stat(next(z), key, ret), 0);
 }
 
 static int
 trace_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 {
-	struct line l = {"list", prefix, "-", when_now()};
+	struct line l = {"list", prefix, "-", clock_now()};
 	return say(&l, zmap_list(next(z), prefix, fn, arg), 0);
 }
 
 static int
-trace_put(struct zmap *z, const char *key, struct span bytes, const char *if_version)
+trace_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 {
-	struct line l = {"put", key, "-", when_now()};
-	return say(&l, zmap_put(next(z), key, bytes, if_version), bytes.len);
+	struct line l = {"put", p->key, "-", clock_now()};
+	return say(&l, zmap_put(next(z), p, ret), p->bytes.len);
 }
 
 static int
-trace_del(struct zmap *z, const char *key)
+trace_del(struct zmap *z, const struct zmap_del *d)
 {
-	struct line l = {"del", key, "-", when_now()};
-	return say(&l, zmap_del(next(z), key), 0);
+	struct line l = {"del", d->key, "-", clock_now()};
+	return say(&l, zmap_del(next(z), d), 0);
 }
 
 static int
 trace_sync(struct zmap *z)
 {
-	struct line l = {"sync", "", "-", when_now()};
+	struct line l = {"sync", "", "-", clock_now()};
 	return say(&l, zmap_sync(next(z)), 0);
+}
+
+static int
+trace_try_writing(struct zmap *z, struct buf *said)
+{
+	return zmap_try_below(z, next(z), said);
 }
 
 static int
@@ -147,6 +153,7 @@ const struct zmap_ops backend_trace = {
 	.put = trace_put,
 	.del = trace_del,
 	.sync = trace_sync,
+	.try_writing = trace_try_writing,
 	.alive = trace_alive,
 	.stats = trace_stats,
 };

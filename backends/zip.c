@@ -5,10 +5,11 @@
  * - Every read asks for the archive's version that the directory is of, so a replaced archive gives its new members, once its
  *   directory has been read again, or an error, never a mixture.
  * - The end of a remote archive, which came with its directory, is kept: members that lie there cost no request of their own.
- * - Whether it was replaced is also looked at when somebody asks what is there, at most every LOOK_EVERY. */
-#include "backends/zip.h"
+ * - Whether it was replaced is also looked at when a caller asks what is there, at most every LOOK_EVERY. */
+#include "backends/zip_write.h"
 
 #include "base/err.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -28,8 +29,8 @@ gone(const struct zip_store *p)
 	return err_set(-EIO, "the archive '%s' is gone", p->key);
 }
 
-static bool
-same_archive(const struct zmap_stat *a, const struct zmap_stat *b)
+bool
+zip_same_archive(const struct zmap_stat *a, const struct zmap_stat *b)
 {
 	return a->size == b->size && a->mtime == b->mtime && !strcmp(a->version, b->version);
 }
@@ -45,11 +46,11 @@ static int
 look_now(struct zip_store *p, struct archive *now, struct archive **ret, bool *ret_lost)
 {
 	struct zmap_stat s;
-	int64_t began = when_now();
+	int64_t began = clock_now();
 	int r = zmap_stat(p->lower, p->key, &s);
 	if (r < 0)
 		return r;
-	if (r == 0 && same_archive(&s, &now->stat)) {
+	if (r == 0 && zip_same_archive(&s, &now->stat)) {
 		atomic_store(&now->known, began);
 		*ret = archive_ref(now);
 		return 0;
@@ -68,7 +69,7 @@ look_due(struct zip_store *p, const struct archive *stale, bool at_once)
 {
 	bool waited = false;
 	if (!stale && !at_once)
-		return !p->looking && when_now() >= p->next_look;
+		return !p->looking && clock_now() >= p->next_look;
 	for (; p->looking; waited = true)
 		pthread_cond_wait(&p->looked, &p->lock); /* each look has a deadline */
 	return !stale || (stale == p->now && !(waited && p->failure.code));
@@ -99,7 +100,7 @@ look(struct zip_store *p, const struct archive *stale, bool at_once, struct arch
 	int r = look_now(p, before, &now, &lost);
 	LOCKED(&p->lock) {
 		p->looking = false;
-		p->next_look = when_now() + look_every(p);
+		p->next_look = clock_now() + look_every(p);
 		if (r == 0 || lost)
 			err_save(r, &p->failure);
 		if (r == 0 && now != p->now) {
@@ -111,6 +112,33 @@ look(struct zip_store *p, const struct archive *stale, bool at_once, struct arch
 	if (r == 0)
 		*ret = MOVE(now);
 	return r;
+}
+
+void
+zip_look_begin(struct zip_store *p)
+{
+	LOCKED(&p->lock) {
+		while (p->looking)
+			pthread_cond_wait(&p->looked, &p->lock);
+		p->looking = true;
+	}
+}
+
+void
+zip_look_end(struct zip_store *p)
+{
+	LOCKED(&p->lock) {
+		p->looking = false;
+		p->next_look = clock_now() + look_every(p);
+		pthread_cond_broadcast(&p->looked);
+	}
+}
+
+void
+zip_look_again(struct zip_store *p)
+{
+	CLEAN(archive_unrefp) struct archive *a = NULL;
+	look(p, NULL, true, &a);
 }
 
 /* As it was at the last look: reads find out by themselves when it is replaced. */
@@ -135,21 +163,33 @@ zip_alive(struct zmap *z)
 /* --- members --- */
 
 /* Of the archive's version and all that says where the member is: another archive has none of its versions. */
-static void
-say_stat(const struct archive *a, const struct zip_member *m, struct zmap_stat *ret)
+struct zip_origin
+zip_origin_of(const struct archive *a, const struct zip_member *m)
 {
-	uint64_t h = 0xcbf29ce484222325;
-	for (const char *c = a->stat.version; *c; c++)
-		h = (h ^ (uint8_t)*c) * 0x100000001b3;
-	h = (h ^ a->stat.size) * 0x100000001b3;
-	h = (h ^ (uint64_t)a->stat.mtime) * 0x100000001b3;
-	*ret = (struct zmap_stat){
-		.size = m->size, .mtime = a->stat.mtime, .placed = a->stat.placed};
-	snprintf(ret->version, sizeof ret->version, "%016" PRIx64 "%08" PRIx32 "%" PRIx64, h,
-		m->crc, m->header);
+	if (a->origin)
+		return a->origin[m - a->index->member];
+	uint64_t h = hash_number(hash_text(HASH_START, a->stat.version), a->stat.size);
+	h = hash_number(h, (uint64_t)a->stat.mtime);
+	return (struct zip_origin){h, m->header};
 }
 
-/* A member. ask: the archive may be another one by now, which stat, what is missing, and who asks for changes want to know. */
+void
+zip_say_version(const struct zip_origin *o, uint32_t crc, struct zmap_stat *ret)
+{
+	snprintf(ret->version, sizeof ret->version, "%016" PRIx64 "%08" PRIx32 "%" PRIx64,
+		o->archive, crc, o->place);
+}
+
+void
+zip_say_stat(const struct archive *a, const struct zip_member *m, struct zmap_stat *ret)
+{
+	const struct zip_origin o = zip_origin_of(a, m);
+	*ret = (struct zmap_stat){
+		.size = m->size, .mtime = a->stat.mtime, .placed = a->stat.placed};
+	zip_say_version(&o, m->crc, ret);
+}
+
+/* A member. ask: the archive may be another one by now, which stat, what is missing, and a caller that asks for changes want to know. */
 static int
 find(struct zip_store *p, const char *key, bool ask, struct archive **ret_archive,
 	const struct zip_member **ret)
@@ -170,11 +210,15 @@ find(struct zip_store *p, const char *key, bool ask, struct archive **ret_archiv
 static int
 zip_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
 {
+	struct zip_store *p = (struct zip_store *)z;
+	CLEAN(zip_pending_unrefp) struct zip_pending *q = zip_pending_find(p, key);
 	CLEAN(archive_unrefp) struct archive *a = NULL;
 	const struct zip_member *m;
-	int r = find((struct zip_store *)z, key, true, &a, &m);
-	if (r == 0)
-		say_stat(a, m, ret);
+	int r = q ? (q->gone ? ZMAP_ABSENT : 0) : find(p, key, true, &a, &m);
+	if (r == 0 && q)
+		zip_pending_say(p->writer, q, ret);
+	else if (r == 0)
+		zip_say_stat(a, m, ret);
 	return r;
 }
 
@@ -188,7 +232,7 @@ get_once(struct zip_store *p, const struct zmap_get *g, struct zmap_stat *ret,
 	int r = find(p, g->key, g->if_none_match, &a, &reading.member);
 	if (r)
 		return r;
-	say_stat(a, reading.member, ret);
+	zip_say_stat(a, reading.member, ret);
 	reading.archive = a;
 	r = zmap_condition(g, ret->version);
 	if (r == 0)
@@ -205,6 +249,9 @@ static int
 zip_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 {
 	struct zip_store *p = (struct zip_store *)z;
+	CLEAN(zip_pending_unrefp) struct zip_pending *q = zip_pending_find(p, g->key);
+	if (q)
+		return zip_pending_read(p->writer, q, g, ret);
 	for (int i = 0; i < TRIES; i++) {
 		CLEAN(archive_unrefp) struct archive *stale = NULL, *now = NULL;
 		int r = get_once(p, g, ret, &stale);
@@ -219,8 +266,8 @@ zip_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 	return err_set(-EIO, "the archive changes all the time");
 }
 
-/* A get that nobody waits for. */
-struct errand {
+/* A get whose caller does not wait. */
+struct zip_submitted {
 	struct zip_reading reading; /* with a reference to its archive */
 	struct zmap_get get, below; /* as asked here, and of the lower store */
 	struct zmap_stat stat;
@@ -231,9 +278,9 @@ struct errand {
 
 /* Where the guess was wrong, or the archive is another one: from the start, here. */
 static void
-errand_done(void *arg, int r, const struct zmap_stat *s)
+zip_submitted_done(void *arg, int r, const struct zmap_stat *s)
 {
-	struct errand *e = arg;
+	struct zip_submitted *e = arg;
 	struct zip_store *p = e->reading.zip;
 	struct buf *into = e->get.into;
 	bool whole = r == 0 && into->len - e->before == e->below.len &&
@@ -247,17 +294,20 @@ errand_done(void *arg, int r, const struct zmap_stat *s)
 	free(e);
 }
 
-/* 0: the lower store was asked and errand_done is called; else: as zip_get would do it. */
+/* 0: the lower store was asked and zip_submitted_done is called; else: as zip_get would do it. */
 static int
-start_errand(struct zip_store *p, struct errand *e)
+start_submitted(struct zip_store *p, struct zip_submitted *e)
 {
 	struct zip_reading *r = &e->reading;
 	const struct zmap_get *g = &e->get;
 	uint64_t begin;
+	CLEAN(zip_pending_unrefp) struct zip_pending *q = zip_pending_find(p, g->key);
+	if (q)
+		return -EAGAIN;
 	*r = (struct zip_reading){.zip = p, .get = g};
 	if (g->if_none_match || find(p, g->key, false, &r->archive, &r->member) != 0)
 		return -EAGAIN;
-	say_stat(r->archive, r->member, &e->stat);
+	zip_say_stat(r->archive, r->member, &e->stat);
 	if (zmap_condition(g, e->stat.version) != 0 ||
 		zmap_range(g, r->member->size, &r->off, &r->len) < 0 || !zip_foretell(r, &begin) ||
 		zip_kept(r, begin, r->len))
@@ -269,7 +319,7 @@ start_errand(struct zip_store *p, struct errand *e)
 	e->below.len = e->below.max = r->len;
 	e->below.from_end = false;
 	e->below.if_match = *r->archive->stat.version ? r->archive->stat.version : NULL;
-	zmap_submit(p->lower, &e->below, errand_done, e);
+	zmap_submit(p->lower, &e->below, zip_submitted_done, e);
 	return 0;
 }
 
@@ -277,12 +327,12 @@ static void
 zip_submit(struct zmap *z, const struct zmap_get *g, zmap_done_fn *done, void *arg)
 {
 	struct zmap_stat s = {0};
-	struct errand *e = calloc(1, sizeof *e);
+	struct zip_submitted *e = calloc(1, sizeof *e);
 	if (e) {
 		e->get = *g;
 		e->done = done;
 		e->arg = arg;
-		if (start_errand((struct zip_store *)z, e) == 0)
+		if (start_submitted((struct zip_store *)z, e) == 0)
 			return;
 		archive_unref(e->reading.archive);
 		free(e);
@@ -306,9 +356,24 @@ list_name(void *arg, const char *name, bool prefix)
 static int
 zip_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 {
+	struct zip_store *p = (struct zip_store *)z;
 	CLEAN(archive_unrefp) struct archive *a = NULL;
-	int r = look((struct zip_store *)z, NULL, false, &a);
-	return r < 0 ? r : zip_index_list(a->index, prefix, list_name, &(struct listing){fn, arg});
+	struct listing l = {fn, arg};
+	int r = look(p, NULL, false, &a);
+	if (r == 0 && p->writer && atomic_load(&p->writer->any))
+		return zip_pending_list(p, a, prefix, list_name, &l);
+	return r < 0 ? r : zip_index_list(a->index, prefix, list_name, &l);
+}
+
+static int
+zip_try_writing(struct zmap *z, struct buf *said)
+{
+	struct zip_store *p = (struct zip_store *)z;
+	if (p->writer)
+		return 0;
+	return p->unwritable.code
+		       ? err_restore(&p->unwritable)
+		       : err_set(-EROFS, "an archive is written only where it is a local file");
 }
 
 static int
@@ -323,6 +388,9 @@ static void
 zip_close(struct zmap *z)
 {
 	struct zip_store *p = (struct zip_store *)z;
+	if (p->now)
+		zip_sync(z);
+	zip_writer_free(p->writer);
 	for (unsigned i = 0; i < ZIP_PARKED; i++)
 		zip_stream_free(p->parked[i]);
 	archive_unref(p->now);
@@ -336,7 +404,8 @@ zip_close(struct zmap *z)
 extern const struct zmap_ops backend_zip;
 
 int
-zip_open_over(struct zmap *lower, const char *key, int64_t keep, struct zmap **ret)
+zip_open_over(
+	struct zmap *lower, const char *key, int64_t keep, const char *path, struct zmap **ret)
 {
 	struct zip_store *p = calloc(1, sizeof *p);
 	if (!p) {
@@ -344,48 +413,45 @@ zip_open_over(struct zmap *lower, const char *key, int64_t keep, struct zmap **r
 		return err_set(-ENOMEM, "no memory for a store");
 	}
 	p->z.ops = &backend_zip;
-	p->z.caps = ZMAP_LIST | (lower->caps & ZMAP_REMOTE);
+	p->z.caps = ZMAP_LIST | (lower->caps & (ZMAP_REMOTE | ZMAP_PROMPT));
 	p->z.timeout = lower->timeout;
 	p->lower = lower;
 	p->keep = keep;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->looked, NULL);
 	p->key = strdup(key);
+	int w = path ? zip_writer_new(path, &p->writer) : 0;
+	if (w < 0)
+		err_save(w, &p->unwritable);
+	else if (path)
+		p->z.caps |= ZMAP_WRITE | ZMAP_CONDITIONAL;
 	int r = p->key ? archive_open(p, &p->now) : err_set(-ENOMEM, "no memory for a store");
 	if (r < 0) {
 		zip_close(&p->z);
 		return r;
 	}
-	p->next_look = when_now() + look_every(p);
+	p->next_look = clock_now() + look_every(p);
 	*ret = &p->z;
 	return 0;
 }
 
-/* The store that the archive lies in begins where its last '/' is. */
 static int
 zip_open(const struct url *url, const struct zmap_options *options, struct zmap **ret)
 {
-	const char *slash = strrchr(url->path, '/'), *name = slash ? slash + 1 : url->path;
-	bool local = !strcmp(url->below, "dir");
-	if (!*name)
-		return err_set(-EINVAL, "the URL names no archive");
-	size_t len = slash ? (size_t)(slash - url->path) : 0;
-	CLEAN(clean_free) char *parent = len || !local ? strndup(url->path, len) : strdup("/");
-	if (!parent)
-		return err_set(-ENOMEM, "no memory for a path");
-	struct url lower_url = *url; /* borrows all of it */
-	lower_url.wrappers = NULL;
-	lower_url.backend = url->below;
-	lower_url.below = NULL;
-	lower_url.path = parent;
-	lower_url.shown = local ? parent : url->shown;
+	CLEAN(clean_free) char *parent = NULL;
+	const char *name;
+	struct url lower_url;
+	int r = url_beside(url, "archive", &lower_url, &parent, &name);
+	if (r < 0)
+		return r;
 	/* a link that the user named may lead anywhere, and nothing but that is read there */
 	struct zmap_options lower_options = *options;
 	lower_options.follow = true;
 	struct zmap *lower = NULL;
-	int r = zmap_open(&lower_url, &lower_options, &lower);
+	r = zmap_open(&lower_url, &lower_options, &lower);
 	int64_t keep = options->cache_dir ? 0 : options->cache_ttl; /* that keeps it, too */
-	return r < 0 ? r : zip_open_over(lower, name, keep, ret);
+	bool local = options->writable && !strcmp(url->below, "dir");
+	return r < 0 ? r : zip_open_over(lower, name, keep, local ? url->path : NULL, ret);
 }
 
 const struct zmap_ops backend_zip = {
@@ -396,6 +462,10 @@ const struct zmap_ops backend_zip = {
 	.get = zip_get,
 	.submit = zip_submit,
 	.list = zip_list,
+	.put = zip_put,
+	.del = zip_del,
+	.sync = zip_sync,
+	.try_writing = zip_try_writing,
 	.alive = zip_alive,
 	.stats = zip_stats,
 };

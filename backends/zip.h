@@ -5,15 +5,22 @@
 #include "base/err.h"
 #include "store/zmap.h"
 
+/* What a member's version is made of besides its checksum: it stays when a writer of the archive copies the member. */
+struct zip_origin {
+	uint64_t archive, place;
+};
+
 /* One version of the archive. Counted; immutable but for what is learnt of where members' bytes begin. */
 struct archive {
 	atomic_uint refs;
 	uint64_t serial; /* of this process: no two have the same */
 	struct zmap_stat stat;
 	struct zip_index *index;
-	bool whole;         /* kept is all of it, since the store sends no parts */
-	struct buf kept;    /* its last bytes, as they came with its directory; or nothing */
-	atomic_llong known; /* when_now() of the last request that found this version there */
+	bool whole;      /* kept is all of it, since the store sends no parts */
+	struct buf kept; /* its last bytes, as they came with its directory; or nothing */
+	struct zip_origin
+		*origin;    /* of each member, in an archive that was written here; or NULL */
+	atomic_llong known; /* clock_now() of the last request that found this version there */
 	atomic_ullong
 		*begin; /* of each member: where its bytes begin in the archive; 0: not yet known */
 };
@@ -29,11 +36,14 @@ enum {
 };
 
 struct zip_stream;
+struct zip_writer;
 
 struct zip_store {
 	struct zmap z;
 	struct zmap *lower; /* where the archive is an object */
 	char *key;
+	struct zip_writer *writer; /* NULL: it is not written */
+	struct err unwritable;     /* why not, where it was wanted */
 	int64_t keep; /* ns for which the end of a remote archive is not asked for again; 0: it is not kept */
 	atomic_uint
 		extra; /* how long the extra field of a local header was lately: most are alike */
@@ -83,5 +93,7 @@ int zip_fetch(const struct zip_reading *, uint64_t off, size_t len, struct buf *
 /* Where the member's bytes begin, by its local header. 0, -errno, ZMAP_CHANGED. */
 int zip_find_bytes(const struct zip_reading *, uint64_t *ret);
 
-/* The archive that is object `key` of another store, which is taken over, also on failure. keep: as in zip_store. */
-int zip_open_over(struct zmap *lower, const char *key, int64_t keep, struct zmap **ret);
+/* The archive that is object `key` of another store, which is taken over, also on failure. keep: as in zip_store. path:
+ * of an archive that is to be written, a local file; or NULL. */
+int zip_open_over(
+	struct zmap *lower, const char *key, int64_t keep, const char *path, struct zmap **ret);

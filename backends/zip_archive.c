@@ -21,6 +21,7 @@ archive_unref(struct archive *a)
 	zip_index_free(a->index);
 	buf_free(&a->kept);
 	free(a->begin);
+	free(a->origin);
 	free(a);
 	return NULL;
 }
@@ -44,7 +45,7 @@ open_once(struct zip_store *p, struct archive **ret)
 		return err_set(-ENOMEM, "no memory for an archive");
 	a->refs = 1;
 	a->serial = ++serials;
-	a->known = when_now();
+	a->known = clock_now();
 	const struct zmap_get g = {.key = p->key,
 		.len = TAIL,
 		.from_end = true,

@@ -1,5 +1,5 @@
 /* What the directory of an archive says, as libzip reads it. */
-#include "backends/zip.h"
+#include "backends/zip_write.h"
 
 #include "base/check.h"
 
@@ -142,6 +142,14 @@ usable(char *name, size_t len)
 	return good;
 }
 
+bool
+zip_is_key(char *name)
+{
+	while (!strncmp(name, "./", 2))
+		name += 2;
+	return usable(name, strlen(name));
+}
+
 static bool
 is_ascii(const char *s)
 {
@@ -150,7 +158,7 @@ is_ascii(const char *s)
 	return !*s;
 }
 
-/* libzip tells nobody where a member's header is, but it goes there first of all. */
+/* libzip does not tell where a member's header is, but it goes there first of all. */
 static uint64_t
 find_header(struct source *s, zip_t *z, uint64_t i)
 {
@@ -229,7 +237,8 @@ read_members(struct source *s, zip_t *z, struct zip_index *x)
 			x->count++;
 		}
 	}
-	return zip_index_order(x);
+	const struct archive *before = s->in->zip->writer ? s->in->zip->now : NULL;
+	return zip_index_order(x, before ? before->index->prefix : NULL);
 }
 
 /* --- opening --- */

@@ -32,8 +32,8 @@ sort_last_wins(struct zip_index *x)
 }
 
 /* Index of the first key that is not below this one. */
-static size_t
-place_of(const struct zip_index *x, const char *key)
+size_t
+zip_index_place(const struct zip_index *x, const char *key)
 {
 	size_t low = 0, high = x->count;
 	while (low < high) {
@@ -46,14 +46,14 @@ place_of(const struct zip_index *x, const char *key)
 	return low;
 }
 
-static const struct zip_member *
-find(const struct zip_index *x, const char *key)
+const struct zip_member *
+zip_index_member(const struct zip_index *x, const char *key)
 {
-	size_t i = place_of(x, key);
+	size_t i = zip_index_place(x, key);
 	return i < x->count && !strcmp(x->member[i].key, key) ? &x->member[i] : NULL;
 }
 
-/* The key as somebody may say it who looked into the archive with another program; NULL: it is none. */
+/* The key as another program that shows archives may have given it to a user; NULL: it is none. */
 static const char *
 without_prefix(const struct zip_index *x, const char *key)
 {
@@ -64,9 +64,9 @@ without_prefix(const struct zip_index *x, const char *key)
 const struct zip_member *
 zip_index_find(const struct zip_index *x, const char *key)
 {
-	const struct zip_member *m = find(x, key);
+	const struct zip_member *m = zip_index_member(x, key);
 	const char *other = m ? NULL : without_prefix(x, key);
-	return other ? find(x, other) : m;
+	return other ? zip_index_member(x, other) : m;
 }
 
 /* --- the common prefix --- */
@@ -87,7 +87,7 @@ static bool
 has(const struct zip_index *x, const char *prefix, size_t len, const char *name)
 {
 	CLEAN(clean_free) char *key = NULL;
-	return asprintf(&key, "%.*s%s", (int)len, prefix, name) >= 0 && find(x, key);
+	return asprintf(&key, "%.*s%s", (int)len, prefix, name) >= 0 && zip_index_member(x, key);
 }
 
 static bool
@@ -119,6 +119,24 @@ is_array(const struct zip_index *x, const char *prefix, size_t len)
 	return true;
 }
 
+static int
+take_prefix(struct zip_index *x, const char *prefix, size_t len)
+{
+	x->prefix = strndup(prefix, len);
+	if (!x->prefix)
+		return err_set(-ENOMEM, "no memory for a name");
+	size_t kept = 0;
+	for (size_t i = 0; i < x->count; i++) {
+		struct zip_member m = x->member[i];
+		bool below = !strncmp(m.key, x->prefix, len);
+		m.key += below ? len : 0;
+		if (below && *m.key) /* else the prefix's own entry */
+			x->member[kept++] = m;
+	}
+	x->count = kept;
+	return 0;
+}
+
 /* The store begins where the first group's metadata are, down the directories that all keys have in common; netcdf-c puts one
  * before all keys. A lone array keeps its name. */
 static int
@@ -132,18 +150,7 @@ strip_prefix(struct zip_index *x)
 	}
 	if (len && is_array(x, first, len))
 		len = above;
-	x->prefix = strndup(first, len);
-	if (!x->prefix)
-		return err_set(-ENOMEM, "no memory for a name");
-	size_t kept = 0;
-	for (size_t i = 0; i < x->count; i++) {
-		struct zip_member m = x->member[i];
-		m.key += len;
-		if (*m.key) /* else the prefix's own entry */
-			x->member[kept++] = m;
-	}
-	x->count = kept;
-	return 0;
+	return take_prefix(x, first, len);
 }
 
 struct zip_index *
@@ -159,10 +166,10 @@ zip_index_free(struct zip_index *x)
 }
 
 int
-zip_index_order(struct zip_index *x)
+zip_index_order(struct zip_index *x, const char *prefix)
 {
 	sort_last_wins(x);
-	int r = strip_prefix(x);
+	int r = prefix ? take_prefix(x, prefix, strlen(prefix)) : strip_prefix(x);
 	void *less = r == 0 ? realloc(x->member, (x->count + 1) * sizeof *x->member) : NULL;
 	x->member = less ? less : x->member;
 	return r;
@@ -178,13 +185,13 @@ behind(const struct zip_index *x, const char *key, size_t len)
 	if (!next)
 		return SIZE_MAX;
 	next[len - 1] = '/' + 1;
-	return place_of(x, next);
+	return zip_index_place(x, next);
 }
 
 static int
 list(const struct zip_index *x, const char *prefix, zip_name_fn *fn, void *arg)
 {
-	size_t n = strlen(prefix), i = place_of(x, prefix), first = i;
+	size_t n = strlen(prefix), i = zip_index_place(x, prefix), first = i;
 	while (i < x->count && !strncmp(x->member[i].key, prefix, n)) {
 		const char *key = x->member[i].key, *name = key + n, *slash = strchr(name, '/');
 		if (!*name) { /* the directory's own entry */

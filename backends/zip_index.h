@@ -26,14 +26,19 @@ struct zip_index {
 	char *prefix; /* what stands before every key; "" or "a/b/" */
 };
 
-/* Members are there, in any order, with their names: sorts them, and finds the prefix. 0 or -ENOMEM. */
-int zip_index_order(struct zip_index *);
+/* Members are there, in any order, with their names: sorts them, and finds the prefix, unless it is said; members that do not begin
+ * with that are left out. 0 or -ENOMEM. */
+int zip_index_order(struct zip_index *, const char *prefix);
 /* NULL is allowed. */
 struct zip_index *zip_index_free(struct zip_index *);
 CLEAN_DEFINE(struct zip_index, zip_index_free)
 
 /* Keys and prefixes are also found with the common prefix before them, though they are not listed so. */
 
+/* Index of the first key that is not below this one. */
+size_t zip_index_place(const struct zip_index *, const char *key);
+/* By its key alone. NULL: there is none. */
+const struct zip_member *zip_index_member(const struct zip_index *, const char *key);
 /* NULL: there is none. */
 const struct zip_member *zip_index_find(const struct zip_index *, const char *key);
 

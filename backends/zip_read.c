@@ -30,7 +30,7 @@ zip_kept(const struct zip_reading *r, uint64_t off, uint64_t len)
 static bool
 known_now(const struct zip_reading *r)
 {
-	int64_t age = when_now() - atomic_load(&r->archive->known), keep = r->zip->keep;
+	int64_t age = clock_now() - atomic_load(&r->archive->known), keep = r->zip->keep;
 	return age < keep && (!r->get->fresh || age < ZIP_LOOK_REMOTE || keep == INT64_MAX);
 }
 
@@ -46,7 +46,7 @@ fetch(const struct zip_reading *r, uint64_t off, size_t len, struct buf *into)
 	const struct zmap_stat *want = &r->archive->stat;
 	struct zmap_stat s;
 	size_t before = into->len;
-	int64_t began = when_now();
+	int64_t began = clock_now();
 	const struct zmap_get g = {
 		.key = r->zip->key,
 		.off = off,
@@ -76,7 +76,7 @@ ask_again(const struct zip_reading *r)
 	const struct archive *a = r->archive;
 	CLEAN(buf_free) struct buf byte = {0};
 	struct zmap_stat s;
-	int64_t began = when_now();
+	int64_t began = clock_now();
 	if (!a->whole)
 		return fetch(r, 0, 1, &byte);
 	int result = zmap_stat(r->zip->lower, r->zip->key, &s);

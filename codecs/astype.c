@@ -61,7 +61,18 @@ static int
 astype_encode(const void *state, const struct form *form, struct span in, struct buf *out)
 {
 	const struct number_codec *c = state;
-	return number_run_grow(&(struct number_job){&c->decoded, &c->encoded}, in, out);
+	return number_run_grow(
+		&(struct number_job){&c->decoded, &c->encoded, .strict = true}, in, out);
+}
+
+/* Floats lose digits to shorter ones, and fractions to integers; of integers those that fit are whole. */
+static bool
+astype_lossy(const void *state)
+{
+	const struct number_codec *c = state;
+	return c->decoded.kind == DTYPE_FLOAT
+		       ? c->encoded.kind != DTYPE_FLOAT || c->encoded.size < c->decoded.size
+		       : c->encoded.kind == DTYPE_FLOAT && c->encoded.size <= c->decoded.size;
 }
 
 const struct codec_ops codec_astype = {
@@ -71,4 +82,6 @@ const struct codec_ops codec_astype = {
 	.close = astype_close,
 	.decode = astype_decode,
 	.encode = astype_encode,
+	.each = true,
+	.lossy = astype_lossy,
 };

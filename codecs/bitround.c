@@ -64,10 +64,19 @@ bitround_encode(const void *state, const struct form *form, struct span in, stru
 	return number_run_grow(&job, in, out);
 }
 
+static bool
+bitround_lossy(const void *state)
+{
+	const struct bitround *b = state;
+	return b->drop != 0;
+}
+
 const struct codec_ops codec_bitround = {
 	.ids = (const char *const[]){"bitround", "numcodecs.bitround", NULL},
 	.kind = CODEC_ARRAY,
 	.open = bitround_open,
 	.close = free,
 	.encode = bitround_encode,
+	.each = true,
+	.lossy = bitround_lossy,
 };

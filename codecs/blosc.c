@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "base/err.h"
-#include "codecs/blosc_block.h"
+#include "codecs/blosc_impl.h"
 
 #include <blosc.h>
 #include <endian.h>
@@ -14,10 +14,7 @@
 #include <string.h>
 
 enum {
-	HEADER = 16,
 	FINE = 32 << 10,  /* a good size for parts of blocks */
-	START = 4,        /* bytes of one entry of the table of starts */
-	FORMAT = 2,       /* the newest header that Blosc 1 writes and reads */
 	FORMAT_INNER = 1, /* of what each of its compressors makes: there is no other */
 	HEAD_READ =
 		4096, /* holds the starts of most chunks, and costs no more to read than a header */
@@ -25,12 +22,6 @@ enum {
 	LEVEL_MAX = 9,
 	SCRATCH_PART = 2,
 	SCRATCH_DECODED = 3,
-};
-
-struct blosc {
-	char cname[16];
-	int level, shuffle;
-	size_t typesize, blocksize;
 };
 
 static uint32_t
@@ -76,9 +67,9 @@ blosc_open(const struct json *config, const struct form *in, struct form *out, v
 	return 0;
 }
 
-/* size: bytes of the whole encoded chunk. */
-static int
-read_header(const uint8_t *p, uint64_t size, const struct form *form, struct blosc_header *ret)
+int
+blosc_read_header(
+	const uint8_t *p, uint64_t size, const struct form *form, struct blosc_header *ret)
 {
 	struct blosc_header h = {
 		.flags = p[2],
@@ -88,7 +79,7 @@ read_header(const uint8_t *p, uint64_t size, const struct form *form, struct blo
 		.cbytes = get_u32(p + 12),
 	};
 	const uint8_t both = BLOSC_DOSHUFFLE | BLOSC_DOBITSHUFFLE;
-	if (p[0] > FORMAT || !p[0] || p[1] != FORMAT_INNER)
+	if (p[0] > BLOSC_FORMAT || !p[0] || p[1] != FORMAT_INNER)
 		return err_set(-EIO, "blosc format %u.%u cannot be read", p[0], p[1]);
 	if (h.flags & BLOSC_FLAG_FUTURE || (h.flags & both) == both)
 		return err_set(-EIO, "blosc flags 0x%x cannot be read", h.flags);
@@ -103,7 +94,7 @@ read_header(const uint8_t *p, uint64_t size, const struct form *form, struct blo
 		return err_set(-EIO, "blosc header is damaged");
 	h.nblocks = h.nbytes ? (uint32_t)ceil_div(h.nbytes, h.blocksize) : 0;
 	bool plain = h.flags & BLOSC_MEMCPYED;
-	uint64_t first = HEADER + (plain ? h.nbytes : (uint64_t)h.nblocks * START);
+	uint64_t first = BLOSC_HEADER + (plain ? h.nbytes : (uint64_t)h.nblocks * BLOSC_START);
 	if (first > h.cbytes || (plain && first != h.cbytes))
 		return err_set(-EIO, "blosc data are too short for their header");
 	h.first = (uint32_t)first;
@@ -111,58 +102,47 @@ read_header(const uint8_t *p, uint64_t size, const struct form *form, struct blo
 	return 0;
 }
 
-/* Some blocks of an encoded chunk, and where they lie in it. */
-struct part {
-	struct blosc_header h;
-	struct span head;      /* the first bytes of the chunk */
-	const uint8_t *starts; /* of all blocks */
-	struct span in;        /* encoded bytes from `from` on, at least those of the blocks */
-	uint32_t from;
-	uint32_t first, last; /* the blocks */
-};
-
-static uint32_t
-block_start(const struct part *p, uint32_t i)
+uint32_t
+blosc_block_start(const struct blosc_part *p, uint32_t i)
 {
-	return get_u32(p->starts + (size_t)i * START);
+	return get_u32(p->starts + (size_t)i * BLOSC_START);
 }
 
-static size_t
-block_size(const struct part *p, uint32_t i)
+size_t
+blosc_block_size(const struct blosc_part *p, uint32_t i)
 {
 	return min_u64(p->h.blocksize, p->h.nbytes - (uint64_t)i * p->h.blocksize);
 }
 
-/* want NULL: all of it. */
-static int
-decode_block(const struct part *p, uint32_t i, const size_t *want, uint8_t *out)
+int
+blosc_part_decode(const struct blosc_part *p, uint32_t i, const size_t *want, uint8_t *out)
 {
-	uint32_t s = block_start(p, i);
+	uint32_t s = blosc_block_start(p, i);
 	if (s < p->h.first || s < p->from || s - p->from >= p->in.len)
 		return err_set(-EIO,
 			"block %" PRIu32 " of blosc data begins at byte %" PRIu32 " of %" PRIu32, i,
 			s, p->h.cbytes);
 	struct span in = {p->in.data + (s - p->from), p->in.len - (s - p->from)};
-	int r = want ? blosc_block_decode_slice(&p->h, in, block_size(p, i), want, out)
-		     : blosc_block_decode(&p->h, in, block_size(p, i), out);
+	int r = want ? blosc_block_decode_slice(&p->h, in, blosc_block_size(p, i), want, out)
+		     : blosc_block_decode(&p->h, in, blosc_block_size(p, i), out);
 	return r < 0 ? err_add(r, "block %" PRIu32 " of %" PRIu32, i, p->h.nblocks) : r;
 }
 
 static int
 blosc_decode(const void *obj, const struct form *form, struct span in, struct buf *out)
 {
-	if (in.len < HEADER)
+	if (in.len < BLOSC_HEADER)
 		return err_set(-EIO, "%zu bytes are no blosc data", in.len);
-	struct part p = {.in = in, .starts = in.data + HEADER};
-	int r = read_header(in.data, in.len, form, &p.h);
+	struct blosc_part p = {.in = in, .starts = in.data + BLOSC_HEADER};
+	int r = blosc_read_header(in.data, in.len, form, &p.h);
 	if (r < 0)
 		return r;
 	out->len = p.h.nbytes;
 	if (p.h.flags & BLOSC_MEMCPYED)
-		memcpy(out->data, in.data + HEADER, p.h.nbytes);
+		memcpy(out->data, in.data + BLOSC_HEADER, p.h.nbytes);
 	else
 		for (uint32_t i = 0; i < p.h.nblocks && r == 0; i++)
-			r = decode_block(&p, i, NULL, out->data + (size_t)i * p.h.blocksize);
+			r = blosc_part_decode(&p, i, NULL, out->data + (size_t)i * p.h.blocksize);
 	return r;
 }
 
@@ -179,9 +159,9 @@ src_read(struct codec_src *src, uint64_t off, size_t len, void *out)
 
 /* The first bytes of the chunk and the header in them; room: HEAD_READ bytes. */
 static int
-read_head(const struct form *form, struct codec_src *src, uint8_t *room, struct part *ret)
+read_head(const struct form *form, struct codec_src *src, uint8_t *room, struct blosc_part *ret)
 {
-	if (src->size < HEADER)
+	if (src->size < BLOSC_HEADER)
 		return err_set(-EIO, "%" PRIu64 " bytes are no blosc data", src->size);
 	ret->head = (struct span){src->mem, src->size};
 	if (!src->mem) {
@@ -190,38 +170,38 @@ read_head(const struct form *form, struct codec_src *src, uint8_t *room, struct 
 		if (r < 0)
 			return r;
 	}
-	return read_header(ret->head.data, src->size, form, &ret->h);
+	return blosc_read_header(ret->head.data, src->size, form, &ret->h);
 }
 
 /* more: memory for the caller to free, if the head does not hold all. */
 static int
-read_starts(struct part *p, struct codec_src *src, uint8_t **more)
+read_starts(struct blosc_part *p, struct codec_src *src, uint8_t **more)
 {
-	size_t table = (size_t)p->h.nblocks * START;
-	p->starts = p->head.data + HEADER;
-	if (HEADER + table <= p->head.len)
+	size_t table = (size_t)p->h.nblocks * BLOSC_START;
+	p->starts = p->head.data + BLOSC_HEADER;
+	if (BLOSC_HEADER + table <= p->head.len)
 		return 0;
 	p->starts = *more = malloc(table);
 	if (!*more)
 		return err_set(-ENOMEM, "no memory for %" PRIu32 " blocks", p->h.nblocks);
-	return src_read(src, HEADER, table, *more);
+	return src_read(src, BLOSC_HEADER, table, *more);
 }
 
 /* Blocks need not lie in their order: several threads may have written them. One ends where another begins. */
 static int
-read_blocks(struct part *p, struct codec_src *src)
+read_blocks(struct blosc_part *p, struct codec_src *src)
 {
 	p->in = p->head;
 	if (src->mem)
 		return 0;
 	uint32_t low = p->h.cbytes, high = 0, to = p->h.cbytes;
 	for (uint32_t i = p->first; i <= p->last; i++) {
-		uint32_t s = block_start(p, i);
+		uint32_t s = blosc_block_start(p, i);
 		low = s < low ? s : low;
 		high = s > high ? s : high;
 	}
 	for (uint32_t i = 0; i < p->h.nblocks; i++) {
-		uint32_t s = block_start(p, i);
+		uint32_t s = blosc_block_start(p, i);
 		if (s > high && s < to)
 			to = s;
 	}
@@ -237,12 +217,12 @@ read_blocks(struct part *p, struct codec_src *src)
 
 /* A part of a block by way of all of it. */
 static int
-decode_slice(const struct part *p, uint32_t i, const size_t want[static 2], uint8_t *out)
+decode_slice(const struct blosc_part *p, uint32_t i, const size_t want[static 2], uint8_t *out)
 {
-	uint8_t *block = codec_scratch(SCRATCH_DECODED, block_size(p, i));
+	uint8_t *block = codec_scratch(SCRATCH_DECODED, blosc_block_size(p, i));
 	if (!block)
-		return err_set(-ENOMEM, "no memory to decode %zu bytes", block_size(p, i));
-	int r = decode_block(p, i, NULL, block);
+		return err_set(-ENOMEM, "no memory to decode %zu bytes", blosc_block_size(p, i));
+	int r = blosc_part_decode(p, i, NULL, block);
 	if (r == 0)
 		memcpy(out, block + want[0], want[1] - want[0]);
 	return r;
@@ -250,13 +230,13 @@ decode_slice(const struct part *p, uint32_t i, const size_t want[static 2], uint
 
 /* Bytes [off, off + len) of the chunk; the blocks are there. */
 static int
-decode_blocks(const struct part *p, size_t off, size_t len, uint8_t *out)
+decode_blocks(const struct blosc_part *p, size_t off, size_t len, uint8_t *out)
 {
 	for (uint32_t i = p->first; i <= p->last; i++) {
-		size_t at = (size_t)i * p->h.blocksize, size = block_size(p, i);
+		size_t at = (size_t)i * p->h.blocksize, size = blosc_block_size(p, i);
 		const size_t want[2] = {off > at ? off - at : 0, min_u64(size, off + len - at)};
 		bool whole = want[1] - want[0] == size;
-		int r = decode_block(p, i, whole ? NULL : want, out);
+		int r = blosc_part_decode(p, i, whole ? NULL : want, out);
 		if (r == BLOSC_BLOCK_WHOLE)
 			r = decode_slice(p, i, want, out);
 		if (r < 0)
@@ -271,7 +251,7 @@ blosc_decode_range(const void *obj, const struct form *form, struct codec_src *s
 	size_t len, void *out)
 {
 	uint8_t room[HEAD_READ];
-	struct part p = {0};
+	struct blosc_part p = {0};
 	int r = read_head(form, src, room, &p);
 	if (r < 0)
 		return r;
@@ -280,7 +260,7 @@ blosc_decode_range(const void *obj, const struct form *form, struct codec_src *s
 	if (!len)
 		return 0;
 	if (p.h.flags & BLOSC_MEMCPYED)
-		return src_read(src, HEADER + off, len, out);
+		return src_read(src, BLOSC_HEADER + off, len, out);
 	CLEAN(clean_free) uint8_t *more = NULL;
 	p.first = (uint32_t)(off / p.h.blocksize);
 	p.last = (uint32_t)((off + len - 1) / p.h.blocksize);
@@ -294,7 +274,10 @@ static int
 blosc_grain(const void *obj, const struct form *form, struct codec_src *src, size_t *ret)
 {
 	uint8_t room[HEAD_READ];
-	struct part p = {0};
+	struct blosc_part p = {0};
+	*ret = 0;
+	if (!src)
+		return 0;
 	int r = read_head(form, src, room, &p);
 	if (r == 0)
 		*ret = !p.h.nbytes              ? 1
@@ -303,10 +286,9 @@ blosc_grain(const void *obj, const struct form *form, struct codec_src *src, siz
 	return r;
 }
 
-static int
-blosc_encode(const void *obj, const struct form *form, struct span in, struct buf *out)
+int
+blosc_encode_in(const struct blosc *b, size_t blocksize, struct span in, struct buf *out)
 {
-	const struct blosc *b = obj;
 	if (in.len > BLOSC_MAX_BUFFERSIZE)
 		return err_set(-EIO, "blosc cannot hold %zu bytes", in.len);
 	if (blosc_compname_to_compcode(b->cname) < 0)
@@ -315,11 +297,18 @@ blosc_encode(const void *obj, const struct form *form, struct span in, struct bu
 	if (r < 0)
 		return r;
 	int n = blosc_compress_ctx(b->level, b->shuffle, b->typesize, in.len, in.data, out->data,
-		in.len + BLOSC_MAX_OVERHEAD, b->cname, b->blocksize, 1);
+		in.len + BLOSC_MAX_OVERHEAD, b->cname, blocksize, 1);
 	if (n <= 0)
 		return err_set(-EIO, "cannot compress %zu bytes (%d)", in.len, n);
 	out->len = (size_t)n;
 	return 0;
+}
+
+static int
+blosc_encode(const void *obj, const struct form *form, struct span in, struct buf *out)
+{
+	const struct blosc *b = obj;
+	return blosc_encode_in(b, b->blocksize, in, out);
 }
 
 const struct codec_ops codec_blosc = {
@@ -331,4 +320,5 @@ const struct codec_ops codec_blosc = {
 	.decode_range = blosc_decode_range,
 	.grain = blosc_grain,
 	.encode = blosc_encode,
+	.patch = blosc_patch,
 };

@@ -17,10 +17,7 @@
 #include <zstd.h>
 
 enum {
-	SIZE = 4, /* bytes of the size of a stream */
-	HEADER = 16,
-	FORMAT = 2,
-	FLAG_NOT_SPLIT = 0x10,
+	SIZE = 4,             /* bytes of the size of a stream */
 	COMPRESSOR_SHIFT = 5, /* flags from there on say which compressor */
 	SPLITS_MAX =
 		16, /* larger elements are never split, nor are blocks of less than … elements */
@@ -103,9 +100,32 @@ stream_size(struct span in, size_t *ret)
 static size_t
 streams_of(const struct blosc_header *h, size_t n)
 {
-	bool split = !(h->flags & FLAG_NOT_SPLIT) && n == h->blocksize &&
+	bool split = !(h->flags & BLOSC_FLAG_NOT_SPLIT) && n == h->blocksize &&
 		     h->typesize <= SPLITS_MAX && h->blocksize / h->typesize >= SPLIT_ELEMENTS_MIN;
 	return split ? h->typesize : 1;
+}
+
+/* Where the last one ends. */
+static int
+walk_streams(struct span in, size_t streams, size_t *ret)
+{
+	struct span rest = in;
+	for (size_t i = 0; i < streams; i++) {
+		size_t size = 0;
+		int r = stream_size(rest, &size);
+		if (r < 0)
+			return r;
+		rest.data += SIZE + size;
+		rest.len -= SIZE + size;
+	}
+	*ret = in.len - rest.len;
+	return 0;
+}
+
+int
+blosc_block_length(const struct blosc_header *h, struct span in, size_t n, size_t *ret)
+{
+	return walk_streams(in, streams_of(h, n), ret);
 }
 
 static int
@@ -141,28 +161,23 @@ static int
 decode_by_blosc(
 	const struct blosc_header *h, struct span in, size_t streams, size_t n, uint8_t *out)
 {
-	struct span rest = in;
-	for (size_t i = 0; i < streams; i++) {
-		size_t size = 0;
-		int r = stream_size(rest, &size);
-		if (r < 0)
-			return r;
-		rest.data += SIZE + size;
-		rest.len -= SIZE + size;
-	}
-	size_t len = in.len - rest.len, all = HEADER + SIZE + len;
+	size_t len = 0;
+	int r = walk_streams(in, streams, &len);
+	if (r < 0)
+		return r;
+	size_t all = BLOSC_HEADER + SIZE + len;
 	uint8_t *b = codec_scratch(SCRATCH_BUFFER, all);
 	if (!b)
 		return err_set(-ENOMEM, "no memory for %zu encoded bytes", all);
-	b[0] = FORMAT;
+	b[0] = BLOSC_FORMAT;
 	b[1] = 1; /* the compressor's own format: all have one only */
-	b[2] = n < h->blocksize ? h->flags | FLAG_NOT_SPLIT : h->flags;
+	b[2] = n < h->blocksize ? h->flags | BLOSC_FLAG_NOT_SPLIT : h->flags;
 	b[3] = h->typesize;
 	put_u32(b + 4, (uint32_t)n);
 	put_u32(b + 8, (uint32_t)n);
 	put_u32(b + 12, (uint32_t)all);
-	put_u32(b + HEADER, HEADER + SIZE);
-	memcpy(b + HEADER + SIZE, in.data, len);
+	put_u32(b + BLOSC_HEADER, BLOSC_HEADER + SIZE);
+	memcpy(b + BLOSC_HEADER + SIZE, in.data, len);
 	int got = blosc_decompress_ctx(b, out, n, 1);
 	return got >= 0 && (size_t)got == n ? 0 : err_set(-EIO, "blosc data are damaged (%d)", got);
 }

@@ -217,7 +217,7 @@ find_code(const struct categorize *c, uint64_t i, struct span text, union number
 	}
 	bool found = low && !compare(c->sorted[low - 1].text, text);
 	if (!found && text.len)
-		return err_set(-EINVAL, "element %" PRIu64 " '%.*s' is none of the labels", i,
+		return err_set(-ERANGE, "element %" PRIu64 " '%.*s' is none of the labels", i,
 			text.len > 80 ? 80 : (int)text.len, text.data);
 	ret->u = found ? c->sorted[low - 1].code : 0;
 	union number stored = *ret;
@@ -262,5 +262,6 @@ const struct codec_ops codec_categorize = {
 	.close = categorize_close,
 	.decode = categorize_decode,
 	.encode = categorize_encode,
+	.each = true,
 	.width = categorize_width,
 };

@@ -5,6 +5,7 @@
 #include "codecs/number_codec.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* One run through a chunk. */
 struct run {
@@ -131,13 +132,38 @@ delta_decode(const void *state, const struct form *form, struct span in, struct 
 	return number_run(&(struct number_job){&c->encoded, &c->decoded, sum_up, &r}, in, out);
 }
 
+/* Sums of differences of floats are rounded. */
+static bool
+delta_lossy(const void *state)
+{
+	const struct number_codec *c = state;
+	return c->decoded.kind == DTYPE_FLOAT || c->encoded.kind == DTYPE_FLOAT;
+}
+
+/* What is stored in fewer bytes may not hold a difference, which then comes back as another one. */
+static int
+check_differences(
+	const struct number_codec *c, const struct form *form, struct span in, struct span stored)
+{
+	if (c->encoded.size >= c->decoded.size)
+		return 0;
+	CLEAN(buf_free) struct buf again = {0};
+	int r = buf_reserve(&again, in.len);
+	if (r == 0)
+		r = delta_decode(c, form, stored, &again);
+	if (r == 0 && (again.len != in.len || memcmp(again.data, in.data, in.len) != 0))
+		r = err_set(-ERANGE, "a difference is too large for the stored type");
+	return r;
+}
+
 static int
 delta_encode(const void *state, const struct form *form, struct span in, struct buf *out)
 {
 	const struct number_codec *c = state;
-	struct run r = {.dtype = &c->decoded};
-	return number_run_grow(
-		&(struct number_job){&c->decoded, &c->encoded, subtract, &r}, in, out);
+	struct run run = {.dtype = &c->decoded};
+	int r = number_run_grow(
+		&(struct number_job){&c->decoded, &c->encoded, subtract, &run}, in, out);
+	return r < 0 || delta_lossy(c) ? r : check_differences(c, form, in, buf_span(out));
 }
 
 const struct codec_ops codec_delta = {
@@ -147,4 +173,5 @@ const struct codec_ops codec_delta = {
 	.close = delta_close,
 	.decode = delta_decode,
 	.encode = delta_encode,
+	.lossy = delta_lossy,
 };

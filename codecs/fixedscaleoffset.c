@@ -161,7 +161,14 @@ scale_offset_encode(const void *state, const struct form *form, struct span in, 
 	const struct scale_offset *s = state;
 	const struct number_codec *c = &s->number;
 	return number_run_grow(
-		&(struct number_job){&c->decoded, &c->encoded, to_stored, (void *)s}, in, out);
+		&(struct number_job){&c->decoded, &c->encoded, to_stored, (void *)s, true}, in,
+		out);
+}
+
+static bool
+scale_offset_lossy(const void *state)
+{
+	return true;
 }
 
 const struct codec_ops codec_fixedscaleoffset = {
@@ -171,4 +178,6 @@ const struct codec_ops codec_fixedscaleoffset = {
 	.close = scale_offset_close,
 	.decode = scale_offset_decode,
 	.encode = scale_offset_encode,
+	.each = true,
+	.lossy = scale_offset_lossy,
 };

@@ -2,81 +2,10 @@
 #include "codecs/checksum.h"
 
 #include "base/err.h"
+#include "base/lookup3.h"
 
 #include <errno.h>
 #include <string.h>
-
-struct state {
-	uint32_t a, b, c;
-};
-
-static uint32_t
-rotate(uint32_t v, unsigned n)
-{
-	return v << n | v >> (32 - n);
-}
-
-static void
-mix(struct state *s)
-{
-	static const uint8_t turn[6] = {4, 6, 8, 16, 19, 4};
-	uint32_t a = s->a, b = s->b, c = s->c;
-	for (unsigned i = 0; i < 6; i++) {
-		/* each round the three change places */
-		a = (a - c) ^ rotate(c, turn[i]);
-		c += b;
-		uint32_t t = a;
-		a = b;
-		b = c;
-		c = t;
-	}
-	*s = (struct state){a, b, c};
-}
-
-static uint32_t
-last_mix(const struct state *s)
-{
-	uint32_t a = s->a, b = s->b, c = s->c;
-	c = (c ^ b) - rotate(b, 14);
-	a = (a ^ c) - rotate(c, 11);
-	b = (b ^ a) - rotate(a, 25);
-	c = (c ^ b) - rotate(b, 16);
-	a = (a ^ c) - rotate(c, 4);
-	b = (b ^ a) - rotate(a, 14);
-	return (c ^ b) - rotate(b, 24);
-}
-
-/* Twelve bytes as three little-endian words. */
-static void
-take(struct state *s, const uint8_t p[12])
-{
-	uint32_t w[3];
-	for (int i = 0; i < 3; i++, p += 4)
-		w[i] = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-		       (uint32_t)p[3] << 24;
-	s->a += w[0];
-	s->b += w[1];
-	s->c += w[2];
-}
-
-enum { BLOCK = 12 };
-
-static uint32_t
-hash(const uint8_t *p, size_t n, uint32_t start_value)
-{
-	uint32_t start = 0xdeadbeef + (uint32_t)n + start_value;
-	struct state s = {start, start, start};
-	if (!n)
-		return start;
-	for (; n > BLOCK; p += BLOCK, n -= BLOCK) {
-		take(&s, p);
-		mix(&s);
-	}
-	uint8_t rest[BLOCK] = {0};
-	memcpy(rest, p, n);
-	take(&s, rest);
-	return last_mix(&s);
-}
 
 /* With a prefix, the twelve-byte blocks do not lie where the data's do: its few bytes are joined with
  * the data's first ones until both meet again. */
@@ -85,22 +14,19 @@ sum(const struct checksum *c, const uint8_t *p, size_t n)
 {
 	size_t before = c->prefix.len;
 	if (!before)
-		return hash(p, n, c->start_value);
-	uint32_t start = 0xdeadbeef + (uint32_t)(before + n) + c->start_value;
-	struct state s = {start, start, start};
-	uint8_t block[BLOCK] = {0};
+		return lookup3(p, n, c->start_value);
+	struct lookup3 s = lookup3_begin(before + n, c->start_value);
+	uint8_t block[LOOKUP3_BLOCK] = {0};
 	size_t fill = 0, total = before + n;
 	for (size_t i = 0; i < total; i++) {
-		if (fill == BLOCK) {
-			take(&s, block);
-			mix(&s);
+		if (fill == LOOKUP3_BLOCK) {
+			lookup3_add(&s, block);
 			memset(block, 0, sizeof block);
 			fill = 0;
 		}
 		block[fill++] = i < before ? c->prefix.data[i] : p[i - before];
 	}
-	take(&s, block);
-	return last_mix(&s);
+	return lookup3_end(&s, block);
 }
 
 static int

@@ -16,7 +16,7 @@ enum {
 bool
 number_is(const struct dtype *d)
 {
-	switch (d->kind) {
+	switch (d->narrow ? DTYPE_RAW : d->kind) {
 	case DTYPE_BOOL:
 	case DTYPE_INT:
 	case DTYPE_UINT:
@@ -260,6 +260,41 @@ number_store(const struct dtype *d, enum number_class from, const union number *
 		store_rounded(d, v, n, dst);
 	else
 		store_low(d, v, n, dst);
+}
+
+static bool
+fits_float(const struct dtype *d, enum number_class class, union number v)
+{
+	double x = as_double(class, v);
+	return !isfinite(x) || isfinite(number_round(d, x));
+}
+
+static bool
+fits_int(const struct dtype *d, enum number_class class, union number v)
+{
+	unsigned bits = 8 * d->size;
+	bool is_signed = d->kind != DTYPE_UINT;
+	double end = ldexp(1, (int)(is_signed ? bits - 1 : bits));
+	if (class == NUMBER_FLOAT)
+		return trunc(v.f) < end && trunc(v.f) >= (is_signed ? -end : 0);
+	if (class == NUMBER_INT && v.i < 0)
+		return is_signed && v.i >= -(int64_t)(((uint64_t)1 << (bits - 1)) - 1) - 1;
+	return v.u <= UINT64_MAX >> (64 - bits + is_signed);
+}
+
+size_t
+number_misfit(const struct dtype *d, enum number_class class, const union number *v, size_t n)
+{
+	size_t i = 0;
+	if (d->kind == DTYPE_FLOAT)
+		while (i < n && fits_float(d, class, v[i]))
+			i++;
+	else if (d->kind != DTYPE_BOOL)
+		while (i < n && fits_int(d, class, v[i]))
+			i++;
+	else
+		i = n;
+	return i;
 }
 
 struct dtype

@@ -29,6 +29,9 @@ void number_load(const struct dtype *, const uint8_t *src, size_t n, union numbe
 void number_store(
 	const struct dtype *, enum number_class from, const union number *, size_t n, uint8_t *dst);
 
+/* The first of them that is no number of d, but for its fraction; n: all are. */
+size_t number_misfit(const struct dtype *d, enum number_class, const union number *, size_t n);
+
 /* What storing as d and loading again makes of them: rounds floats, wraps integers. Returns the class of d. */
 enum number_class number_cast(
 	const struct dtype *d, enum number_class from, union number *, size_t n);

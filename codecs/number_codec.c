@@ -128,6 +128,10 @@ number_run(const struct number_job *j, struct span in, struct buf *out)
 		number_load(from, in.data + at * from->size, some, v);
 		if (j->step)
 			class = j->step(j->arg, class, v, some);
+		size_t bad = j->strict ? number_misfit(to, class, v, some) : some;
+		if (bad < some)
+			return err_set(
+				-ERANGE, "element %zu has no number of the stored type", at + bad);
 		number_store(to, class, v, some, out->data + at * to->size);
 	}
 	return 0;

@@ -26,6 +26,7 @@ struct number_job {
 	const struct dtype *from, *to;
 	enum number_class (*step)(void *arg, enum number_class, union number *, size_t n);
 	void *arg;
+	bool strict; /* -ERANGE where a number is none of `to`, rather than another one */
 };
 /* -EIO where in is not whole elements or out too small. */
 int number_run(const struct number_job *, struct span in, struct buf *out);

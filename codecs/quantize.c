@@ -76,7 +76,14 @@ quantize_encode(const void *state, const struct form *form, struct span in, stru
 	const struct quantize *q = state;
 	const struct number_codec *c = &q->number;
 	return number_run_grow(
-		&(struct number_job){&c->decoded, &c->encoded, round_to_scale, (void *)q}, in, out);
+		&(struct number_job){&c->decoded, &c->encoded, round_to_scale, (void *)q, true}, in,
+		out);
+}
+
+static bool
+quantize_lossy(const void *state)
+{
+	return true;
 }
 
 const struct codec_ops codec_quantize = {
@@ -86,4 +93,6 @@ const struct codec_ops codec_quantize = {
 	.close = quantize_close,
 	.decode = quantize_decode,
 	.encode = quantize_encode,
+	.each = true,
+	.lossy = quantize_lossy,
 };

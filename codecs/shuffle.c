@@ -2,7 +2,7 @@
  *
  * "elementsize" 0 means the size that the elements have in memory: netCDF-C writes 0 and means that, so for its strings
  * the size of a pointer. None means 4 to numcodecs. Bytes behind the last whole element stay behind, as HDF5 has it;
- * numcodecs writes no such chunks. */
+ * numcodecs neither writes nor reads such chunks, so none is encoded. */
 #include "codec/codec.h"
 
 #include "base/err.h"
@@ -77,8 +77,13 @@ shuffle_decode(const void *state, const struct form *form, struct span in, struc
 static int
 shuffle_encode(const void *state, const struct form *form, struct span in, struct buf *out)
 {
+	const struct shuffle *s = state;
+	if (in.len % s->size)
+		return err_set(-ERANGE,
+			"%zu bytes are no whole elements of %zu: numcodecs reads no such chunk",
+			in.len, s->size);
 	int r = buf_reserve(out, in.len);
-	return r < 0 ? r : run(state, in, out, planes_split);
+	return r < 0 ? r : run(s, in, out, planes_split);
 }
 
 const struct codec_ops codec_shuffle = {

@@ -229,4 +229,5 @@ const struct codec_ops codec_szip = {
 	.close = free,
 	.decode = szip_decode,
 	.encode = szip_encode,
+	.by_extent = true,
 };

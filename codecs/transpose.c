@@ -321,6 +321,7 @@ transpose_open(const struct json *config, const struct form *in, struct form *ou
 const struct codec_ops codec_transpose = {
 	.ids = (const char *const[]){"transpose", NULL},
 	.kind = CODEC_ARRAY,
+	.carries = true,
 	.open = transpose_open,
 	.close = free,
 	.decode = transpose_decode,

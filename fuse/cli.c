@@ -1,6 +1,6 @@
 #include "fuse/cli.h"
 
-#include "fuse/complain.h"
+#include "fuse/log_once.h"
 #include "fuse/serve.h"
 
 #include "base/err.h"
@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 /* One READ of the kernel, at most. */
-enum { STEP = 1 << 20 };
+/* Bytes of one read: few at first, since `| head` takes no more than the beginning. */
+enum { STEP_FIRST = 64 << 10, STEP_MOST = 1 << 20 };
 
 CLEAN_DEFINE(struct mount, mount_close)
 
@@ -45,7 +46,7 @@ find(const struct opts *o, struct mount **ret, struct entry *entry)
 		     : err_set(-ENOMEM, "no memory for a path");
 	if (r < 0)
 		return r;
-	mount_on_note(*ret, complain_note, NULL);
+	mount_on_note(*ret, log_once_note, NULL);
 	r = mount_lookup(*ret, tidy(path), entry);
 	if (r == ZMAP_ABSENT)
 		return err_set(-ENOENT, "no '%s' in '%s'", o->path, mount_shown(*ret));
@@ -152,14 +153,15 @@ copy_some(struct file *f, const char *path, const struct array_want *want, size_
 static int
 copy_all(struct file *f, const struct opts *o)
 {
-	struct array_want want = {.len = STEP};
+	struct array_want want = {.len = STEP_FIRST};
 	size_t n;
 	do {
-		want.deadline = when_now() + o->timeout;
+		want.deadline = clock_now() + o->timeout;
 		int r = copy_some(f, o->path, &want, &n);
 		if (r < 0)
 			return r;
 		want.off += n;
+		want.len = want.len < STEP_MOST ? 2 * want.len : STEP_MOST;
 	} while (n);
 	return 0;
 }

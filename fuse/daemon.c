@@ -27,7 +27,7 @@ to_syslog(enum log_level level, const char *line)
 	syslog(priority[level], "%s", line);
 }
 
-/* Where nobody waits for it any more, nobody wants the mount. */
+/* Where the process that started it is gone, the mount is not wanted. */
 static void
 say_ready(int to)
 {

@@ -1,4 +1,4 @@
-/* The mount in a process of its own, and how its beginning reaches whoever started it. */
+/* The mount in a process of its own, and how its beginning reaches the process that started it. */
 #pragma once
 
 #include "fuse/opts.h"

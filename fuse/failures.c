@@ -1,6 +1,6 @@
 #include "fuse/failures.h"
 
-#include "fuse/complain.h"
+#include "fuse/log_once.h"
 
 #include "base/clean.h"
 #include "base/err.h"
@@ -64,7 +64,7 @@ put(struct failure *f, struct failure new, const char *path, const char *cause)
 {
 	new.path = strdup(path);
 	new.cause = strdup(*cause ? cause : "no reason given");
-	new.at = when_now();
+	new.at = clock_now();
 	forget(f);
 	if (!new.path || !new.cause) {
 		free(new.path);
@@ -148,7 +148,8 @@ failures_tend(bool end)
 	CLEAN(buf_free) struct buf cause = {0};
 	if (!atomic_load_explicit(&failures.count, memory_order_relaxed))
 		return;
-	int64_t before = end ? INT64_MAX : when_now() - HELD_BACK;
+	int64_t before = end ? INT64_MAX : clock_now() - HELD_BACK;
 	while (take_untold(before, &path, &cause))
-		complain(&(struct complaint){"read", (char *)path.data, NULL, (char *)cause.data});
+		log_once(&(struct log_once_line){
+			"read", (char *)path.data, NULL, (char *)cause.data});
 }

@@ -25,7 +25,7 @@ struct handles {
 };
 
 void handles_init(struct handles *);
-/* Closes all that are open still; nobody uses them any more. */
+/* Closes all that are open still; no request uses them any more. */
 void handles_done(struct handles *);
 
 /* With one reference: the kernel's. */

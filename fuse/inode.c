@@ -1,5 +1,9 @@
 #include "fuse/inode.h"
 
+#include "fuse/shown.h"
+
+#include "base/hash.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -12,19 +16,10 @@ struct inodes {
 	struct inode *root;
 };
 
-static uint64_t
-hash(const char *path)
-{
-	uint64_t h = UINT64_C(14695981039346656037); /* FNV-1a */
-	for (; *path; path++)
-		h = (h ^ (unsigned char)*path) * UINT64_C(1099511628211);
-	return h ^ h >> 32;
-}
-
 static struct inode **
 bucket_of(struct inodes *t, const char *path)
 {
-	return &t->bucket[hash(path) & (t->buckets - 1)];
+	return &t->bucket[hash_end(hash_text(HASH_START, path)) & (t->buckets - 1)];
 }
 
 static struct seen
@@ -34,8 +29,8 @@ seen_of(const struct entry *e)
 }
 
 /* An id is the address of its inode, except the root's. */
-static struct inode *
-from_id(struct inodes *t, uint64_t id)
+struct inode *
+inodes_at(struct inodes *t, uint64_t id)
 {
 	return id == INODE_ROOT ? t->root : (struct inode *)(uintptr_t)id;
 }
@@ -56,6 +51,7 @@ inode_new(const struct entry *e)
 	i->version = e->version;
 	i->ino = e->ino;
 	i->special = e->special;
+	i->born = clock_now();
 	memcpy(i->path, e->path, len);
 	return i;
 }
@@ -95,11 +91,12 @@ insert(struct inodes *t, struct inode *i)
 static void
 free_inode(struct inode *i)
 {
-	free(i->pages); /* as pages_free: */
+	free(i->pages); /* as page_coherence_free: */
+	shown_free(i->shown);
 	free(i);
 }
 
-/* Called with the lock held: frees what nobody holds any more. */
+/* Called with the lock held: frees inodes without references. */
 static void
 settle(struct inodes *t, struct inode *i)
 {
@@ -186,7 +183,7 @@ inodes_look_up(struct inodes *t, const struct entry *e, uint64_t *ret)
 void
 inodes_forget(struct inodes *t, uint64_t id, uint64_t lookups)
 {
-	struct inode *i = from_id(t, id);
+	struct inode *i = inodes_at(t, id);
 	LOCKED(&t->lock) {
 		assert(i == t->root || i->lookups >= lookups);
 		i->lookups -= lookups < i->lookups ? lookups : i->lookups;
@@ -197,7 +194,7 @@ inodes_forget(struct inodes *t, uint64_t id, uint64_t lookups)
 struct inode *
 inodes_get(struct inodes *t, uint64_t id)
 {
-	struct inode *i = from_id(t, id);
+	struct inode *i = inodes_at(t, id);
 	LOCKED(&t->lock)
 		i->refs++;
 	return i;
@@ -217,11 +214,13 @@ inodes_put(struct inodes *t, struct inode *i)
 bool
 inodes_see(struct inodes *t, struct inode *i, const struct entry *e)
 {
-	if (e->version != i->version && i != t->root)
-		return false;
-	LOCKED(&t->lock)
-		i->seen = seen_of(e);
-	return true;
+	bool is = e->version == i->version || i == t->root;
+	LOCKED(&t->lock) {
+		is = is && !i->dead;
+		if (is)
+			i->seen = seen_of(e);
+	}
+	return is;
 }
 
 struct seen
@@ -249,6 +248,22 @@ bool
 inodes_retire(struct inodes *t, struct inode *i)
 {
 	return !exchange(t, &i->retired, true);
+}
+
+void
+inodes_end(struct inodes *t, struct inode *i)
+{
+	LOCKED(&t->lock)
+		i->retired = i->dead = true;
+}
+
+bool
+inodes_ended(struct inodes *t, struct inode *i)
+{
+	bool ended = false;
+	LOCKED(&t->lock)
+		ended = i->dead;
+	return ended;
 }
 
 size_t

@@ -1,5 +1,5 @@
 /* What the kernel's node ids stand for: (path, layout version). Two layouts of one path are two inodes, so that
- * their pages never meet. An inode lives as long as the kernel remembers its id or somebody here holds it. All
+ * their pages never meet. An inode lives as long as the kernel remembers its id or a reference to it is held here. All
  * calls are safe from every thread. */
 #pragma once
 
@@ -12,7 +12,7 @@ struct seen {
 	mode_t mode;
 };
 
-struct pages;
+struct page_coherence;
 
 struct inode {
 	struct inode *next; /* in its bucket */
@@ -20,11 +20,13 @@ struct inode {
 	unsigned refs;      /* what threads here hold */
 	struct seen seen;   /* all up to here change, with this one: under the table's lock */
 	bool retired;       /* the next lookup of the path finds another inode */
-	_Atomic(struct pages *) pages; /* NULL: it was never opened */
-	atomic_bool
-		islands;  /* it has pages that who opens it next must not find, see file_islands */
-	atomic_bool owed; /* the kernel is to drop its pages, as soon as no read is under way */
+	bool dead;          /* nor may this one be opened any more, or looked at */
+	_Atomic(struct page_coherence *) pages; /* NULL: it was never opened */
+	_Atomic(struct shown *) shown;          /* NULL: it was never opened to be written */
+	atomic_bool islands; /* it has pages that the next handle must not find, see file_islands */
+	atomic_bool owed;    /* the kernel is to drop its pages, as soon as no read is under way */
 	uint64_t version, ino;
+	int64_t born; /* clock_now() */
 	bool special; /* .zarrfs and .store */
 	char path[];
 };
@@ -40,6 +42,8 @@ int inodes_look_up(struct inodes *, const struct entry *, uint64_t *ret);
 void inodes_forget(struct inodes *, uint64_t id, uint64_t lookups);
 /* Holds the inode of an id that the kernel knows. */
 struct inode *inodes_get(struct inodes *, uint64_t id);
+/* The same, for a caller that holds it already. */
+struct inode *inodes_at(struct inodes *, uint64_t id);
 void inodes_put(struct inodes *, struct inode *);
 uint64_t inodes_id(struct inodes *, const struct inode *);
 /* If the entry is what this inode stands for: now seen so. Else false. */
@@ -47,6 +51,9 @@ bool inodes_see(struct inodes *, struct inode *, const struct entry *);
 struct seen inodes_seen(struct inodes *, struct inode *);
 /* Lookups find another inode from now on, though the layout is the same. false: that was so before. */
 bool inodes_retire(struct inodes *, struct inode *);
+/* The same, and it stands for nothing any more: inodes_see is false of it. */
+void inodes_end(struct inodes *, struct inode *);
+bool inodes_ended(struct inodes *, struct inode *);
 /* Holds all inodes of a path, at most max of them. */
 size_t inodes_of_path(struct inodes *, const char *path, struct inode **ret, size_t max);
 /* Any layout's ino of a path; 0: not known. */

@@ -1,4 +1,5 @@
 #include "fuse/cli.h"
+#include "fuse/create.h"
 #include "fuse/daemon.h"
 #include "fuse/opts.h"
 #include "fuse/run.h"
@@ -31,7 +32,7 @@ give_up_rights(void)
 	return 0;
 }
 
-/* What others may have left odd: descriptors 0 to 2 closed, and children that nobody waits for. */
+/* What others may have left odd: descriptors 0 to 2 closed, and children that were not waited for. */
 static void
 tidy_up(void)
 {
@@ -70,6 +71,7 @@ main(int argc, char **argv)
 	case JOB_VERSION: puts("zarrfs " ZARRFS_VERSION); return EXIT_SUCCESS;
 	case JOB_LS: return cli_ls(&o);
 	case JOB_CAT: return cli_cat(&o);
+	case JOB_CREATE: return create_store(&o);
 	case JOB_RUN: return run(&o);
 	case JOB_MOUNT: return mount_job(&o);
 	}

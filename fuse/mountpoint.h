@@ -7,9 +7,9 @@
 /* A directory that this user can mount on, with its absolute path (caller frees). A dead FUSE mount there is taken
  * away, with a message. */
 int mountpoint_prepare(const struct opts *, char **ret);
-/* Takes the mount away from the tree at once; it ends when nobody uses it any more. Another program's is left to that. */
+/* Takes the mount away from the tree at once; it ends when no program uses it any more. Another program's is left to that. */
 int mountpoint_detach(const char *path);
 /* N of "/dev/fd/N"; -1: a directory. */
 int mountpoint_fd(const char *path);
-/* In a process that hands the mount to another one: who holds a descriptor keeps the mount from ending. */
+/* In a process that hands the mount to another one: an open descriptor keeps the mount from ending. */
 void mountpoint_let_go(const char *path);

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <string.h>
@@ -27,29 +28,38 @@ enum { ASKING = 100 };
 static void
 drop_pages(struct notifier *n, const struct inode *i)
 {
+	page_coherence_dropped(i);
 	int r = fuse_lowlevel_notify_inval_inode(n->se, inodes_id(n->server->inodes, i), 0, 0);
 	log_debug("pages of '%s' are stale: %d", i->path, r);
 }
 
 /* The kernel would wait for a read that hangs, and umount for the kernel. So those pages are dropped when the read has
- * ended, and whoever opens the file meanwhile gets an inode without pages. */
+ * ended, and an open() meanwhile gets an inode without pages. */
 static void
 drop_pages_later(struct notifier *n, struct inode *i)
 {
 	atomic_store(&i->owed, true);
-	pages_retire(n->server, i);
+	page_coherence_retire(n->server, i);
 	fuse_lowlevel_notify_inval_inode(n->se, inodes_id(n->server->inodes, i), -1, 0);
 }
 
 static void
-tell_inodes(struct notifier *n, const char *path, enum stale_what what)
+tell_inodes(struct notifier *n, const char *path, enum stale_what what, int64_t pushed)
 {
 	struct server *s = n->server;
 	struct inode *inode[LAYOUTS];
 	size_t count = inodes_of_path(s->inodes, path, inode, LAYOUTS);
 	for (size_t i = 0; i < count; i++) {
-		if (what == STALE_ATTRIBUTES || what == STALE_NAME ||
-			(what == STALE_CHUNK && pages_changed(s, inode[i])))
+		if (what == STALE_RETIRED && inode[i]->born <= pushed) {
+			page_coherence_retire(s, inode[i]);
+			inodes_end(s->inodes, inode[i]);
+		}
+		if (what == STALE_WRITTEN && page_coherence_are_written(s, inode[i])) {
+			inodes_put(s->inodes, inode[i]);
+			continue;
+		}
+		if (what == STALE_ATTRIBUTES || what == STALE_NAME || what == STALE_RETIRED ||
+			(what == STALE_CHUNK && page_coherence_changed(s, inode[i])))
 			fuse_lowlevel_notify_inval_inode(
 				n->se, inodes_id(s->inodes, inode[i]), -1, 0);
 		else if (queue_reads(s->queue, inode[i], HANGING * SECOND))
@@ -57,21 +67,21 @@ tell_inodes(struct notifier *n, const char *path, enum stale_what what)
 		else
 			drop_pages(n, inode[i]);
 		if (what == STALE_PAGES)
-			pages_aged(s, inode[i]);
+			page_coherence_aged(s, inode[i]);
 		inodes_put(s->inodes, inode[i]);
 	}
 }
 
 /* The name, too: it may lead to another layout now, to nothing, or to something after nothing. The kernel takes the
- * directory for itself to do this, and would keep everybody out while a question about it hangs: then the name is left
+ * directory for itself to do this, and would keep all programs out while a question about it hangs: then the name is left
  * to run out. */
 static void
 tell_name(struct notifier *n, const char *path)
 {
 	struct inodes *t = n->server->inodes;
 	struct inode *dir;
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	CLEAN(clean_free) char *parent = strndup(path, slash ? (size_t)(slash - path) : 0);
+	const char *name = path_name(path);
+	CLEAN(clean_free) char *parent = path_above(path);
 	if (!*path || !parent || queue_asks_in(n->server->queue, parent, ASKING * (SECOND / 1000)))
 		return;
 	if (!inodes_of_path(t, parent, &dir, 1))
@@ -102,13 +112,13 @@ end(struct notifier *n)
 }
 
 static void
-stale(void *arg, const char *path, enum stale_what what)
+stale(void *arg, const char *path, enum stale_what what, int64_t pushed)
 {
 	struct notifier *n = arg;
 	if (!begin(n))
 		return;
-	tell_inodes(n, path, what);
-	if (what != STALE_ATTRIBUTES)
+	tell_inodes(n, path, what, pushed);
+	if (what != STALE_ATTRIBUTES && what != STALE_WRITTEN)
 		tell_name(n, path);
 	end(n);
 }

@@ -10,27 +10,21 @@
 /* More requests under way than this wait in the kernel; so many readers may be stuck on a dead server before that
  * is felt by others. From the second number on the kernel reads ahead only what is asked for at once. */
 enum { BACKGROUND_MAX = 256, CONGESTED = 192 };
+/* Bytes that the kernel gives at once. */
+enum { WRITE_MAX = 1 << 20 };
 
 static void
 op_init(void *arg, struct fuse_conn_info *conn)
 {
 	struct server *s = arg;
 	conn->max_background = BACKGROUND_MAX;
+	conn->max_write = WRITE_MAX;
 	conn->congestion_threshold = CONGESTED;
 	conn->want &=
 		~(unsigned)
-			FUSE_CAP_ASYNC_DIO; /* whoever reads past the page cache could not be killed */
+			FUSE_CAP_ASYNC_DIO; /* a program that reads past the page cache could not be killed */
 	s->init_answer_next = true;
 	s->parallel_lookups = conn->capable & FUSE_CAP_PARALLEL_DIROPS;
-}
-
-static char *
-child_path(const struct request *r)
-{
-	char *path;
-	if (asprintf(&path, "%s%s%s", r->inode->path, *r->inode->path ? "/" : "", r->name) < 0)
-		return NULL;
-	return path;
 }
 
 static void
@@ -45,20 +39,14 @@ static void
 run_lookup(struct request *r)
 {
 	CLEAN(entry_free) struct entry e = {0};
-	CLEAN(clean_free) char *path = child_path(r);
-	struct fuse_entry_param p;
+	CLEAN(clean_free) char *path = server_child(r->inode, r->name);
 	int result = path ? mount_lookup(r->server->mount, path, &e)
 			  : err_set(-ENOMEM, "no memory for a path");
 	if (result == ZMAP_ABSENT) {
 		answer_absent(r);
 		return;
 	}
-	if (result == 0)
-		result = server_param(r->server, &e, &p);
-	if (result < 0)
-		request_fail(r, result);
-	else if (!request_answer(r, fuse_reply_entry(r->req, &p)))
-		inodes_forget(r->server->inodes, p.ino, 1);
+	server_answer_entry(r, result, &e);
 }
 
 static void
@@ -77,36 +65,21 @@ op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 			   });
 }
 
-/* From what was seen last: of a layout that is no longer the path's, or when nobody is free to ask the store. */
-static struct stat
-remembered(struct server *s, struct inode *i)
-{
-	struct seen seen = inodes_seen(s->inodes, i);
-	struct stat st;
-	server_stat(s,
-		&(struct entry){
-			.kind = S_ISDIR(seen.mode) ? ENTRY_DIR : ENTRY_FILE,
-			.ino = i->ino,
-			.size = seen.size,
-			.mtime = seen.mtime,
-			.mode = seen.mode,
-			.special = i->special,
-		},
-		&st);
-	return st;
-}
-
 static void
 run_getattr(struct request *r)
 {
 	struct server *s = r->server;
 	CLEAN(entry_free) struct entry e = {0};
 	struct stat st;
-	if (r->handle)
-		pages_wait(r);
+	if (r->handle) {
+		handle_look(r->handle);
+		page_coherence_wait(r);
+	}
 	int result = mount_lookup(s->mount, r->inode->path, &e);
+	if (r->handle)
+		handle_looked(r->handle);
 	bool gone = result == ZMAP_ABSENT; /* the read of an open file says itself why it fails */
-	if (gone && !r->handle)
+	if ((gone || inodes_ended(s->inodes, r->inode)) && !server_is_open(r))
 		result = err_set(-ESTALE, "'%s' is gone", r->inode->path);
 	if (result < 0) {
 		request_fail(r, result);
@@ -115,7 +88,7 @@ run_getattr(struct request *r)
 	if (!gone && inodes_see(s->inodes, r->inode, &e))
 		server_stat(s, &e, &st);
 	else
-		st = remembered(s, r->inode);
+		st = server_remembered(s, r->inode);
 	if (request_claim(r))
 		fuse_reply_attr(r->req, &st, s->known_for);
 }
@@ -134,7 +107,7 @@ op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	struct inode *i = inodes_get(s->inodes, ino);
-	struct stat st = remembered(s, i);
+	struct stat st = server_remembered(s, i);
 	inodes_put(s->inodes, i);
 	fuse_reply_attr(req, &st, 0);
 }

@@ -1,6 +1,7 @@
 #include "fuse/server.h"
 
 #include "base/err.h"
+#include "base/path.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +25,7 @@ struct listing {
 };
 
 /* An open directory: its names at the time of the first reading, or of the last return to the start, so that a position
- * means the same name for as long as somebody may come back to it. Opening alone does not ask the store. */
+ * means the same name for as long as a program may come back to it. Opening alone does not ask the store. */
 struct dir {
 	struct handle handle;
 	pthread_mutex_t lock; /* guards the rest */
@@ -93,8 +94,7 @@ add(void *arg, const char *name, uint64_t ino, unsigned char type)
 static uint64_t
 parent_ino(struct server *s, const struct inode *i)
 {
-	const char *slash = strrchr(i->path, '/');
-	CLEAN(clean_free) char *parent = strndup(i->path, slash ? (size_t)(slash - i->path) : 0);
+	CLEAN(clean_free) char *parent = path_above(i->path);
 	uint64_t ino = parent ? inodes_ino(s->inodes, parent) : 0;
 	return ino ? ino : i->ino;
 }
@@ -220,7 +220,7 @@ describe(struct request *r, const struct listing *l, const struct item *i,
 		return -ENOMEM;
 	}
 	int result = mount_lookup_listed(r->server->mount, path, &e);
-	if (result == -EAGAIN) /* who wants it asks again */
+	if (result == -EAGAIN) /* the program asks again if it wants it */
 		return 0;
 	return result == 0 ? server_param(r->server, &e, ret) : result;
 }

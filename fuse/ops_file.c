@@ -1,6 +1,7 @@
 #include "fuse/failures.h"
-#include "fuse/missed.h"
+#include "fuse/negative_cache.h"
 #include "fuse/server.h"
+#include "fuse/shown.h"
 
 #include "base/err.h"
 
@@ -12,14 +13,18 @@ struct open_file {
 	struct server *server;
 	struct inode *inode;
 	struct file *file;
-	bool paged;  /* the kernel may have pages of it */
-	bool direct; /* but read() goes past them */
+	bool paged;   /* the kernel may have pages of it … */
+	bool written; /* … and this handle changes them */
+	bool direct;  /* but read() goes past them */
 	bool guarded; /* read() takes from pages what it finds of a file that is to be read whole, or not at all */
 	int64_t opened;
-	struct missed missed;
+	_Atomic int64_t
+		looked;    /* when the kernel asked for attributes last, for a read(); 0: never */
+	atomic_uint looks; /* such questions under way */
+	struct negative_cache missed;
 };
 
-/* Most who open a file read it once, in order, and perhaps from pages that the kernel has: for so long (ns) nobody knows how far
+/* Most programs that open a file read it once, in order, and perhaps from pages that the kernel has: for so long (ns) it is not known how far
  * they are. */
 static const int64_t YOUNG = 2 * SECOND;
 
@@ -29,23 +34,28 @@ file_of(struct handle *h)
 	return (struct open_file *)(void *)h;
 }
 
+struct file *
+handle_file(struct handle *h)
+{
+	return file_of(h)->file;
+}
+
 static void
 free_file(struct handle *h)
 {
 	struct open_file *f = file_of(h);
 	file_close(f->file);
-	missed_done(&f->missed);
+	negative_cache_done(&f->missed);
 	if (f->paged)
-		pages_close(f->server, f->inode);
+		page_coherence_close(f->server, f->inode, f->written);
 	inodes_put(f->server->inodes, f->inode);
 	free(f);
 }
 
 /* Takes over the file, also when it fails. */
 static int
-hold_file(struct request *r, struct file *file, struct open_file **ret)
+hold_file(struct server *s, struct inode *i, struct file *file, struct open_file **ret)
 {
-	struct server *s = r->server;
 	struct open_file *f = calloc(1, sizeof *f);
 	if (!f) {
 		file_close(file);
@@ -53,10 +63,10 @@ hold_file(struct request *r, struct file *file, struct open_file **ret)
 	}
 	f->file = file;
 	f->server = s;
-	f->opened = when_now();
-	f->inode = inodes_get(s->inodes, inodes_id(s->inodes, r->inode));
+	f->opened = clock_now();
+	f->inode = inodes_get(s->inodes, inodes_id(s->inodes, i));
 	f->handle.inode = f->inode;
-	missed_init(&f->missed);
+	negative_cache_init(&f->missed);
 	handle_open(&s->handles, &f->handle, free_file);
 	*ret = f;
 	return 0;
@@ -65,64 +75,131 @@ hold_file(struct request *r, struct file *file, struct open_file **ret)
 bool
 handle_move(struct handle *h, const struct array_move *m)
 {
-	const struct open_file *f = file_of(h);
-	return m->to - f->opened > YOUNG && file_move(f->file, m);
+	struct open_file *f = file_of(h);
+	struct array_move mine = *m;
+	mine.looked = atomic_load(&f->looks) ? m->to : atomic_load(&f->looked);
+	return m->to - f->opened > YOUNG && file_move(f->file, &mine);
 }
 
-static struct missed_what
+void
+handle_look(struct handle *h)
+{
+	atomic_fetch_add(&file_of(h)->looks, 1);
+}
+
+void
+handle_looked(struct handle *h)
+{
+	atomic_store(&file_of(h)->looked, clock_now());
+	atomic_fetch_sub(&file_of(h)->looks, 1);
+}
+
+static struct negative_cache_what
 bytes_of(const struct request *r)
 {
-	return (struct missed_what){.off = r->off, .end = r->off + r->size};
+	return (struct negative_cache_what){.off = r->off, .end = r->off + r->size};
 }
 
 /* libnetcdf takes what a read() lacks for zeros. Past the kernel's pages a read() gives what was asked or an error; from pages it gives
- * those before the first that cannot be read. */
+ * those before the first that cannot be read. What a page would cost a far store is not asked for for a few bytes. */
 static bool
-goes_direct(const struct server *s, const struct entry *e)
+goes_direct(const struct server *s, const struct entry *e, const struct file *f)
 {
-	return e->unknown_length || (s->direct_io && entry_is_netcdf(e));
+	return e->unknown_length || file_is_direct(f) || (s->direct_io && entry_is_netcdf(e)) ||
+	       (s->direct_mappings && file_is_spread(f));
+}
+
+/* How the kernel is to treat what was opened. */
+static void
+describe_open(struct request *r, const struct entry *e, struct open_file *f, bool keep)
+{
+	f->written = f->paged && file_is_writable(f->file);
+	if (f->written)
+		shown_begin(f->inode);
+	f->direct = goes_direct(r->server, e, f->file);
+	f->guarded = entry_is_netcdf(e) && !f->direct;
+	if (f->guarded)
+		file_guard(f->file);
+	r->fi.fh = handle_number(&f->handle);
+	r->fi.direct_io = f->direct;
+	r->fi.keep_cache = !e->unknown_length && keep;
+	r->fi.noflush = (r->fi.flags & O_ACCMODE) == O_RDONLY;
+}
+
+/* ESTALE: the kernel looks the name up again and opens what it finds. */
+static int
+open_entry(struct request *r, struct inode *i, const struct entry *e, struct open_file **ret)
+{
+	struct server *s = r->server;
+	struct file *file = NULL;
+	struct open_file *f = NULL;
+	bool keep = false;
+	int result = file_open_for(s->mount, e, r->fi.flags, &file);
+	if (r->fi.flags & O_TRUNC)
+		shown_forget(i, 0, UINT64_MAX);
+	if (result == 0)
+		result = hold_file(s, i, file, &f);
+	/* A netCDF file that is being written is never in pages: they cannot be too old for it. */
+	const bool paged = result == 0 && !e->unknown_length && !file_is_direct(file);
+	if (paged)
+		result = page_coherence_open(s, i,
+			file_keep_cache(file) && !atomic_exchange(&i->islands, false),
+			file_is_writable(file), &keep);
+	if (result == 0) {
+		f->paged = paged;
+		describe_open(r, e, f, keep);
+		*ret = f;
+	} else if (f) {
+		handle_unref(&f->handle);
+	}
+	return result;
 }
 
 static void
 run_open(struct request *r)
 {
+	CLEAN(entry_free) struct entry e = {0};
+	struct open_file *f = NULL;
+	int result = server_entry(r->server, r->inode, &e);
+	if (result == 0)
+		result = open_entry(r, r->inode, &e, &f);
+	if (result < 0)
+		request_fail(r, result);
+	else if (!request_answer(r, fuse_reply_open(r->req, &r->fi)))
+		handle_unref(&f->handle);
+}
+
+void
+server_run_create(struct request *r)
+{
 	struct server *s = r->server;
 	CLEAN(entry_free) struct entry e = {0};
-	struct file *file = NULL;
+	CLEAN(clean_free) char *path = server_child(r->inode, r->name);
+	struct fuse_entry_param p = {0};
 	struct open_file *f = NULL;
-	bool keep = false;
-	int result = server_entry(s, r->inode, &e);
+	int result = path ? mount_create(s->mount, path, &e) : err_set(-ENOMEM, "no memory");
 	if (result == 0)
-		result = file_open(s->mount, &e, &file);
-	if (result == 0)
-		result = hold_file(r, file, &f);
-	if (result == 0 && !e.unknown_length)
-		result = pages_open(s, r->inode,
-			file_keep_cache(file) && !atomic_exchange(&r->inode->islands, false),
-			&keep);
-	if (result < 0) { /* ESTALE: the kernel looks the name up again and opens what it finds */
-		if (f)
-			handle_unref(&f->handle);
-		request_fail(r, result);
-		return;
+		result = server_param(s, &e, &p);
+	if (result == 0) {
+		struct inode *i = inodes_get(s->inodes, p.ino);
+		result = open_entry(r, i, &e, &f);
+		inodes_put(s->inodes, i);
 	}
-	f->paged = !e.unknown_length;
-	f->direct = goes_direct(s, &e);
-	f->guarded = entry_is_netcdf(&e) && !f->direct;
-	if (f->guarded)
-		file_guard(file);
-	r->fi.fh = handle_number(&f->handle);
-	r->fi.direct_io = f->direct;
-	r->fi.keep_cache = !e.unknown_length && keep;
-	r->fi.noflush = 1;
-	if (!request_answer(r, fuse_reply_open(r->req, &r->fi)))
+	if (result < 0)
+		request_fail(r, result);
+	else if (request_answer(r, fuse_reply_create(r->req, &p, &r->fi)))
+		return;
+	if (f)
 		handle_unref(&f->handle);
+	if (p.ino)
+		inodes_forget(s->inodes, p.ino, 1);
 }
 
 void
 op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	if ((fi->flags & O_ACCMODE) != O_RDONLY || fi->flags & O_TRUNC) {
+	struct server *s = fuse_req_userdata(req);
+	if (!s->rw && ((fi->flags & O_ACCMODE) != O_RDONLY || fi->flags & O_TRUNC)) {
 		fuse_reply_err(req, EROFS);
 		return;
 	}
@@ -133,15 +210,27 @@ static void
 late_read(struct request *r)
 {
 	struct open_file *f = file_of(r->handle);
-	struct missed_what bytes = bytes_of(r);
-	missed_add(&f->missed, &bytes, err_set(-EIO, "no answer in time"));
+	struct negative_cache_what bytes = bytes_of(r);
+	negative_cache_add(&f->missed, &bytes, err_set(-EIO, "no answer in time"));
 }
 
-/* A load ends a little before those who wait for it, so that they hear why: that, too, has run out of time. */
+/* A load ends a little before the requests that wait for it, so that they hear why: that, too, has run out of time. */
 static bool
 took_long(const struct request *r)
 {
-	return when_over(r->started + (r->deadline - r->started) / 2);
+	return clock_over(r->started + (r->deadline - r->started) / 2);
+}
+
+/* What the kernel has in its pages when it has the answer; NULL: nothing. */
+static void
+note_shown(const struct request *r, const struct reply *reply)
+{
+	CLEAN(clean_free) uint8_t *bytes = reply && reply->len ? malloc(reply->len) : NULL;
+	shown_forget(r->inode, r->off, r->size);
+	if (!bytes)
+		return;
+	reply_copy(reply, bytes);
+	shown_note(r->inode, r->off, (struct span){bytes, reply->len});
 }
 
 static void
@@ -153,15 +242,23 @@ run_read(struct request *r)
 		.len = r->size,
 		.deadline = r->deadline,
 		.cancel = &r->cancel,
-		.since = pages_since(r->inode),
+		.since = page_coherence_since(r->inode),
+		.dropped = page_coherence_dropped_at(r->inode),
+		.looked = atomic_load(&f->looked),
 	};
 	struct reply reply = {0};
-	struct missed_what bytes = bytes_of(r);
-	int result = missed_lately(&f->missed, &bytes);
+	struct negative_cache_what bytes = bytes_of(r);
+	int result = negative_cache_lately(&f->missed, &bytes);
 	if (result == 0) {
 		result = file_read(f->file, &want, &reply);
+		if (result == -EIO && page_coherence_are_written(r->server, r->inode)) {
+			want.since = 0; /* what writers see need not be of one moment */
+			result = file_read(f->file, &want, &reply);
+		}
+		if (r->paged && shown_begun(r->inode))
+			note_shown(r, result < 0 ? NULL : &reply);
 		if (result < 0 && took_long(r) && !cancelled(&r->cancel))
-			missed_add(&f->missed, &bytes, result);
+			negative_cache_add(&f->missed, &bytes, result);
 	}
 	if (f->guarded && file_islands(f->file))
 		atomic_store(&r->inode->islands, true);
@@ -171,7 +268,7 @@ run_read(struct request *r)
 				&r->inode->owed, true); /* other pages of what cannot be read */
 		request_fail(r, result);
 	} else if (request_claim(r)) {
-		/* Counted first: who has read a file and then looks at the counters must find it there. */
+		/* Counted first: a program that has read a file and then looks at the counters must find it there. */
 		atomic_fetch_add_explicit(&r->server->bytes_read, reply.len, memory_order_relaxed);
 		failures_mend(r->inode->path, r->off, r->off + r->size);
 		fuse_reply_iov(r->req, reply.part, (int)reply.parts);

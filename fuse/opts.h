@@ -8,7 +8,9 @@
 
 #include <stdio.h>
 
-enum job { JOB_MOUNT, JOB_RUN, JOB_LS, JOB_CAT, JOB_HELP, JOB_VERSION };
+enum job { JOB_MOUNT, JOB_RUN, JOB_LS, JOB_CAT, JOB_CREATE, JOB_HELP, JOB_VERSION };
+
+enum { OPTS_TEXTS_MAX = 64 };
 
 struct opts {
 	enum job job;
@@ -21,6 +23,7 @@ struct opts {
 	/* set through the table */
 	int64_t endian, strlen, consolidated, missing, nc,
 		loglevel;              /* words: their number in the table's list */
+	int64_t picture;               /* pixels */
 	int64_t list;                  /* bits of words; 0: as the manual says */
 	int64_t metadata_ttl, timeout; /* ns; INT64_MAX: immutable */
 	int64_t memory;                /* bytes; 0: what the library chooses */
@@ -33,8 +36,12 @@ struct opts {
 	int64_t tls_verify;                /* 0: false, 1: true */
 	int64_t profile, region, endpoint; /* texts */
 	int64_t addressing, requester_pays, verify, transport;
-	int64_t cache_size;                                       /* bytes */
-	int64_t ca_bundle, unlimited, http_token_file, cache_dir; /* texts (value_text) */
+	int64_t cache_size;                                            /* bytes */
+	int64_t ca_bundle, unlimited, http_token_file, cache_dir, ref; /* texts (value_text) */
+	int64_t rw, allow_delete;                                      /* flags */
+	int64_t empty_chunks, zarr_format, codec;                      /* words */
+	int64_t image, chunk, shard;                                   /* bytes */
+	const char *virtual_urls[OPTS_TEXTS_MAX + 1];                  /* ends with NULL */
 };
 
 /* -EINVAL with the reason; what ret points to lives as long as argv. */
@@ -42,6 +49,6 @@ int opts_parse(int argc, char **argv, struct opts *ret);
 void opts_help(FILE *);
 /* "NAME=VALUE\n" of each option in force. */
 int opts_config(const struct opts *, struct buf *ret);
-/* What src/ wants to know of them. */
+/* What src/ wants to know of them; ret borrows from opts. */
 void opts_for_mount(const struct opts *, struct mount_options *ret);
 enum log_level opts_level(const struct opts *);

@@ -12,7 +12,7 @@
 static const int64_t STUCK_AFTER = SECOND / 2;
 enum { RELIEF_MAX = 192 };
 
-/* Requests of one sort: how many run, and who waits. */
+/* Requests of one sort: how many run, and which ones wait. */
 struct lane {
 	struct request *first, **last;
 	unsigned running, running_max, waiting;
@@ -20,26 +20,38 @@ struct lane {
 		stuck; /* how many run on threads of relief; how many ran for long when last looked at */
 };
 
+/* So that hanging reads do not keep others from names, and the other way round; and what waits until something is stored neither of them. */
+enum { READS, NAMES, WRITES, STORES, LANES };
+
+/* Of 16 threads. */
+static const unsigned share[2][LANES] = {
+	{[READS] = 12, [NAMES] = 4},
+	{[READS] = 9, [NAMES] = 3, [WRITES] = 2, [STORES] = 2},
+};
+
 struct queue {
 	pthread_mutex_t lock; /* guards all below, and the links of requests */
 	struct request *all;
-	struct lane reads,
-		names; /* so that hanging reads do not keep others from names, and the other way round */
+	struct lane lane[LANES];
 	unsigned relief; /* threads */
 	pthread_cond_t relief_gone;
 	bool cancelled;
 };
 
 int
-queue_new(unsigned reads, unsigned names, struct queue **ret)
+queue_new(unsigned threads, bool writable, struct queue **ret)
 {
 	struct queue *q = calloc(1, sizeof *q);
 	if (!q)
 		return err_set(-ENOMEM, "no memory for requests");
 	pthread_mutex_init(&q->lock, NULL);
 	pthread_cond_init(&q->relief_gone, NULL);
-	q->reads = (struct lane){.last = &q->reads.first, .running_max = reads};
-	q->names = (struct lane){.last = &q->names.first, .running_max = names};
+	for (unsigned i = 0; i < LANES; i++) {
+		unsigned max = threads * share[writable][i] / 16;
+		q->lane[i] = (struct lane){.last = &q->lane[i].first, .running_max = max};
+		if (!max)
+			q->lane[i].running_max = 1;
+	}
 	*ret = q;
 	return 0;
 }
@@ -58,7 +70,10 @@ queue_free(struct queue *q)
 static struct lane *
 lane_of(struct queue *q, const struct request *r)
 {
-	return r->op == OP_READ ? &q->reads : &q->names;
+	return &q->lane[r->op == OP_READ    ? READS
+			: r->op == OP_WRITE ? WRITES
+			: request_stores(r) ? STORES
+					    : NAMES];
 }
 
 /* May a thread of relief, or one of the session's, run one more? */
@@ -79,7 +94,7 @@ take_waiting(struct lane *l, bool relief)
 		l->last = &l->first;
 	l->waiting--;
 	*(relief ? &l->relieved : &l->running) += 1;
-	r->begun = when_now();
+	r->begun = clock_now();
 	return r;
 }
 
@@ -90,7 +105,7 @@ run_one(struct queue *q, struct request *r, bool relief)
 	struct request *next = NULL;
 	request_run(r);
 	if (r->op == OP_READ)
-		pages_read(r->inode);
+		page_coherence_read(r->inode);
 	LOCKED(&q->lock) {
 		struct lane *l = lane_of(q, r);
 		*r->slot = r->after;
@@ -105,13 +120,16 @@ run_one(struct queue *q, struct request *r, bool relief)
 	return next;
 }
 
-/* true: it is this thread's turn to run it. */
-static bool
-admit(struct queue *q, struct request *r, bool aside)
+/* 1: it is this thread's turn to run it; 0: it waits; -EAGAIN: it has to wait, and may not. */
+static int
+admit(struct queue *q, struct request *r, bool aside, bool may_wait)
 {
 	bool now = false;
 	LOCKED(&q->lock) {
 		struct lane *l = lane_of(q, r);
+		now = l->running < l->running_max || aside;
+		if (!now && !may_wait)
+			return -EAGAIN;
 		r->slot = &q->all;
 		r->after = q->all;
 		q->all = r;
@@ -119,7 +137,6 @@ admit(struct queue *q, struct request *r, bool aside)
 			r->after->slot = &r->after;
 		if (q->cancelled)
 			atomic_store(&r->cancel.wanted_no_more, true);
-		now = l->running < l->running_max || aside;
 		if (now) {
 			l->running++;
 			r->begun = r->started;
@@ -135,9 +152,12 @@ admit(struct queue *q, struct request *r, bool aside)
 void
 queue_start(struct queue *q, struct request *r, bool aside)
 {
-	if (!admit(q, r, aside))
-		return;
-	while (r)
+	int now = admit(q, r, aside, !r->data.len);
+	if (now == -EAGAIN) {
+		bool owned = request_own(r) == 0;
+		now = admit(q, r, aside || !owned, true);
+	}
+	while (now && r)
 		r = run_one(q, r, false);
 }
 
@@ -183,10 +203,8 @@ static struct request *
 next_to_relieve(struct queue *q)
 {
 	struct request *r = NULL;
-	if (q->relief < RELIEF_MAX) {
-		r = take_waiting(&q->reads, true);
-		r = r ? r : take_waiting(&q->names, true);
-	}
+	for (unsigned i = 0; i < LANES && !r && q->relief < RELIEF_MAX; i++)
+		r = take_waiting(&q->lane[i], true);
 	q->relief += r != NULL;
 	return r;
 }
@@ -194,8 +212,9 @@ next_to_relieve(struct queue *q)
 static void
 count_stuck(struct queue *q)
 {
-	int64_t now = when_now();
-	q->reads.stuck = q->names.stuck = 0;
+	int64_t now = clock_now();
+	for (unsigned i = 0; i < LANES; i++)
+		q->lane[i].stuck = 0;
 	for (struct request *r = q->all; r; r = r->after)
 		lane_of(q, r)->stuck += r->begun && now - r->begun > STUCK_AFTER;
 }
@@ -238,7 +257,7 @@ queue_end(struct queue *q)
 	}
 }
 
-enum { LOOKED_AFTER = 64 };
+enum { LOOKED_AFTER = 512 };
 
 bool
 queue_tend(struct queue *q)
@@ -246,12 +265,13 @@ queue_tend(struct queue *q)
 	struct request *some[LOOKED_AFTER];
 	size_t n = 0;
 	bool busy = false;
-	int64_t now = when_now();
+	int64_t now = clock_now();
 	LOCKED(&q->lock) {
 		busy = q->all;
 		for (struct request *r = q->all; r && n < LOOKED_AFTER; r = r->after) {
 			if (atomic_load(&r->answered) ||
-				!(atomic_load(&r->interrupted) || request_overdue(r, now)))
+				!(atomic_load(&r->interrupted) || request_overdue(r, now) ||
+					request_lingers(r, now)))
 				continue;
 			atomic_fetch_add(&r->refs, 1);
 			some[n++] = r;
@@ -270,16 +290,20 @@ queue_full(struct queue *q)
 {
 	bool full = false;
 	LOCKED(&q->lock)
-		full = q->names.running >= q->names.running_max;
+		full = q->lane[NAMES].running >= q->lane[NAMES].running_max;
 	return full;
 }
 
 void
 queue_count(struct queue *q, unsigned *ret_running, unsigned *ret_waiting)
 {
+	*ret_running = *ret_waiting = 0;
 	LOCKED(&q->lock) {
-		*ret_running = q->reads.running + q->names.running + q->relief;
-		*ret_waiting = q->reads.waiting + q->names.waiting;
+		for (unsigned i = 0; i < LANES; i++) {
+			*ret_running += q->lane[i].running;
+			*ret_waiting += q->lane[i].waiting;
+		}
+		*ret_running += q->relief;
 	}
 }
 
@@ -287,7 +311,7 @@ bool
 queue_reads(struct queue *q, const struct inode *i, int64_t ns)
 {
 	bool reads = false;
-	int64_t before = when_now() - ns;
+	int64_t before = clock_now() - ns;
 	LOCKED(&q->lock) {
 		for (const struct request *r = q->all; r && !reads; r = r->after)
 			reads = r->op == OP_READ && r->inode == i && r->started <= before;
@@ -299,7 +323,7 @@ bool
 queue_asks_in(struct queue *q, const char *path, int64_t ns)
 {
 	bool asks = false;
-	int64_t before = when_now() - ns;
+	int64_t before = clock_now() - ns;
 	LOCKED(&q->lock) {
 		for (const struct request *r = q->all; r && !asks; r = r->after)
 			asks = r->op != OP_READ && r->started <= before &&

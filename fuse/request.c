@@ -1,6 +1,6 @@
 #include "fuse/request.h"
 
-#include "fuse/complain.h"
+#include "fuse/log_once.h"
 #include "fuse/failures.h"
 #include "fuse/server.h"
 
@@ -28,24 +28,48 @@ signal_bit(int n)
 	return UINT64_C(1) << (n - 1);
 }
 
+enum { STATUS_MAX = 4096 };
+
+/* What /proc says of a thread. False: we cannot see it. */
+static bool
+look_at(pid_t pid, char status[static STATUS_MAX])
+{
+	char name[64];
+	snprintf(name, sizeof name, "/proc/%d/status", (int)pid);
+	FILE *f = pid ? fopen(name, "re") : NULL;
+	if (!f)
+		return false;
+	size_t n = fread(status, 1, STATUS_MAX - 1, f);
+	fclose(f);
+	status[n] = 0;
+	return n;
+}
+
 /* Is a signal pending that will end this thread's process? What we cannot see counts as yes. */
 static bool
 dying(pid_t pid)
 {
-	char name[64], status[4096];
-	snprintf(name, sizeof name, "/proc/%d/status", (int)pid);
-	FILE *f = pid ? fopen(name, "re") : NULL;
-	if (!f)
+	char status[STATUS_MAX];
+	if (!look_at(pid, status))
 		return true;
-	size_t n = fread(status, 1, sizeof status - 1, f);
-	fclose(f);
-	status[n] = 0;
 	uint64_t pending = signals(status, "\nSigPnd:") | signals(status, "\nShdPnd:");
 	uint64_t survived = signals(status, "\nSigBlk:") | signals(status, "\nSigIgn:") |
 			    signals(status, "\nSigCgt:");
 	for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
 		survived |= signal_bit(harmless[i]);
-	return !n || pending & signal_bit(SIGKILL) || pending & ~survived;
+	return pending & signal_bit(SIGKILL) || pending & ~survived;
+}
+
+/* Has the thread ended? What we cannot see counts as no. */
+static bool
+gone(pid_t pid)
+{
+	static const char state[] = "\nState:\t";
+	char status[STATUS_MAX];
+	if (pid && kill(pid, 0) < 0 && errno == ESRCH)
+		return true;
+	const char *at = look_at(pid, status) ? strstr(status, state) : NULL;
+	return at && strchr("ZX", at[sizeof state - 1]);
 }
 
 /* The request's thread may be in r->run meanwhile, and sees that it lost only when it wants to answer. */
@@ -82,13 +106,47 @@ request_claim(struct request *r)
 	return true;
 }
 
-/* Codes that mean something to whoever called; all others are EIO, and ENOSYS would switch the operation off. A chunk that is too large is no
+static int
+shown_of_writing(int code)
+{
+	switch (code) {
+	case -EACCES:
+	case -EBADF:
+	case -EBUSY:
+	case -EDQUOT:
+	case -EEXIST:
+	case -EFBIG:
+	case -EINTR:
+	case -EINVAL:
+	case -EISDIR:
+	case -ENAMETOOLONG:
+	case -ENODATA:
+	case -ENOENT:
+	case -ENOMEM:
+	case -ENOSPC:
+	case -ENOTDIR:
+	case -ENOTEMPTY:
+	case -EOPNOTSUPP:
+	case -EPERM:
+	case -ERANGE:
+	case -EROFS:
+	case -ESTALE:
+	case -E2BIG: return -code;
+	default: return EIO;
+	}
+}
+
+/* Codes that mean something to the program that called; all others are EIO, and ENOSYS would switch the operation off. A chunk that is too large is no
  * file that is. */
 static int
 shown(enum op op, int code)
 {
+	if (op >= OP_WRITE)
+		return shown_of_writing(code);
 	switch (code) {
 	case -EFBIG: return op == OP_OPEN ? EFBIG : EIO;
+	case -EINVAL:
+	case -ENOSPC: return op == OP_OPEN ? -code : EIO; /* what failed before, and sticks */
 	case -ENOENT:
 	case -EACCES:
 	case -EPERM:
@@ -105,11 +163,14 @@ shown(enum op op, int code)
 	}
 }
 
+/* ERANGE of what writes says that a value does not fit, of what reads that a buffer is short. */
 static bool
-worth_saying(int code)
+worth_saying(enum op op, int code)
 {
-	return code != -ENOENT && code != -ESTALE && code != -ENODATA && code != -ERANGE &&
-	       code != -EROFS && code != -ENAMETOOLONG;
+	return code != -ENOENT && code != -ESTALE && code != -ENODATA && code != -EROFS &&
+	       code != -ENAMETOOLONG && code != -EPERM && code != -EBUSY && code != -EEXIST &&
+	       code != -ENOTEMPTY && code != -EOPNOTSUPP && code != -EINTR &&
+	       (code != -ERANGE || op >= OP_WRITE);
 }
 
 static const char *const verb[OPS] = {
@@ -122,11 +183,31 @@ static const char *const verb[OPS] = {
 	[OP_READDIRPLUS] = "list",
 	[OP_GETXATTR] = "get an attribute of",
 	[OP_LISTXATTR] = "list attributes of",
+	[OP_RELEASE] = "store",
+	[OP_WRITE] = "write",
+	[OP_SETATTR] = "set the size of",
+	[OP_FLUSH] = "store",
+	[OP_FSYNC] = "store",
+	[OP_FSYNCDIR] = "store what is in",
+	[OP_CREATE] = "create",
+	[OP_UNLINK] = "remove",
+	[OP_MKDIR] = "make",
+	[OP_RMDIR] = "remove",
+	[OP_RENAME] = "rename",
+	[OP_SETXATTR] = "set an attribute of",
+	[OP_REMOVEXATTR] = "remove an attribute of",
 };
+
+/* Those that are about the names in a directory. */
+static bool
+has_child(enum op op)
+{
+	return op == OP_LOOKUP || (op >= OP_CREATE && op <= OP_RENAME);
+}
 
 /* All but reads are about a name, the child's if one was given, or about the names in a directory: where these cannot be had, it and
  * what lies in it can be found all the same. */
-static struct missed_what
+static struct negative_cache_what
 name_of(const struct request *r)
 {
 	bool names = r->op == OP_OPENDIR || r->op == OP_READDIR || r->op == OP_READDIRPLUS;
@@ -137,7 +218,7 @@ name_of(const struct request *r)
 		h = (h ^ '/') * UINT64_C(1099511628211);
 	for (const char *c = r->op == OP_LOOKUP ? r->name : ""; *c; c++)
 		h = (h ^ (unsigned char)*c) * UINT64_C(1099511628211);
-	return (struct missed_what){.key = h, .end = 1};
+	return (struct negative_cache_what){.key = h, .end = 1};
 }
 
 static bool
@@ -148,23 +229,57 @@ is_told(const struct request *r, const char *cause)
 }
 
 void
+request_log(const struct request *r, int code)
+{
+	atomic_fetch_add_explicit(&r->server->failed[r->op], 1, memory_order_relaxed);
+	if (worth_saying(r->op, code))
+		log_once(&(struct log_once_line){verb[r->op], r->inode->path,
+			has_child(r->op) ? r->name : NULL, err_text()});
+}
+
+/* A program that asks once more waits again, since it changes something. */
+static bool
+may_be_missed(const struct request *r)
+{
+	return r->op != OP_READ && r->op < OP_WRITE && r->op != OP_RELEASE;
+}
+
+void
 request_fail(struct request *r, int code)
 {
 	struct server *s = r->server;
-	if (r->op != OP_READ && when_over(r->deadline)) {
-		struct missed_what name = name_of(r);
-		missed_add(&s->missed, &name, code);
+	if (may_be_missed(r) && clock_over(r->deadline)) {
+		struct negative_cache_what name = name_of(r);
+		negative_cache_add(&s->missed, &name, code);
 	}
 	bool given_up = cancelled(&r->cancel);
 	if (!request_claim(r))
 		return;
 	if (!given_up)
 		atomic_fetch_add_explicit(&s->failed[r->op], 1, memory_order_relaxed);
-	if (!given_up && worth_saying(code) && (r->op != OP_READ || is_told(r, err_text()))) {
+	if (!given_up && worth_saying(r->op, code) &&
+		(r->op != OP_READ || is_told(r, err_text()))) {
 		const char *path = r->inode->path;
-		complain(&(struct complaint){verb[r->op], path, r->name, err_text()});
+		const char *name = r->op >= OP_SETXATTR ? NULL : r->name;
+		log_once(&(struct log_once_line){verb[r->op], path, name, err_text()});
 	}
 	fuse_reply_err(r->req, shown(r->op, code));
+}
+
+void
+request_done(struct request *r, int result)
+{
+	if (result < 0)
+		request_fail(r, result);
+	else if (request_claim(r))
+		fuse_reply_err(r->req, 0);
+}
+
+/* Then a request that holds the handle need not. */
+static bool
+holds_inode(const struct handle *h, const struct inode *i)
+{
+	return h && h->inode == i;
 }
 
 void
@@ -172,24 +287,49 @@ request_unref(struct request *r)
 {
 	if (atomic_fetch_sub(&r->refs, 1) != 1)
 		return;
-	inodes_put(r->server->inodes, r->inode);
+	if (!holds_inode(r->handle, r->inode))
+		inodes_put(r->server->inodes, r->inode);
+	inodes_put(r->server->inodes, r->other);
 	handle_unref(r->handle);
+	free(r->data_own);
 	free(r);
+}
+
+bool
+request_stores(const struct request *r)
+{
+	return r->op == OP_RELEASE || (r->op >= OP_WRITE && r->op <= OP_FSYNCDIR) ||
+	       r->op == OP_RENAME;
+}
+
+int
+request_own(struct request *r)
+{
+	if (!r->data.len || r->data_own)
+		return 0;
+	r->data_own = malloc(r->data.len);
+	if (!r->data_own)
+		return -ENOMEM;
+	memcpy(r->data_own, r->data.data, r->data.len);
+	r->data.data = r->data_own;
+	return 0;
 }
 
 void
 request_run(struct request *r)
 {
-	struct missed_what name = name_of(r);
+	struct negative_cache_what name = name_of(r);
 	int missed;
-	if (atomic_load(&r->answered))
+	/* What was written before the process was killed is stored all the same. */
+	if (atomic_load(&r->answered) && r->op != OP_FLUSH && r->op != OP_RELEASE)
 		return;
-	if (when_over(r->deadline))
+	if (clock_over(r->deadline))
 		request_fail(
 			r, err_set(-ETIMEDOUT, "no time left after waiting for other requests"));
-	else if (cancelled(&r->cancel))
+	else if (cancelled(&r->cancel) && !request_stores(r))
 		request_fail(r, err_set(-EIO, "the mount is ending"));
-	else if (r->op != OP_READ && (missed = missed_lately(&r->server->missed, &name)) < 0)
+	else if (may_be_missed(r) &&
+		 (missed = negative_cache_lately(&r->server->missed, &name)) < 0)
 		request_fail(r, missed);
 	else
 		r->run(r);
@@ -207,8 +347,9 @@ void
 request_start(fuse_req_t req, const struct asked *a)
 {
 	struct server *s = fuse_req_userdata(req);
-	size_t len = a->name ? strlen(a->name) : 0;
-	struct request *r = calloc(1, sizeof *r + len + 1);
+	size_t len = a->name ? strlen(a->name) : 0,
+	       more = a->new_name ? strlen(a->new_name) + 1 : 0;
+	struct request *r = calloc(1, sizeof *r + len + 1 + more);
 	atomic_fetch_add_explicit(&s->asked[a->op], 1, memory_order_relaxed);
 	if (!r) {
 		fuse_reply_err(req, ENOMEM);
@@ -221,7 +362,9 @@ request_start(fuse_req_t req, const struct asked *a)
 	r->run = a->run;
 	r->late = a->late;
 	r->refs = 1;
-	r->inode = inodes_get(s->inodes, a->ino);
+	r->inode = inodes_at(s->inodes, a->ino);
+	if (!holds_inode(a->handle, r->inode))
+		r->inode = inodes_get(s->inodes, a->ino);
 	r->off = a->off;
 	r->size = a->size;
 	r->paged = a->paged;
@@ -230,8 +373,13 @@ request_start(fuse_req_t req, const struct asked *a)
 		r->fi = *a->fi;
 	if (len)
 		memcpy(r->name, a->name, len);
-	r->started = when_now();
-	r->deadline = r->started + s->timeout;
+	if (more)
+		r->new_name = memcpy(r->name + len + 1, a->new_name, more);
+	r->data = a->data;
+	r->flags = a->flags;
+	r->other = a->other ? inodes_get(s->inodes, a->other) : NULL;
+	r->started = r->looked = clock_now();
+	r->deadline = request_stores(r) ? 0 : r->started + s->timeout;
 	registering = true;
 	fuse_req_interrupt_func(req, interrupted, r);
 	registering = false;
@@ -240,20 +388,33 @@ request_start(fuse_req_t req, const struct asked *a)
 
 enum { GRACE = 1 /* s */ };
 
+/* A request that waits for pages of another one asks itself when these do not come. */
+static const int64_t LINGERS = SECOND / 2;
+
+bool
+request_lingers(struct request *r, int64_t now)
+{
+	if (!r->paged || now - r->looked < LINGERS)
+		return false;
+	r->looked = now;
+	return true;
+}
+
 bool
 request_overdue(const struct request *r, int64_t now)
 {
-	return now > r->deadline + GRACE * SECOND;
+	return r->deadline && now > r->deadline + GRACE * SECOND;
 }
 
 void
 request_tend(struct request *r)
 {
-	if (atomic_load(&r->interrupted) && dying(r->pid)) {
+	bool ended = atomic_load(&r->interrupted) ? dying(r->pid) : gone(r->pid);
+	if (ended) {
 		atomic_store(&r->cancel.wanted_no_more, true);
 		if (request_claim(r))
 			fuse_reply_err(r->req, EINTR);
-	} else if (request_overdue(r, when_now())) {
+	} else if (request_overdue(r, clock_now())) {
 		if (r->late)
 			r->late(r);
 		request_fail(r, err_set(-ETIMEDOUT, "the store does not answer in time"));

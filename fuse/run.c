@@ -54,13 +54,15 @@ wait_for(pid_t command, const sigset_t *set)
 	}
 }
 
-static void
-end_mount(pid_t daemon)
+/* 0, or EXIT_STORE where the mount could not store what the command wrote. */
+static int
+end_mount(pid_t daemon, bool rw)
 {
-	int status;
+	int status = 0;
 	kill(daemon, SIGTERM);
 	while (waitpid(daemon, &status, 0) < 0 && errno == EINTR)
 		;
+	return rw && status ? EXIT_STORE : 0;
 }
 
 int
@@ -88,6 +90,6 @@ run(const struct opts *o)
 	} else {
 		status = wait_for(command, &set);
 	}
-	end_mount(daemon);
-	return status;
+	int lost = end_mount(daemon, o->rw);
+	return status ? status : lost;
 }

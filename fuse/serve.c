@@ -1,6 +1,6 @@
 #include "fuse/serve.h"
 
-#include "fuse/complain.h"
+#include "fuse/log_once.h"
 #include "fuse/early.h"
 #include "fuse/mountpoint.h"
 #include "fuse/session.h"
@@ -19,14 +19,16 @@ config(struct buf *ret)
 	return opts_config(&in_force, ret);
 }
 
-/* Sixty threads must not each keep an arena, and what is freed goes back. */
+/* Sixty threads must not each keep an arena, and what is freed goes back. Arenas grow by enough that this takes few system calls. Writers
+ * want the same buffers of a megabyte again for each chunk; the long lists of readers would leave holes. */
 static void
-bound_malloc(void)
+bound_malloc(bool rw)
 {
-	enum { ARENAS = 4, MAPPED_FROM = 128 << 10, TRIMMED_FROM = 4 << 20 };
+	enum { ARENAS = 4, TRIMMED_FROM = 4 << 20, GROWTH = 1 << 20 };
 	mallopt(M_ARENA_MAX, ARENAS);
-	mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
+	mallopt(M_MMAP_THRESHOLD, rw ? 2 << 20 : 128 << 10);
 	mallopt(M_TRIM_THRESHOLD, TRIMMED_FROM);
+	mallopt(M_TOP_PAD, GROWTH);
 }
 
 /* Where TZ is not said, the C library looks for another /etc/localtime at each date that it is given: libzip gives it one for each
@@ -53,7 +55,7 @@ serve(const struct opts *o, void (*ready)(void *arg), void *arg)
 	struct mount_options options;
 	struct mount *m = NULL;
 	struct early *early = NULL;
-	bound_malloc();
+	bound_malloc(o->rw);
 	log_start();
 	serve_options(o, &options);
 	int r = mountpoint_prepare(o, &mountpoint);
@@ -63,7 +65,7 @@ serve(const struct opts *o, void (*ready)(void *arg), void *arg)
 		r = mount_open(o->store, &options, &m);
 	early_free(early);
 	if (r == 0) {
-		mount_on_note(m, complain_note, NULL);
+		mount_on_note(m, log_once_note, NULL);
 		in_force.memory = (int64_t)data_memory(mount_data(m));
 		r = session_run(&(struct session_start){m, o, mountpoint, ready, arg});
 	}

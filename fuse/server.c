@@ -3,13 +3,14 @@
 #include "base/err.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 /* s. Never 0: then every access would ask twice. */
 enum { KNOWN_MIN = 1, KNOWN_MAX = 5, IMMUTABLE = 3600 };
-/* Threads that requests waiting for the store leave free, and one in how many of the others is for names. */
-enum { SPARE_THREADS = 8, NAMES_SHARE = 4 };
+/* Threads that requests waiting for the store leave free. */
+enum { SPARE_THREADS = 8 };
 /* Larger blocks make random reads by stdio and Python fetch what they do not need. */
 enum { BLOCK = 65536 };
 
@@ -26,6 +27,18 @@ static const char *const op_name[OPS] = {
 	[OP_LISTXATTR] = "listxattr",
 	[OP_STATFS] = "statfs",
 	[OP_FORGET] = "forget",
+	[OP_WRITE] = "write",
+	[OP_SETATTR] = "setattr",
+	[OP_FLUSH] = "flush",
+	[OP_FSYNC] = "fsync",
+	[OP_FSYNCDIR] = "fsyncdir",
+	[OP_CREATE] = "create",
+	[OP_UNLINK] = "unlink",
+	[OP_MKDIR] = "mkdir",
+	[OP_RMDIR] = "rmdir",
+	[OP_RENAME] = "rename",
+	[OP_SETXATTR] = "setxattr",
+	[OP_REMOVEXATTR] = "removexattr",
 };
 
 static int
@@ -48,8 +61,9 @@ stats(void *arg, struct buf *ret)
 	if (r == 0)
 		r = stats_by_op(ret, "fuse_errors_total", s->failed);
 	if (r == 0)
-		r = buf_addf(
-			ret, "zarrfs_fuse_read_bytes_total %llu\n", atomic_load(&s->bytes_read));
+		r = buf_addf(ret,
+			"zarrfs_fuse_read_bytes_total %llu\nzarrfs_fuse_written_bytes_total %llu\n",
+			atomic_load(&s->bytes_read), atomic_load(&s->bytes_written));
 	if (r == 0)
 		r = buf_addf(ret,
 			"zarrfs_fuse_running %u\nzarrfs_fuse_waiting %u\nzarrfs_fuse_inodes %zu\n",
@@ -76,13 +90,14 @@ server_new(struct mount *m, const struct opts *o, struct server **ret)
 	if (!s)
 		return err_set(-ENOMEM, "no memory for a mount");
 	s->mount = m;
-	missed_init(&s->missed);
+	negative_cache_init(&s->missed);
 	handles_init(&s->handles);
 	s->uid = (uid_t)o->uid;
 	s->gid = (gid_t)o->gid;
 	s->owner = getuid();
 	s->timeout = o->timeout;
 	s->direct_io = o->direct_io;
+	s->rw = o->rw;
 	s->known_for = known_seconds(o->metadata_ttl);
 	s->absent_for = s->known_for < KNOWN_MAX ? s->known_for : KNOWN_MAX;
 	int r = mount_lookup(m, "", &root);
@@ -91,7 +106,7 @@ server_new(struct mount *m, const struct opts *o, struct server **ret)
 	if (r == 0)
 		r = inodes_new(&root, &s->inodes);
 	if (r == 0)
-		r = queue_new(threads - threads / NAMES_SHARE, threads / NAMES_SHARE, &s->queue);
+		r = queue_new(threads, o->rw, &s->queue);
 	entry_free(&root);
 	if (r < 0) {
 		server_free(s);
@@ -108,10 +123,10 @@ server_free(struct server *s)
 	if (!s)
 		return NULL;
 	handles_done(&s->handles);
-	renewer_free(s->renewer);
+	invalidator_free(s->renewer);
 	inodes_free(s->inodes);
 	queue_free(s->queue);
-	missed_done(&s->missed);
+	negative_cache_done(&s->missed);
 	free(s);
 	return NULL;
 }
@@ -137,6 +152,55 @@ server_stat(const struct server *s, const struct entry *e, struct stat *ret)
 		.st_mtim = t,
 		.st_ctim = t,
 	};
+}
+
+void
+server_reply_attr(struct request *r, const struct entry *e)
+{
+	struct stat st;
+	server_stat(r->server, e, &st);
+	if (request_claim(r))
+		fuse_reply_attr(r->req, &st, r->server->known_for);
+}
+
+struct stat
+server_remembered(struct server *s, struct inode *i)
+{
+	struct seen seen = inodes_seen(s->inodes, i);
+	struct handle *h = NULL;
+	if (handles_of(&s->handles, i, &h, 1)) {
+		file_own_size(handle_file(h), &seen.size);
+		handle_unref(h);
+	}
+	struct stat st;
+	server_stat(s,
+		&(struct entry){
+			.kind = S_ISDIR(seen.mode) ? ENTRY_DIR : ENTRY_FILE,
+			.ino = i->ino,
+			.size = seen.size,
+			.mtime = seen.mtime,
+			.mode = seen.mode,
+			.special = i->special,
+		},
+		&st);
+	return st;
+}
+
+bool
+server_is_open(struct request *r)
+{
+	struct handle *h = NULL;
+	bool open = r->handle || handles_of(&r->server->handles, r->inode, &h, 1);
+	if (h)
+		handle_unref(h);
+	return open;
+}
+
+char *
+server_child(const struct inode *dir, const char *name)
+{
+	char *path;
+	return asprintf(&path, "%s%s%s", dir->path, *dir->path ? "/" : "", name) < 0 ? NULL : path;
 }
 
 int
@@ -166,4 +230,16 @@ server_param(struct server *s, const struct entry *e, struct fuse_entry_param *r
 	server_stat(s, e, &p.attr);
 	*ret = p;
 	return 0;
+}
+
+void
+server_answer_entry(struct request *r, int result, const struct entry *e)
+{
+	struct fuse_entry_param p;
+	if (result == 0)
+		result = server_param(r->server, e, &p);
+	if (result < 0)
+		request_fail(r, result);
+	else if (!request_answer(r, fuse_reply_entry(r->req, &p)))
+		inodes_forget(r->server->inodes, p.ino, 1);
 }

@@ -7,9 +7,9 @@
 
 #include "fuse/handle.h"
 #include "fuse/inode.h"
-#include "fuse/missed.h"
+#include "fuse/negative_cache.h"
 #include "fuse/opts.h"
-#include "fuse/pages.h"
+#include "fuse/page_coherence.h"
 #include "fuse/queue.h"
 #include "fuse/request.h"
 
@@ -17,25 +17,29 @@ struct server {
 	struct mount *mount;
 	struct inodes *inodes;
 	struct queue *queue;
-	struct missed missed; /* names */
+	struct negative_cache missed; /* names */
 	struct handles handles;
-	struct notifier *notifier; /* the session's, from its beginning on */
-	struct renewer *renewer;   /* likewise */
-	uid_t uid, gid;            /* of all files */
-	uid_t owner;               /* who mounted: of .zarrfs and .store */
-	int64_t timeout;           /* ns, of one operation */
-	double known_for;          /* s: how long the kernel believes entries and attributes */
-	double absent_for;         /* s: the same of names that are not there */
+	struct notifier *notifier;   /* the session's, from its beginning on */
+	struct invalidator *renewer; /* likewise */
+	uid_t uid, gid;              /* of all files */
+	uid_t owner;                 /* the user who mounted: of .zarrfs and .store */
+	int64_t timeout;             /* ns, of one operation */
+	double known_for;            /* s: how long the kernel believes entries and attributes */
+	double absent_for;           /* s: the same of names that are not there */
 	/* Up to here: what is written next answers INIT, and what is said there; before there are threads. */
-	bool init_answer_next, parallel_lookups, direct_mappings;
+	bool init_answer_next, parallel_lookups, direct_mappings, no_capabilities;
+	bool rw;
 	bool direct_io; /* programs read netCDF files past the kernel's pages */
-	atomic_ullong asked[OPS], failed[OPS], bytes_read;
+	atomic_ullong asked[OPS], failed[OPS], bytes_read, bytes_written;
 };
 
 int server_new(struct mount *, const struct opts *, struct server **ret);
 struct server *server_free(struct server *);
 
 extern const struct fuse_lowlevel_ops server_ops;
+/* The same for a mount that is writable: takes the place of what refuses. */
+void server_take_writing(struct fuse_lowlevel_ops *);
+void server_take_names(struct fuse_lowlevel_ops *);
 
 /* The parts of server_ops that lie in files of their own. */
 void op_open(fuse_req_t, fuse_ino_t, struct fuse_file_info *);
@@ -47,10 +51,27 @@ void op_getxattr(fuse_req_t, fuse_ino_t, const char *name, size_t);
 void op_listxattr(fuse_req_t, fuse_ino_t, size_t);
 
 /* For the operations. */
+void server_reply_attr(struct request *, const struct entry *);
+/* The file of a handle. */
+struct file *handle_file(struct handle *);
+/* Opens what it makes, as op_open. */
+void server_run_create(struct request *);
+/* "dir/name"; NULL: no memory. */
+char *server_child(const struct inode *dir, const char *name);
 void server_stat(const struct server *, const struct entry *, struct stat *ret);
 /* file_move of a handle that has an inode. */
 bool handle_move(struct handle *, const struct array_move *);
+/* The kernel asks for the attributes before a read() through this handle: from now on, and no longer. */
+void handle_look(struct handle *);
+void handle_looked(struct handle *);
 /* The entry that an inode stands for. -ESTALE: it is gone, or has another layout now. */
 int server_entry(struct server *, struct inode *, struct entry *ret);
+/* What an inode stands for, from what was seen last: of a layout that is no longer the path's, or when no thread is free to ask the store. But
+ * a handle knows how long it is. */
+struct stat server_remembered(struct server *, struct inode *);
+/* fstat(2) of an open file says nothing of the handle, and a program may ask about one whose name leads elsewhere by now. */
+bool server_is_open(struct request *);
 /* The kernel's parameters for an entry, counted as looked up. */
 int server_param(struct server *, const struct entry *, struct fuse_entry_param *ret);
+/* Answers with the entry, counted as looked up; result negative: with that. */
+void server_answer_entry(struct request *, int result, const struct entry *);

@@ -1,10 +1,11 @@
 #include "fuse/session.h"
 
-#include "fuse/keeper.h"
+#include "fuse/monitor.h"
 #include "fuse/mountpoint.h"
 #include "fuse/notify.h"
+#include "fuse/serve.h"
 #include "fuse/server.h"
-#include "fuse/wire.h"
+#include "fuse/fuse_abi.h"
 
 #include "base/err.h"
 #include "base/log.h"
@@ -54,9 +55,9 @@ mount_arguments(const struct session_start *s, struct buf *ret)
 {
 	const struct opts *o = s->opts;
 	int r = buf_addf(ret,
-		"ro,default_permissions,nosuid,nodev,noatime,subtype=zarrfs%s%s%s,fsname=",
-		o->allow_other ? ",allow_other" : "", o->allow_root ? ",allow_root" : "",
-		o->noexec ? ",noexec" : "");
+		"%s,default_permissions,nosuid,nodev,noatime,subtype=zarrfs%s%s%s,fsname=",
+		o->rw ? "rw" : "ro", o->allow_other ? ",allow_other" : "",
+		o->allow_root ? ",allow_root" : "", o->noexec ? ",noexec" : "");
 	if (r == 0)
 		r = add_escaped(ret, mount_shown(s->mount));
 	return r < 0 ? r : buf_terminate(ret);
@@ -67,14 +68,19 @@ fuse_open(const struct session_start *s, struct server *server, struct fuse_sess
 {
 	CLEAN(buf_free) struct buf list = {0};
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	struct fuse_lowlevel_ops ops = server_ops;
 	int r = mount_arguments(s, &list);
 	if (r < 0)
 		return r;
+	if (s->opts->rw) {
+		server_take_writing(&ops);
+		server_take_names(&ops);
+	}
 	fuse_set_log_func(hear_fuse);
 	struct fuse_session *se = NULL;
 	if (fuse_opt_add_arg(&args, "zarrfs") == 0 && fuse_opt_add_arg(&args, "-o") == 0 &&
 		fuse_opt_add_arg(&args, (char *)list.data) == 0)
-		se = fuse_session_new(&args, &server_ops, sizeof server_ops, server);
+		se = fuse_session_new(&args, &ops, sizeof ops, server);
 	fuse_opt_free_args(&args);
 	if (!se)
 		return err_set(-EIO, "libfuse refuses: %s", what_fuse_said());
@@ -98,7 +104,7 @@ watch(int fd)
 	if (atomic_flag_test_and_set(&watched))
 		return;
 	struct pollfd p = {.fd = fd, .events = POLLIN};
-	for (int64_t until = when_now() + WATCH; poll(&p, 1, 0) == 0 && when_now() < until;)
+	for (int64_t until = clock_now() + WATCH; poll(&p, 1, 0) == 0 && clock_now() < until;)
 		;
 	atomic_flag_clear(&watched);
 }
@@ -111,9 +117,11 @@ device_read(int fd, void *buf, size_t len, void *arg)
 	if (brief)
 		watch(fd);
 	ssize_t n = read(fd, buf, len);
-	brief = wire_is_brief(buf, n);
-	if (wire_offers_direct_mappings(buf, n))
+	brief = fuse_abi_is_brief(buf, n);
+	if (fuse_abi_offers_direct_mappings(buf, n))
 		s->direct_mappings = true;
+	if (fuse_abi_offers_no_capabilities(buf, n))
+		s->no_capabilities = s->rw;
 	return n;
 }
 
@@ -124,9 +132,11 @@ device_write(int fd, struct iovec *iov, int count, void *arg)
 	if (s->init_answer_next) {
 		s->init_answer_next = false;
 		if (s->parallel_lookups)
-			wire_allow_parallel_lookups(iov, count);
+			fuse_abi_allow_parallel_lookups(iov, count);
 		if (s->direct_mappings)
-			wire_take_direct_mappings(iov, count);
+			fuse_abi_take_direct_mappings(iov, count);
+		if (s->no_capabilities)
+			fuse_abi_take_no_capabilities(iov, count);
 	}
 	return writev(fd, iov, count);
 }
@@ -152,20 +162,51 @@ fuse_loop(struct fuse_session *se, unsigned threads)
 	return r < 0 ? err_sys(-r, "the connection to the kernel is lost") : 0;
 }
 
+static volatile sig_atomic_t status_then;
+
 static void
 enough(int sig)
 {
 	(void)sig;
-	_exit(EXIT_SUCCESS);
+	_exit(status_then);
 }
 
-/* The mount is gone and nothing is to be saved: a store that hangs now keeps nobody. */
+/* The mount is gone and nothing is to be saved: a store that hangs now keeps no program waiting. */
 static void
-limit_the_rest(void)
+limit_the_rest(int status)
 {
 	enum { LIMIT = 3 /* s */ };
+	status_then = status;
 	sigaction(SIGALRM, &(struct sigaction){.sa_handler = enough}, NULL);
 	alarm(LIMIT);
+}
+
+void
+session_say_lost(const struct buf *said)
+{
+	for (size_t at = 0, len; at < said->len; at += len + 1) {
+		const char *line = (const char *)said->data + at,
+			   *stop = memchr(line, '\n', said->len - at);
+		len = stop ? (size_t)(stop - line) : said->len - at;
+		log_error("not stored: %.*s", (int)len, line);
+	}
+}
+
+/* What no program waits for any more is stored all the same, for as long as the store takes bytes. 0, or -EIO where something is lost. */
+static int
+drain(const struct session_start *start)
+{
+	CLEAN(buf_free) struct buf said = {0};
+	struct mount *m = start->mount;
+	if (!start->opts->rw)
+		return 0;
+	if (mount_unstored(m))
+		log_info("'%s': storing what was written", mount_shown(m));
+	int r = mount_drain(m, &said);
+	session_say_lost(&said);
+	if (r < 0 && !said.len)
+		log_error("not all was stored: %s", err_text());
+	return r < 0 ? err_set(-EIO, "not all that was written was stored") : 0;
 }
 
 int
@@ -174,7 +215,7 @@ session_run(const struct session_start *start)
 	struct server *server = NULL;
 	struct fuse_session *se = NULL;
 	struct notifier *notifier = NULL;
-	struct keeper *keeper = NULL;
+	struct monitor *monitor = NULL;
 	int r = server_new(start->mount, start->opts, &server);
 	if (r < 0)
 		return r;
@@ -184,19 +225,21 @@ session_run(const struct session_start *start)
 	if (r == 0)
 		r = notifier_new(server, se, &notifier);
 	if (r == 0)
-		r = renewer_new(server, &server->renewer);
+		r = invalidator_new(server, &server->renewer);
 	if (r == 0)
-		r = keeper_new(&(struct keeping){start, server, se, notifier}, &keeper);
+		r = monitor_new(&(struct keeping){start, server, se, notifier}, &monitor);
 	if (r == 0)
 		r = fuse_loop(se, (unsigned)start->opts->max_threads);
 	queue_end(server->queue);
-	renewer_end(server->renewer);
+	invalidator_end(server->renewer);
 	if (notifier)
 		notifier_stop(notifier);
 	if (se)
 		fuse_session_unmount(se);
-	limit_the_rest();
-	keeper_free(keeper);
+	int lost = drain(start);
+	r = r < 0 ? r : lost;
+	limit_the_rest(r < 0 ? EXIT_STORE : EXIT_SUCCESS);
+	monitor_free(monitor);
 	mount_on_stats(start->mount, NULL, NULL);
 	mount_on_stale(start->mount, NULL, NULL);
 	if (se)

@@ -1,7 +1,7 @@
 #include "fuse/value.h"
 
 #include "base/err.h"
-#include "base/when.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <grp.h>

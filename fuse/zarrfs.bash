@@ -37,7 +37,7 @@ _zarrfs()
 			[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
 		fi
 	elif [[ $word == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W "-f -d -o -h -V --help --version --ls --cat --" -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W "-f -d -o -h -V --help --version --ls --cat --create --" -- "$word")
 	else
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -d -- "$word"; compgen -f -X '!*.zip' -- "$word")

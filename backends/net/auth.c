@@ -46,7 +46,7 @@ host_of(const struct url *u)
 			       : strndup(u->host, strcspn(u->host, ":"));
 }
 
-/* A token goes to those only who can prove who they are. */
+/* A token goes only to a server that TLS has proved to be the one named. */
 static int
 use_token(const struct url *u, const char *token, size_t len, char **ret)
 {
@@ -94,12 +94,12 @@ use_netrc(const struct url *u, char **ret)
 }
 
 int
-auth_find(const struct url *u, const char *token_file, char **ret)
+auth_find(const struct url *u, bool tokens, const char *token_file, char **ret)
 {
 	CLEAN(wipe) struct buf token = {0};
 	const char *env = getenv("ZARRFS_HTTP_TOKEN");
 	*ret = NULL;
-	if (!token_file && (!env || !*env))
+	if (!tokens || (!token_file && (!env || !*env)))
 		return use_netrc(u, ret);
 	if (!token_file) {
 		int r = use_token(u, env, strlen(env), ret);

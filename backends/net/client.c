@@ -1,6 +1,6 @@
 #include "backends/net/client.h"
 
-#include "backends/net/desk.h"
+#include "backends/net/dispatcher.h"
 #include "base/clean.h"
 
 #include <errno.h>
@@ -11,9 +11,9 @@
 static const int64_t LOOK = 100000000; /* ns between looks at cancel during a pause */
 
 struct client {
-	struct gauge gauge;
-	struct wire *wire;
-	struct desk *desk;
+	struct http_metrics metrics;
+	struct http_loop *loop;
+	struct dispatcher *dispatcher;
 };
 
 int
@@ -22,9 +22,9 @@ client_new(const struct client_options *o, struct client **ret)
 	struct client *c = calloc(1, sizeof *c);
 	if (!c)
 		return err_set(-ENOMEM, "no memory for a client");
-	int r = wire_new(o, &c->gauge, &c->wire);
+	int r = http_loop_new(o, &c->metrics, &c->loop);
 	if (r == 0)
-		r = desk_new(c->wire, &c->gauge, &c->desk);
+		r = dispatcher_new(c->loop, &c->metrics, &c->dispatcher);
 	if (r < 0) {
 		client_free(c);
 		return r;
@@ -38,8 +38,8 @@ client_free(struct client *c)
 {
 	if (!c)
 		return NULL;
-	desk_free(c->desk);
-	wire_free(c->wire);
+	dispatcher_free(c->dispatcher);
+	http_loop_free(c->loop);
 	free(c);
 	return NULL;
 }
@@ -53,7 +53,7 @@ client_reply_free(struct client_reply *r)
 static void
 call_ended(struct client_attempt *a)
 {
-	struct errand *e = a->errand;
+	struct http_request *e = a->request;
 	LOCKED(&e->lock) {
 		e->ended = true;
 		pthread_cond_signal(&e->cond);
@@ -61,22 +61,22 @@ call_ended(struct client_attempt *a)
 }
 
 static void
-wait_for_answer(struct errand *e)
+wait_for_answer(struct http_request *e)
 {
 	LOCKED(&e->lock) {
-		while (!e->ended) /* the wire looks at deadline and cancel */
+		while (!e->ended) /* the loop looks at deadline and cancel */
 			pthread_cond_wait(&e->cond, &e->lock);
 		e->ended = false;
 	}
 }
 
-static enum errand_step
-sleep_through(struct errand *e)
+static enum http_request_step
+sleep_through(struct http_request *e)
 {
 	for (;;) {
-		int64_t now = when_now(), left = e->at - now;
-		enum errand_step s = errand_wait(e, now);
-		if (s != ERRAND_PAUSE)
+		int64_t now = clock_now(), left = e->at - now;
+		enum http_request_step s = http_request_wait(e, now);
+		if (s != HTTP_REQUEST_PAUSE)
 			return s;
 		left = left < LOOK ? left : LOOK;
 		nanosleep(&(struct timespec){.tv_nsec = left}, NULL);
@@ -86,38 +86,38 @@ sleep_through(struct errand *e)
 int
 client_call(struct client *c, const struct client_ask *ask, struct client_reply *ret)
 {
-	struct errand e;
-	errand_init(&e, ask, call_ended);
-	enum errand_step s = ERRAND_NOW;
-	while (s != ERRAND_OVER) {
-		s = errand_send(&e, c->wire);
-		if (s == ERRAND_OVER)
+	struct http_request e;
+	http_request_init(&e, ask, call_ended);
+	enum http_request_step s = HTTP_REQUEST_NOW;
+	while (s != HTTP_REQUEST_OVER) {
+		s = http_request_send(&e, c->loop);
+		if (s == HTTP_REQUEST_OVER)
 			break;
 		wait_for_answer(&e);
-		s = errand_weigh(&e, c->wire, &c->gauge);
-		if (s == ERRAND_PAUSE)
+		s = http_request_weigh(&e, c->loop, &c->metrics);
+		if (s == HTTP_REQUEST_PAUSE)
 			s = sleep_through(&e);
 	}
 	if (ret) {
 		*ret = e.reply;
 		e.reply.body = (struct buf){0};
 	}
-	errand_done(&e);
+	http_request_done(&e);
 	return e.result;
 }
 
 void
 client_submit(struct client *c, const struct client_ask *ask, client_done_fn *done, void *done_arg)
 {
-	desk_submit(c->desk, ask, done, done_arg);
+	dispatcher_submit(c->dispatcher, ask, done, done_arg);
 }
 
 int
 client_stats(struct client *c, struct buf *ret)
 {
 	unsigned running, waiting, allowed;
-	wire_count(c->wire, &running, &waiting, &allowed);
-	int r = gauge_print(&c->gauge, ret);
+	http_loop_count(c->loop, &running, &waiting, &allowed);
+	int r = http_metrics_print(&c->metrics, ret);
 	return r < 0 ? r
 		     : buf_addf(ret,
 			       "zarrfs_http_running %u\nzarrfs_http_waiting %u\n"

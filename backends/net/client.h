@@ -1,14 +1,13 @@
 /* HTTP for stores: many requests at once over few connections, tried again where that is right.
  *
- * A client is owned by the store that made it, and has two threads. One moves bytes, and does nothing else: no hook and no callback
- * of anybody ever runs on it, so neither a decoder nor a slow signature stalls the network. The other, the desk, looks after
- * requests that were submitted: their hooks between attempts, and their `done`. A client_call is looked after by
- * the thread that calls.
+ * A client is owned by the store that made it, and has two threads. The loop moves bytes, and does nothing else: no hook and no
+ * callback of a store runs on it, so neither a decoder nor a slow signature stalls the network. The dispatcher looks after requests
+ * that were submitted: their hooks between attempts, and their `done`. A client_call is looked after by the thread that calls.
  *
  * An ask is one operation, with one deadline; an attempt is one HTTP request. For each attempt prepare() says what is sent (a
  * signature made anew), and judge() may look at the answer before the rules below do. Both run on the caller's thread or on the
- * desk, one at a time for an ask; they may wait (fetch credentials by another client_call), though on the desk others wait with
- * them. On failure they use err_set as everybody does.
+ * dispatcher, one at a time for an ask; they may wait (fetch credentials by another client_call), though on the dispatcher other
+ * requests wait with them. On failure they use err_set.
  *
  * What is tried again, after rand(0, min(20 s, 100 ms * 2^n)) or Retry-After: the status 429 500 502 503 504; no connection, no
  * answer, an answer that breaks off, stands still or comes by less than CLIENT_RATE. A GET that broke off goes on where it stopped,
@@ -22,7 +21,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/when.h"
+#include "base/clock.h"
 
 struct client;
 
@@ -33,7 +32,7 @@ struct client_options {
 };
 
 enum {
-	CLIENT_CONNECTIONS = 32,
+	CLIENT_CONNECTIONS = 128,
 	CLIENT_FEW = 5,
 	CLIENT_RATE = 1000, /* bytes a second, over as long as an answer may stand still */
 };
@@ -65,6 +64,8 @@ struct client_reply {
 	int status;       /* of HTTP; 0: no whole answer came, and error says why */
 	int error; /* -errno when the answer is not whole (err_text() says why), whatever its status; else 0 */
 	char etag[CLIENT_TEXT]; /* as sent, quotes and W/ included */
+	char checksum
+		[CLIENT_TEXT]; /* x-amz-checksum-NAME, as NAME=VALUE; of several the shortest */
 	char request_id[CLIENT_TEXT],
 		region[CLIENT_TEXT]; /* x-amz-request-id, x-amz-bucket-region */
 	char content_type[CLIENT_TEXT], content_encoding[CLIENT_TEXT];
@@ -118,7 +119,8 @@ struct client_ask {
 	 * max: -EFBIG, never allocated. */
 	struct buf *into;
 	size_t max;
-	int64_t deadline;         /* when_now() clock; 0: none */
+	int64_t deadline; /* clock_now() clock; 0: none */
+	int64_t put_off; /* ns that the deadline is ahead after each byte that the server takes; 0: it stands */
 	struct cancel *cancel;    /* looked at every 100 ms; or NULL */
 	const atomic_bool *ahead; /* as long as it is true, others go first; or NULL */
 	unsigned tries;           /* attempts at most; 0: as said above */
@@ -133,7 +135,7 @@ struct client *client_free(struct client *);
 
 /* Waits. The outcome; ret is the last answer (also on failure; freed by client_reply_free), or NULL. */
 int client_call(struct client *, const struct client_ask *, struct client_reply *ret);
-/* reply is what client_call gives, until done returns. Called once, on the desk, or on this thread before client_submit returns when
+/* reply is what client_call gives, until done returns. Called once, on the dispatcher, or on this thread before client_submit returns when
  * there is nothing to wait for. It may take locks and wake others, but whatever takes long belongs elsewhere: behind it wait the
  * client's other submitted requests. */
 typedef void client_done_fn(void *arg, int result, const struct client_reply *reply);

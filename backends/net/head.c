@@ -1,12 +1,13 @@
 #include "backends/net/head.h"
 
+#include "backends/net/libcurl.h"
 #include "base/check.h"
 
 #include <ctype.h>
-#include <curl/curl.h>
+#include <stdio.h>
 #include <string.h>
 
-/* A server that says more is not believed: nobody waits that long. */
+/* A server that says more is not believed: no caller waits that long. */
 static const int64_t RETRY_AFTER_MAX = 20 * (int64_t)1000000000;
 
 static bool
@@ -62,7 +63,7 @@ take_range(struct head *h, const char *value)
 static int64_t
 date(const char *value)
 {
-	time_t t = curl_getdate(value, NULL);
+	time_t t = libcurl_load() == 0 ? curl_getdate(value, NULL) : -1;
 	int64_t ns;
 	return t < 0 || __builtin_mul_overflow((int64_t)t, SECOND, &ns) ? 0 : ns;
 }
@@ -76,7 +77,7 @@ retry_after(const char *value)
 	if (number(&value, &s))
 		ns = s < 3600 ? (int64_t)s * SECOND : RETRY_AFTER_MAX;
 	else if (date(value))
-		ns = date(value) - when_wall();
+		ns = date(value) - clock_wall();
 	return ns < 0 ? 0 : ns > RETRY_AFTER_MAX ? RETRY_AFTER_MAX : ns;
 }
 
@@ -88,6 +89,28 @@ take_text(char *ret, size_t size, const char *value)
 		memcpy(ret, value, n + 1);
 	else
 		*ret = 0;
+}
+
+/* The header's name behind "x-amz-checksum-", or NULL; its type is none. */
+static const char *
+checksum_name(const char *name)
+{
+	static const char start[] = "x-amz-checksum-";
+	const size_t n = sizeof start - 1;
+	return strncasecmp(name, start, n) == 0 && strcasecmp(name + n, "type") != 0 ? name + n
+										     : NULL;
+}
+
+static void
+take_checksum(struct client_reply *r, const char *name, const char *value)
+{
+	char text[CLIENT_TEXT];
+	const int n = snprintf(text, sizeof text, "%s=%s", name, value);
+	if (n < 0 || (size_t)n >= sizeof text || (*r->checksum && strlen(r->checksum) <= (size_t)n))
+		return;
+	for (char *p = text; *p != '='; p++)
+		*p = (char)tolower((unsigned char)*p);
+	memcpy(r->checksum, text, (size_t)n + 1);
 }
 
 static void
@@ -109,6 +132,8 @@ take(struct head *h, const char *name, const char *value)
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		if (!strcasecmp(name, texts[i].name))
 			take_text(texts[i].text, texts[i].size, value);
+	if (checksum_name(name))
+		take_checksum(r, checksum_name(name), value);
 	if (!strcasecmp(name, "content-length"))
 		take_length(h, value);
 	else if (!strcasecmp(name, "content-range"))

@@ -1,7 +1,7 @@
 /* Keys in what services answer. */
-#include "backends/s3/source.h"
+#include "backends/s3/provider.h"
 
-#include "backends/s3/stamp.h"
+#include "backends/s3/iso8601.h"
 #include "backends/s3/xml.h"
 #include "base/err.h"
 #include "base/json.h"
@@ -29,7 +29,7 @@ take(const struct texts *t, struct keys **ret)
 		return err_set(-EINVAL, "the answer has no access key");
 	int64_t expires = INT64_MAX;
 	if (t->expires && *t->expires) {
-		expires = stamp_parse(t->expires);
+		expires = iso8601_parse(t->expires);
 		if (!expires)
 			return err_set(-EINVAL, "the answer has no valid time of expiry");
 	}
@@ -63,7 +63,7 @@ json_member(const struct json_slice *m, void *arg)
 }
 
 int
-source_read_json(struct span s, struct keys **ret)
+provider_read_json(struct span s, struct keys **ret)
 {
 	CLEAN(texts_free) struct texts t = {0};
 	int r = json_scan(s.data ? (const char *)s.data : "", s.len, NULL, json_member, &t);
@@ -73,7 +73,7 @@ source_read_json(struct span s, struct keys **ret)
 }
 
 int
-source_read_xml(struct span s, struct keys **ret)
+provider_read_xml(struct span s, struct keys **ret)
 {
 	enum { ID, SECRET, TOKEN, EXPIRES, FIELDS };
 	struct xml_field *f = calloc(FIELDS, sizeof *f);

@@ -1,4 +1,4 @@
-#include "backends/s3/exchange.h"
+#include "backends/s3/s3_request.h"
 
 #include "base/err.h"
 
@@ -28,7 +28,7 @@ bucket_open(const struct url *u, const struct zmap_options *o, struct bucket *re
 		r = credentials_new(&ret->settings, ret->client, &ret->credentials);
 	/* What is missing is said now, not by the first request. */
 	CLEAN(keys_unrefp) struct keys *keys = NULL;
-	int64_t deadline = o->timeout ? when_now() + o->timeout : 0;
+	int64_t deadline = o->timeout ? clock_now() + o->timeout : 0;
 	return r < 0 ? r : credentials_get(ret->credentials, deadline, NULL, &keys);
 }
 

@@ -1,6 +1,6 @@
 #include "backends/s3/credentials.h"
 
-#include "backends/s3/source.h"
+#include "backends/s3/provider.h"
 #include "base/err.h"
 #include "base/log.h"
 
@@ -19,13 +19,13 @@ struct credentials {
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t fetched;
 	bool fetching;
-	bool nobody;        /* nothing is to be signed */
-	bool refused;       /* the server did not take the present keys */
-	bool old;           /* they had expired when they were fetched */
-	struct keys *keys;  /* or NULL */
-	source_fn *source;  /* that gave keys; NULL: none yet */
-	int64_t next_fetch; /* when_now() clock; not before that */
-	struct err err;     /* of the last fetch */
+	bool anonymous;      /* nothing is to be signed */
+	bool refused;        /* the server did not take the present keys */
+	bool old;            /* they had expired when they were fetched */
+	struct keys *keys;   /* or NULL */
+	provider_fn *source; /* that gave keys; NULL: none yet */
+	int64_t next_fetch;  /* clock_now() clock; not before that */
+	struct err err;      /* of the last fetch */
 };
 
 int
@@ -37,7 +37,7 @@ credentials_new(const struct settings *s, struct client *client, struct credenti
 	c->settings = s;
 	c->client = client;
 	pthread_mutex_init(&c->lock, NULL);
-	when_cond_init(&c->fetched);
+	clock_cond_init(&c->fetched);
 	*ret = c;
 	return 0;
 }
@@ -62,16 +62,16 @@ nothing_found(void)
 		"for public data say -o profile=anon");
 }
 
-/* Asks one source after the other. SOURCE_NONE: nothing is to be signed, since what most people read of Google's is public. */
+/* Asks one source after the other. PROVIDER_NONE: nothing is to be signed, since what most people read of Google's is public. */
 static int
-search(const struct source_ask *a, source_fn **source, struct keys **ret)
+search(const struct provider_ask *a, provider_fn **source, struct keys **ret)
 {
-	static source_fn *const named[] = {source_profile, NULL};
-	static source_fn *const all[] = {source_environment, source_profile, source_container,
-		source_web_identity, source_machine, NULL};
-	static source_fn *const google[] = {source_environment, NULL};
+	static provider_fn *const named[] = {provider_profile, NULL};
+	static provider_fn *const all[] = {provider_environment, provider_profile,
+		provider_container, provider_web_identity, provider_machine, NULL};
+	static provider_fn *const google[] = {provider_environment, NULL};
 	const struct settings *s = a->settings;
-	source_fn *const *list = s->profile_named ? named : s->address.google ? google : all;
+	provider_fn *const *list = s->profile_named ? named : s->address.google ? google : all;
 	for (; *list; list++) {
 		int r = (*list)(a, ret);
 		if (r == 0)
@@ -80,7 +80,7 @@ search(const struct source_ask *a, source_fn **source, struct keys **ret)
 			return r;
 	}
 	if (s->address.google && !s->profile_named)
-		return SOURCE_NONE;
+		return PROVIDER_NONE;
 	if (s->profile_named)
 		return err_set(-EINVAL, "profile '%s' has no keys", s->profile_name);
 	return nothing_found();
@@ -88,24 +88,24 @@ search(const struct source_ask *a, source_fn **source, struct keys **ret)
 
 /* Not under the lock. */
 static void
-fetch(struct credentials *c, source_fn *source, int64_t deadline, struct cancel *cancel)
+fetch(struct credentials *c, provider_fn *source, int64_t deadline, struct cancel *cancel)
 {
-	const struct source_ask a = {c->settings, c->client, deadline, cancel};
+	const struct provider_ask a = {c->settings, c->client, deadline, cancel};
 	CLEAN(keys_unrefp) struct keys *old = NULL;
 	struct keys *new = NULL;
 	int r = source ? source(&a, &new) : search(&a, &source, &new);
-	bool nobody = r > 0 && !source;
-	if (r > 0 && !nobody)
+	bool anonymous = r > 0 && !source;
+	if (r > 0 && !anonymous)
 		r = nothing_found();
 	LOCKED(&c->lock) {
 		c->fetching = false;
-		c->next_fetch = when_now() + AGAIN_AFTER;
-		c->nobody = nobody;
+		c->next_fetch = clock_now() + AGAIN_AFTER;
+		c->anonymous = anonymous;
 		if (r >= 0) {
 			old = c->keys;
 			c->keys = new;
 			c->refused = false;
-			c->old = new &&new->expires <= when_wall();
+			c->old = new &&new->expires <= clock_wall();
 			c->source = source;
 		} else {
 			err_save(r, &c->err);
@@ -120,11 +120,11 @@ enum state { GOOD, LATE, GONE };
 static enum state
 state(const struct credentials *c)
 {
-	if (c->nobody)
+	if (c->anonymous)
 		return GOOD;
 	if (!c->keys || c->refused)
 		return GONE;
-	int64_t now = when_wall();
+	int64_t now = clock_wall();
 	if (c->keys->expires == INT64_MAX || now < c->keys->expires - EARLY)
 		return GOOD;
 	/* Where there are no better ones the server is to say whether they are good: our clock may be wrong. */
@@ -135,7 +135,7 @@ state(const struct credentials *c)
 static void
 wait_a_little(struct credentials *c)
 {
-	int64_t until = when_now() + SECOND / 10; /* the cancel flag wants to be looked at */
+	int64_t until = clock_now() + SECOND / 10; /* the cancel flag wants to be looked at */
 	struct timespec t = {until / SECOND, until % SECOND};
 	pthread_cond_timedwait(&c->fetched, &c->lock, &t);
 }
@@ -147,7 +147,7 @@ credentials_get(struct credentials *c, int64_t deadline, struct cancel *cancel, 
 	if (c->settings->anonymous)
 		return 0;
 	for (bool fetched = false;; fetched = true) {
-		source_fn *source = NULL;
+		provider_fn *source = NULL;
 		bool mine = false;
 		LOCKED(&c->lock) {
 			enum state s = state(c);
@@ -159,7 +159,7 @@ credentials_get(struct credentials *c, int64_t deadline, struct cancel *cancel, 
 				s = state(c);
 				fetched = !c->fetching;
 			}
-			bool due = s == GONE ? !fetched : s == LATE && when_now() >= c->next_fetch;
+			bool due = s == GONE ? !fetched : s == LATE && clock_now() >= c->next_fetch;
 			mine = due && !c->fetching;
 			if (!mine && s == GONE)
 				return err_restore(&c->err);
@@ -179,7 +179,7 @@ credentials_renew(struct credentials *c, const struct keys *refused)
 {
 	bool may_help = false;
 	LOCKED(&c->lock) {
-		may_help = c->source != source_environment;
+		may_help = c->source != provider_environment;
 		if (may_help && c->keys == refused)
 			c->refused = true;
 	}
@@ -191,20 +191,20 @@ credentials_origin(struct credentials *c, char *ret, size_t size)
 {
 	const struct settings *s = c->settings;
 	const char *role = getenv("AWS_ROLE_ARN"), *google = getenv("GS_ACCESS_KEY_ID");
-	source_fn *source = NULL;
+	provider_fn *source = NULL;
 	LOCKED(&c->lock)
 		source = c->source;
-	if (source == source_environment)
+	if (source == provider_environment)
 		snprintf(ret, size, "$%s",
 			s->address.google && google && *google ? "GS_ACCESS_KEY_ID"
 							       : "AWS_ACCESS_KEY_ID");
-	else if (source == source_profile)
+	else if (source == provider_profile)
 		snprintf(ret, size, "profile '%s' of ~/.aws", s->profile_name);
-	else if (source == source_web_identity)
+	else if (source == provider_web_identity)
 		snprintf(ret, size, "role '%s' by web identity", role ? role : "");
 	else
 		snprintf(ret, size, "%s",
-			source == source_container ? "the container's service for credentials"
-			: source == source_machine ? "this machine's role"
-						   : "");
+			source == provider_container ? "the container's service for credentials"
+			: source == provider_machine ? "this machine's role"
+						     : "");
 }

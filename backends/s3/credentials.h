@@ -6,7 +6,7 @@
 #pragma once
 
 #include "backends/s3/keys.h"
-#include "base/when.h"
+#include "base/clock.h"
 
 #include <stddef.h>
 

@@ -1,9 +1,9 @@
 #include "backends/s3/etag.h"
 
+#include "backends/s3/libcrypto.h"
 #include "base/err.h"
 
 #include <errno.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +14,9 @@ etag_of(struct span s, char ret[ETAG_SIZE])
 {
 	uint8_t h[EVP_MAX_MD_SIZE];
 	unsigned n = 0;
+	int r = libcrypto_load();
+	if (r < 0)
+		return r;
 	if (!EVP_Digest(s.data ? s.data : (const uint8_t *)"", s.len, h, &n, EVP_md5(), NULL) ||
 		n != DIGITS / 2)
 		return err_set(-EIO, "libcrypto cannot compute MD5");

@@ -1,5 +1,5 @@
 /* credential_process: another program says the keys. */
-#include "backends/s3/source.h"
+#include "backends/s3/provider.h"
 
 #include "base/err.h"
 
@@ -99,7 +99,7 @@ end(pid_t pid, int r, int64_t deadline, struct cancel *cancel)
 }
 
 int
-source_run(const char *command, int64_t deadline, struct cancel *cancel, struct buf *ret)
+provider_run(const char *command, int64_t deadline, struct cancel *cancel, struct buf *ret)
 {
 	char *words[WORDS_MAX + 1];
 	size_t n = 0;

@@ -26,7 +26,7 @@ static const struct name {
 	{NULL, "web_identity_token_file", PROFILE_WEB_TOKEN},
 	{NULL, "role_arn", PROFILE_ROLE},
 	{NULL, "role_session_name", PROFILE_SESSION_NAME},
-	{NULL, "source_profile", PROFILE_SOURCE},
+	{NULL, "provider_profile", PROFILE_SOURCE},
 	{NULL, "credential_source", PROFILE_CREDENTIAL_SOURCE},
 	{NULL, "sso_session", PROFILE_SSO},
 	{NULL, "sso_start_url", PROFILE_SSO_URL},

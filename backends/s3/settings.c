@@ -1,6 +1,6 @@
 #include "backends/s3/settings.h"
 
-#include "backends/s3/rc.h"
+#include "backends/s3/ncrc.h"
 #include "base/err.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ said(const struct url *u, const char *key, const char *option, const char **ret)
 static char *
 from_rc(const struct url *u, const char *key)
 {
-	return rc_get(&(struct rc_want){u->host, u->path, key});
+	return ncrc_get(&(struct ncrc_want){u->host, u->path, key});
 }
 
 /* NCZarr's "no" and "none", and "anon", which reads better. */

@@ -1,11 +1,10 @@
 #include "backends/s3/sign.h"
 
 #include "backends/net/client.h"
+#include "backends/s3/libcrypto.h"
 #include "base/err.h"
 
 #include <errno.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +63,9 @@ hex(const uint8_t hash[HASH], char ret[SIGN_HASH])
 static int
 hash(struct span s, uint8_t ret[HASH])
 {
+	int r = libcrypto_load();
+	if (r < 0)
+		return r;
 	return EVP_Digest(
 		       s.data ? s.data : (const uint8_t *)"", s.len, ret, NULL, EVP_sha256(), NULL)
 		       ? 0
@@ -85,6 +87,9 @@ hmac(struct span key, const char *text, uint8_t ret[HASH])
 {
 	uint8_t out[HASH];
 	unsigned n = HASH;
+	int r = libcrypto_load();
+	if (r < 0)
+		return r;
 	if (!HMAC(EVP_sha256(), key.data, (int)key.len, (const uint8_t *)text, strlen(text), out,
 		    &n))
 		return err_set(-EIO, "libcrypto cannot compute HMAC-SHA-256");

@@ -1,6 +1,6 @@
 #include "backends/s3/xml.h"
 
-#include "backends/s3/stamp.h"
+#include "backends/s3/iso8601.h"
 #include "base/err.h"
 
 #include <errno.h>
@@ -214,7 +214,7 @@ member_ends(struct lister *l, const char *name)
 	if (!strcmp(name, "Size"))
 		l->stat.size = strtoull(text, NULL, 10);
 	if (!strcmp(name, "LastModified"))
-		l->stat.mtime = stamp_parse(text);
+		l->stat.mtime = iso8601_parse(text);
 	if (!strcmp(name, "ETag") && l->text.len < sizeof l->stat.version)
 		memcpy(l->stat.version, text, l->text.len + 1);
 	return 0;

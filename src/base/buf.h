@@ -1,5 +1,5 @@
 /* Bytes with an owner: data[0..len) of cap. An empty buf is {0}. The owner frees it with buf_free.
- * A span is bytes that somebody else owns. */
+ * A span is borrowed bytes. */
 #pragma once
 
 #include "base/clean.h"

@@ -1,8 +1,8 @@
 /* The reason that travels with a negative code.
  *
- * Who finds a failure says why: return err_set(-EIO, "chunk is truncated");
- * who leaves a layer may say what it was doing: return err_add(r, "cannot read '%s'", key);
- * who only passes a code on stays silent. The text is thread-local; it is valid until the next
+ * The function that finds a failure says why: return err_set(-EIO, "chunk is truncated");
+ * one that leaves a layer may say what it was doing: return err_add(r, "cannot read '%s'", key);
+ * one that only passes a code on stays silent. The text is thread-local; it is valid until the next
  * err_set of the thread. Only the program's edge (fuse/ops, main) logs it, once.
  * All calls are safe from every thread; none touches errno. */
 #pragma once

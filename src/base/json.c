@@ -5,7 +5,7 @@
 #include "base/json_lex.h"
 
 #include <errno.h>
-#define json_type jansson_type /* our name; jansson has it for an enum nobody here needs */
+#define json_type jansson_type /* our name; jansson has it for an enum that is not needed here */
 #include <jansson.h>
 #undef json_type
 #include <string.h>
@@ -179,17 +179,38 @@ json_parse(const char *text, size_t len, struct json **ret)
 	return r;
 }
 
+bool
+json_is_strict(const char *text, size_t len)
+{
+	json_auto_t *v = json_loadb(text, len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+	return v;
+}
+
+/* Threads share a value: jansson's own json_decref reads the count of references without an
+   atomic load, so the counting is done here. null, true and false are never counted. */
+
+static bool
+counted(json_t *j)
+{
+	return j && __atomic_load_n(&j->refcount, __ATOMIC_RELAXED) != (size_t)-1;
+}
+
 struct json *
 json_free(struct json *v)
 {
-	json_decref(as_jansson(v));
+	json_t *j = as_jansson(v);
+	if (counted(j) && __atomic_sub_fetch(&j->refcount, 1, __ATOMIC_ACQ_REL) == 0)
+		json_delete(j);
 	return NULL;
 }
 
 struct json *
 json_ref(const struct json *v)
 {
-	return as_json(json_incref(as_jansson(v)));
+	json_t *j = as_jansson(v);
+	if (counted(j))
+		__atomic_add_fetch(&j->refcount, 1, __ATOMIC_RELAXED);
+	return as_json(j);
 }
 
 enum json_type
@@ -289,20 +310,38 @@ json_value(void *iter)
 	return as_json(json_object_iter_value(iter));
 }
 
+/* As JSON writes it, or NULL: it stands for itself. */
+static const char *
+escape_of(char c, char room[8])
+{
+	static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+	if ((unsigned char)c >= ' ' && c != '"' && c != '\\')
+		return NULL;
+	const char *known = c ? strchr(from, c) : NULL;
+	if (known)
+		snprintf(room, 8, "\\%c", to[known - from]);
+	else
+		snprintf(room, 8, "\\u%04x", (unsigned)c);
+	return room;
+}
+
 static int
 dump_string(const char *s, size_t len, struct buf *ret)
 {
-	static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+	char room[8];
+	size_t from = 0;
 	int r = buf_add(ret, "\"", 1);
 	for (size_t i = 0; i < len && r == 0; i++) {
-		const char *known = s[i] ? strchr(from, s[i]) : NULL;
-		if (known)
-			r = buf_add(ret, (char[]){'\\', to[known - from]}, 2);
-		else if ((unsigned char)s[i] < ' ')
-			r = buf_addf(ret, "\\u%04x", (unsigned)s[i]);
-		else
-			r = buf_add(ret, &s[i], 1);
+		const char *escape = escape_of(s[i], room);
+		if (!escape)
+			continue;
+		r = buf_add(ret, s + from, i - from);
+		if (r == 0)
+			r = buf_add(ret, escape, strlen(escape));
+		from = i + 1;
 	}
+	if (r == 0)
+		r = buf_add(ret, s + from, len - from);
 	return r < 0 ? r : buf_add(ret, "\"", 1);
 }
 

@@ -7,7 +7,7 @@
  * last counts, as in every other reader. Members keep their order. Text that is not UTF-8 keeps its bytes.
  *
  * Values are immutable after parsing and may be read by many threads; a struct json is a jansson value
- * seen through these calls, so nobody else includes jansson.h. */
+ * seen through these calls, so no other file includes jansson.h. */
 #pragma once
 
 #include "base/clean.h"
@@ -29,6 +29,8 @@ enum json_type {
 
 /* Bounds: depth 512. -EINVAL with line and column in the text. The document is owned by the caller. */
 int json_parse(const char *text, size_t len, struct json **ret);
+/* Is it JSON as the standard has it, so that every reader takes it? */
+bool json_is_strict(const char *text, size_t len);
 struct json *json_free(struct json *); /* NULL is allowed; returns NULL */
 CLEAN_DEFINE(struct json, json_free)
 /* Another owner of the same value (reference counted, thread-safe). */

@@ -208,6 +208,8 @@ unescape_unicode(const char **p, const char *end, struct buf *ret)
 	if (high && code_unit(*p, end, &low) && low >= 0xdc00 && low < 0xe000) {
 		*p += 6;
 		c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+	} else if (c >= 0xdc80 && c < 0xdd00) { /* as Python writes a byte that is no UTF-8 */
+		return buf_add(ret, &(const uint8_t){(uint8_t)c}, 1);
 	} else if (c >= 0xd800 && c < 0xe000) {
 		c = 0xfffd;
 	}

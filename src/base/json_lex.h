@@ -42,7 +42,7 @@ int lex_key(struct lexer *, struct lexeme *ret);
 /* Skips a value of any type. Only strings and the nesting of brackets are looked at. */
 int lex_skip(struct lexer *);
 
-/* Adds what a string says. `\'` is an apostrophe and a lone surrogate U+FFFD; an escape that does not exist is kept as it stands,
+/* Adds what a string says. `\'` is an apostrophe, a lone surrogate of \udc80 to \udcff the byte that Python means by it, another one U+FFFD; an escape that does not exist is kept as it stands,
  * and so are bytes that are not UTF-8. 0 or -ENOMEM. */
 int lex_unescape(struct lexeme, struct buf *ret);
 /* The same for a key, in which NUL becomes U+FFFD as well: a name with NUL in it is none. */

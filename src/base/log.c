@@ -34,7 +34,7 @@ static const char *const level_name[] = {
 	[LOG_LEVEL_DEBUG] = "debug",
 };
 
-/* Past stdio, whose lock would be held by whoever is stuck. */
+/* Past stdio, whose lock would be held by the thread that is stuck. */
 static void
 to_stderr(enum log_level level, const char *line)
 {

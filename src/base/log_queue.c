@@ -2,7 +2,7 @@
 
 #include "base/clean.h"
 #include "base/err.h"
-#include "base/when.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -37,8 +37,8 @@ static struct {
 static void
 init(void)
 {
-	when_cond_init(&queue.work);
-	when_cond_init(&queue.handed);
+	clock_cond_init(&queue.work);
+	clock_cond_init(&queue.handed);
 }
 
 /* The lock is held. False: there is no room or no memory. */
@@ -147,7 +147,7 @@ log_queue_put(log_sink_fn *sink, enum log_level level, const char *text)
 static bool
 wait_for_one(void)
 {
-	int64_t end = when_now() + STUCK;
+	int64_t end = clock_now() + STUCK;
 	struct timespec until = {end / SECOND, end % SECOND};
 	uint64_t before = queue.count;
 	int r = 0;

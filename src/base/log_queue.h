@@ -1,8 +1,8 @@
-/* Lines on their way to a sink that may be slow or stuck: a thread of its own hands them over, in order, so that whoever
+/* Lines on their way to a sink that may be slow or stuck: a thread of its own hands them over, in order, so that a thread which
  * says something never waits. What finds no room is dropped, and its count is a line of its own in the place of those lines.
  *
  * A thread, and not a look whether stderr would take a line: a pipe can be shared, and then another program fills it between
- * the look and the write; O_NONBLOCK would be set for all who share it; and syslog has nothing to look at.
+ * the look and the write; O_NONBLOCK would be set for all processes that share it; and syslog has nothing to look at.
  * Any thread may call. It must be started after the last fork that goes on without exec. */
 #pragma once
 

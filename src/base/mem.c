@@ -1,88 +1,143 @@
 #include "base/mem.h"
 
+#include "base/arena.h"
+#include "base/check.h"
 #include "base/clean.h"
-#include "base/when.h"
 
 #include <malloc.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/mman.h>
 
-/* Below LARGE, malloc recycles well by itself. Above, sizes are rounded to quarters of a power of two,
- * so that chunks of one array (and chunks of nearly one size) use each other's pages. */
 enum {
-	LARGE = 128 << 10,
 	TOUCHED = 16 << 20, /* bytes of a new piece whose pages are there at once */
-	KEPT = 64,
-	REST = 16,
+	STEPS = 16, /* sizes of large pieces in an octave, so that chunks of nearly one size use each other's pages */
+	CLASSES = (64 - 17) * STEPS,
 };
 
+/* At the head of a large piece that is kept. */
 struct kept {
-	void *p;
+	struct kept *next, *prev;   /* of its size */
+	struct kept *newer, *older; /* of all sizes */
 	size_t size;
 };
 
 static struct {
-	pthread_mutex_t lock; /* guards all below */
-	struct kept kept[KEPT];
-	size_t count, bytes;
-} mem = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	pthread_mutex_t lock; /* guards the lists */
+	struct kept *of_size[CLASSES], *newest, *oldest;
+	atomic_size_t large; /* bytes of all that are kept here */
+	atomic_size_t out;   /* bytes handed out, in pieces of all sizes */
+	atomic_size_t limit;
+} mem = {.lock = PTHREAD_MUTEX_INITIALIZER, .limit = SIZE_MAX};
 
-/* Bytes of all small pieces, now and at most since malloc was told to give back what it does not use: it keeps the pages of those
- * that were freed below one that is in use. */
-static atomic_size_t small, small_most;
-static atomic_llong
-	small_next; /* when_now() from which on it may be told again: most of the time goes to something else */
-
+/* The size of large pieces in which n bytes fit. */
 static size_t
-round_size(size_t n)
+class_size(size_t n, size_t *ret_class)
 {
-	size_t step = (size_t)1 << (63 - __builtin_clzll(n));
-	step = step / 4 < 4096 ? 4096 : step / 4;
-	return (n + step - 1) / step * step;
+	unsigned octave = 63 - (unsigned)__builtin_clzll(n);
+	size_t step = ((size_t)1 << octave) / STEPS, steps = ceil_div(n, step);
+	*ret_class = (octave - 17) * (size_t)STEPS + steps -
+		     STEPS; /* twice STEPS: the next octave's first */
+	return steps * step;
+}
+
+static void
+unlink_kept(struct kept *k, size_t class)
+{
+	*(k->prev ? &k->prev->next : &mem.of_size[class]) = k->next;
+	if (k->next)
+		k->next->prev = k->prev;
+	*(k->newer ? &k->newer->older : &mem.newest) = k->older;
+	*(k->older ? &k->older->newer : &mem.oldest) = k->newer;
+	atomic_fetch_sub_explicit(&mem.large, k->size, memory_order_relaxed);
 }
 
 static void *
-take_kept(size_t size)
+take_kept(size_t class)
 {
-	void *p = NULL;
+	struct kept *k = NULL;
 	LOCKED(&mem.lock) {
-		for (size_t i = mem.count; i-- > 0 && !p;) {
-			if (mem.kept[i].size != size)
-				continue;
-			p = mem.kept[i].p;
-			mem.bytes -= size;
-			mem.kept[i] = mem.kept[--mem.count];
+		k = mem.of_size[class];
+		if (k)
+			unlink_kept(k, class);
+	}
+	return k;
+}
+
+static void
+keep(void *p, size_t size, size_t class)
+{
+	struct kept *k = p;
+	LOCKED(&mem.lock) {
+		*k = (struct kept){.next = mem.of_size[class], .older = mem.newest, .size = size};
+		if (k->next)
+			k->next->prev = k;
+		*(k->older ? &k->older->newer : &mem.oldest) = k;
+		mem.of_size[class] = mem.newest = k;
+		atomic_fetch_add_explicit(&mem.large, size, memory_order_relaxed);
+	}
+}
+
+/* Gives the large piece that was kept longest back to the system. */
+static bool
+drop_oldest(void)
+{
+	struct kept *k = NULL;
+	size_t class = 0, size = 0;
+	LOCKED(&mem.lock) {
+		k = mem.oldest;
+		if (k) {
+			size = class_size(k->size, &class);
+			unlink_kept(k, class);
 		}
 	}
-	return p;
+	if (k)
+		munmap(k, size);
+	return k;
+}
+
+static size_t
+now_out(void)
+{
+	return atomic_load_explicit(&mem.out, memory_order_relaxed);
+}
+
+size_t
+mem_idle(void)
+{
+	return atomic_load_explicit(&mem.large, memory_order_relaxed) + arena_idle();
+}
+
+/* May so many bytes be kept besides what there is? */
+static bool
+room(size_t limit, size_t bytes)
+{
+	size_t now = now_out() + mem_idle();
+	return now <= limit && bytes <= limit - now;
+}
+
+/* Gives back what is kept until it and `out` are not above the limit. */
+static void
+trim(size_t limit)
+{
+	for (;;) {
+		size_t idle = mem_idle();
+		if (!idle || room(limit, 0))
+			return;
+		bool small = arena_idle() > idle / 2;
+		if (small ? !arena_trim() && !drop_oldest() : !drop_oldest() && !arena_trim())
+			return;
+	}
 }
 
 static void *
-get_small(size_t *size)
+get_large(size_t need, size_t size)
 {
-	*size = *size < 64 ? 64 : *size;
-	void *p = malloc(*size);
-	size_t now = p ? atomic_fetch_add_explicit(&small, *size, memory_order_relaxed) + *size : 0;
-	if (now > atomic_load_explicit(&small_most, memory_order_relaxed))
-		atomic_store_explicit(&small_most, now, memory_order_relaxed); /* more or less */
-	return p;
-}
-
-void *
-mem_get(size_t *size)
-{
-	if (*size > SIZE_MAX / 2)
-		return NULL;
-	if (*size < LARGE)
-		return get_small(size);
-	size_t need = *size;
-	*size = round_size(need);
-	void *p = take_kept(*size);
+	size_t class;
+	class_size(size, &class);
+	void *p = take_kept(class);
 	if (p)
 		return p;
-	p = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
 	/* All of it will be written: one call costs two thirds of a page fault for each page. But what is very large may only be said to
@@ -91,69 +146,72 @@ mem_get(size_t *size)
 	return p;
 }
 
+size_t
+mem_size(size_t n)
+{
+	size_t class;
+	if (n <= ARENA_TO)
+		return arena_size(n);
+	return n > SIZE_MAX / 2 ? n : class_size(n, &class);
+}
+
+void *
+mem_get(size_t *size)
+{
+	size_t need = *size;
+	if (need > SIZE_MAX / 2)
+		return NULL;
+	*size = mem_size(need);
+	size_t limit = atomic_load_explicit(&mem.limit, memory_order_relaxed);
+	bool fill = room(limit, ARENA_BYTES);
+	atomic_fetch_add_explicit(&mem.out, *size, memory_order_relaxed);
+	void *p = need <= ARENA_TO ? arena_get(need, fill) : get_large(need, *size);
+	if (!p)
+		atomic_fetch_sub_explicit(&mem.out, *size, memory_order_relaxed);
+	trim(limit);
+	return p;
+}
+
+void *
+mem_get_quickly(size_t size)
+{
+	void *p = arena_get(size, false);
+	if (p)
+		atomic_fetch_add_explicit(&mem.out, size, memory_order_relaxed);
+	return p;
+}
+
 void
 mem_put(void *p, size_t size)
 {
+	size_t class;
 	if (!p)
 		return;
-	if (size < LARGE) {
-		free(p);
-		atomic_fetch_sub_explicit(&small, size, memory_order_relaxed);
-		return;
+	if (size <= ARENA_TO) {
+		arena_put(p, size);
+	} else {
+		class_size(size, &class);
+		keep(p, size, class);
 	}
-	bool kept = false;
-	LOCKED(&mem.lock) {
-		kept = mem.count < KEPT;
-		if (kept) {
-			mem.kept[mem.count++] = (struct kept){p, size};
-			mem.bytes += size;
-		}
-	}
-	if (!kept)
-		munmap(p, size);
-}
-
-size_t
-mem_idle(void)
-{
-	size_t n = 0;
-	LOCKED(&mem.lock)
-		n = mem.bytes;
-	return n;
-}
-
-static void
-trim_small(size_t holes)
-{
-	size_t now = atomic_load_explicit(&small, memory_order_relaxed),
-	       most = atomic_load_explicit(&small_most, memory_order_relaxed);
-	if (most <= now + holes)
-		return;
-	int64_t began = when_now();
-	if (began < atomic_load_explicit(&small_next, memory_order_relaxed))
-		return;
-	if (!atomic_compare_exchange_strong(&small_most, &most, now))
-		return;
-	malloc_trim(0);
-	int64_t end = when_now();
-	atomic_store_explicit(&small_next, end + REST * (end - began), memory_order_relaxed);
+	atomic_fetch_sub_explicit(&mem.out, size, memory_order_relaxed);
+	trim(atomic_load_explicit(&mem.limit, memory_order_relaxed));
 }
 
 void
-mem_trim(size_t keep, size_t holes)
+mem_limit(size_t bytes)
 {
-	trim_small(holes);
-	for (;;) {
-		struct kept out = {0};
-		LOCKED(&mem.lock) {
-			if (mem.count && mem.bytes > keep) {
-				out = mem.kept[0]; /* the one that lay longest, roughly */
-				mem.kept[0] = mem.kept[--mem.count];
-				mem.bytes -= out.size;
-			}
-		}
-		if (!out.p)
-			return;
-		munmap(out.p, out.size);
-	}
+	atomic_store_explicit(&mem.limit, bytes, memory_order_relaxed);
+	trim(bytes);
+}
+
+void
+mem_trim(void)
+{
+	trim(0);
+}
+
+void
+mem_trim_holes(void)
+{
+	malloc_trim(0);
 }

@@ -1,17 +1,24 @@
-/* Large pieces of memory that are used again: the pages of a freed chunk serve the next one, because
- * having the kernel clear new pages costs as much as decoding into them. Not huge pages: where a machine is itself a guest
- * they came three times as dear (the host backs them anew each time) as often as they came cheaper. Any thread may call.
- * What is kept unused is counted in mem_idle and given back by mem_trim; the one memory budget takes both into account. */
+/* Memory for chunks and buffers, used again: what is freed serves the next one, because having the kernel clear new pages costs as much
+ * as decoding into them. Pieces above 128 KiB are mapped one by one, smaller ones come from arenas (base/arena.h). Not huge pages: where a machine is itself a guest they came three times as dear (the host backs them anew each time) as
+ * often as they came cheaper. What is handed out and what is kept for later stay below one limit together, as far as giving back what
+ * is kept can do that. Any thread may call. */
 #pragma once
 
 #include <stddef.h>
 
+/* What a piece of n bytes takes: mem_get makes that of its size. */
+size_t mem_size(size_t n);
 /* *size is what is needed and becomes what there is (>= asked). NULL: out of memory. Not cleared. */
 void *mem_get(size_t *size);
+/* mem_size(n) bytes for a thread that holds a lock: no pages are made beforehand, none given back. */
+void *mem_get_quickly(size_t size);
 /* size: what mem_get said. NULL is allowed. */
 void mem_put(void *p, size_t size);
 /* Bytes kept for later. */
 size_t mem_idle(void);
-/* Gives unused pieces back to the system until at most `keep` bytes of large ones are kept here, and about `holes` of small ones by
- * malloc, which takes a millisecond. */
-void mem_trim(size_t keep, size_t holes);
+/* Pieces that are kept are given back to the system from now on, as soon as they and those handed out are more than so many bytes. */
+void mem_limit(size_t bytes);
+/* Gives back all that is kept. */
+void mem_trim(void);
+/* Gives back what malloc keeps between pieces that are used, which takes milliseconds: after much was freed that lay among them. */
+void mem_trim_holes(void);

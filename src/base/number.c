@@ -349,6 +349,28 @@ number_of_half(uint16_t h)
 	return h & 0x8000 ? -v : v;
 }
 
+uint64_t
+number_bits(const uint8_t *p, unsigned size, bool big)
+{
+	uint64_t v = 0;
+	for (unsigned i = 0; i < size; i++)
+		v |= (uint64_t)p[big ? size - 1 - i : i] << 8 * i;
+	return v;
+}
+
+double
+number_of_bits(uint64_t bits, unsigned size)
+{
+	const uint32_t low = (uint32_t)bits;
+	float f;
+	double d;
+	if (size == 2)
+		return (double)number_of_half((uint16_t)bits);
+	memcpy(&f, &low, sizeof f);
+	memcpy(&d, &bits, sizeof d);
+	return size == 4 ? (double)f : d;
+}
+
 size_t
 number_half(uint16_t v, char *to)
 {

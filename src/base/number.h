@@ -1,6 +1,7 @@
 /* Numbers as text: the shortest decimal that reads back as the same number. Any thread. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,3 +23,6 @@ size_t number_int(int64_t v, char *to);
 size_t number_uint(uint64_t v, char *to);
 /* The same number; of NaN, that. */
 float number_of_half(uint16_t v);
+/* The bits of a number of 1 to 8 bytes that is stored in that order; and the float of 2, 4 or 8 bytes that they are. */
+uint64_t number_bits(const uint8_t *p, unsigned size, bool big);
+double number_of_bits(uint64_t bits, unsigned size);

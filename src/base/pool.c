@@ -2,7 +2,7 @@
 
 #include "base/clean.h"
 #include "base/err.h"
-#include "base/when.h"
+#include "base/clock.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -20,6 +20,7 @@ struct worker {
 	bool blocked;  /* gave its place away; written by the worker alone, under the lock */
 	bool lent;     /* its place was taken by pool_patrol; under the lock */
 	int64_t since; /* when its task began; 0: it has none; under the lock */
+	struct worker *next_guest; /* under the lock */
 };
 
 struct pool {
@@ -38,6 +39,7 @@ struct pool {
 	unsigned idle;      /* workers that sleep */
 	unsigned nworkers;  /* ever made; a failed start is not tried again */
 	bool ending;
+	struct worker *guests; /* threads of others that run a task of theirs */
 	struct worker worker[];
 };
 
@@ -72,7 +74,7 @@ queue_take(struct queue *q)
 	return t;
 }
 
-/* So many tasks that are stuck may be those of nobody in particular: a store that hangs must not get all workers before those who
+/* So many tasks that are stuck may wait for no reader in particular: a store that hangs must not get all workers before those which
  * wait for another one. */
 enum { LENT_MOST = 16 };
 
@@ -84,7 +86,7 @@ may_start(const struct pool *p)
 	return any && p->running < p->places && !p->returning;
 }
 
-/* The lock is held. Whoever must go on now that a place is free: at most one sleeps for each place. */
+/* The lock is held. The thread that must go on now that a place is free: at most one sleeps for each place. */
 static void
 pass_on(struct pool *p)
 {
@@ -110,7 +112,7 @@ start(struct worker *w)
 	return e ? err_sys(e, "cannot start a worker thread") : 0;
 }
 
-/* The lock is held. A worker to start, if there is work that nobody is there for. */
+/* The lock is held. A worker to start, if there is work that no thread is there for. */
 static struct worker *
 missing(struct pool *p)
 {
@@ -139,7 +141,7 @@ take(struct worker *w)
 			t = queue_take(&p->normal);
 		p->queued--;
 		p->running++;
-		w->since = when_now();
+		w->since = clock_now();
 		pass_on(p); /* two pushes may have woken only this one */
 		more = missing(p);
 	}
@@ -148,11 +150,23 @@ take(struct worker *w)
 	return t;
 }
 
+/* The lock is held. */
+static void
+remove_guest(struct pool *p, const struct worker *w)
+{
+	struct worker **at = &p->guests;
+	while (*at && *at != w)
+		at = &(*at)->next_guest;
+	if (*at)
+		*at = w->next_guest;
+}
+
 static void
 finish(struct worker *w)
 {
 	struct pool *p = w->pool;
 	LOCKED(&p->lock) {
+		remove_guest(p, w);
 		if (w->lent)
 			p->blocked--, p->lent--;
 		else
@@ -202,6 +216,41 @@ void
 pool_push_first(struct pool *p, struct task *t)
 {
 	push(p, t, &p->urgent, queue_add_first);
+}
+
+/* The lock is held. */
+static bool
+has_place(const struct pool *p)
+{
+	return p->running < p->places && !p->returning && !p->urgent.first;
+}
+
+bool
+pool_run_here(struct pool *p, struct task *t)
+{
+	struct worker guest = {.pool = p}, *more = NULL;
+	bool in = false;
+	LOCKED(&p->lock) {
+		in = !self && has_place(p);
+		if (in) {
+			p->running++;
+			guest.since = clock_now();
+			guest.next_guest = p->guests;
+			p->guests = &guest;
+		}
+	}
+	if (!in)
+		return false;
+	self = &guest;
+	t->run(t);
+	pool_unblocking();
+	self = NULL;
+	finish(&guest);
+	LOCKED(&p->lock)
+		more = missing(p); /* work may have come for which there was no place */
+	if (more)
+		start(more);
+	return true;
 }
 
 void
@@ -270,23 +319,30 @@ pool_lent(void)
 	return lent;
 }
 
+/* The lock is held. The place of one whose task began before that moment goes to another. */
+static void
+lend(struct pool *p, struct worker *w, int64_t before)
+{
+	bool enough = !p->queued || p->blocked >= p->blocked_max;
+	if (enough || !w->since || w->blocked || w->lent || w->since > before)
+		return;
+	w->lent = true;
+	p->lent++;
+	p->blocked++;
+	p->running--;
+	pass_on(p);
+}
+
 void
 pool_patrol(struct pool *p, int64_t age)
 {
 	struct worker *more = NULL;
-	int64_t now = when_now();
+	int64_t before = clock_now() - age;
 	LOCKED(&p->lock) {
-		for (unsigned i = 0; i < p->nworkers && p->queued && p->blocked < p->blocked_max;
-			i++) {
-			struct worker *w = &p->worker[i];
-			if (!w->since || w->blocked || w->lent || now - w->since < age)
-				continue;
-			w->lent = true;
-			p->lent++;
-			p->blocked++;
-			p->running--;
-			pass_on(p);
-		}
+		for (unsigned i = 0; i < p->nworkers; i++)
+			lend(p, &p->worker[i], before);
+		for (struct worker *w = p->guests; w; w = w->next_guest)
+			lend(p, w, before);
 		more = missing(p);
 	}
 	if (more)

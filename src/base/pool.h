@@ -25,7 +25,7 @@ void pool_blocking(void);
 void pool_unblocking(void);
 
 /* Places of workers that have been in one task for longer than `age` ns go to others: for tasks that were not expected to wait
- * (a local disk that hangs). Costs nothing until somebody who waits calls it. */
+ * (a local disk that hangs). Costs nothing until a thread that waits calls it. */
 void pool_patrol(struct pool *, int64_t age);
 /* Has this worker's place gone to another while it was in its task? Then there are more workers than places, and it should let
  * go of what each keeps for itself. */
@@ -34,6 +34,9 @@ bool pool_lent(void);
 void pool_push(struct pool *, struct task *, bool urgent);
 /* Before all that wait: for a task that has begun already, and holds something that others wait for. */
 void pool_push_first(struct pool *, struct task *);
+/* Runs a task on this thread in a worker's place, where one is free and nothing urgent waits for it: no worker has to be woken. False:
+ * it was not run. */
+bool pool_run_here(struct pool *, struct task *);
 /* If this task is queued, it is urgent from now on. The task may be gone: it is only compared. */
 void pool_hurry(struct pool *, const struct task *);
 /* Tasks that wait for a worker. */

@@ -18,6 +18,13 @@ set_add(struct set *s, void *member, set_order *order)
 	return tsearch(member, &s->root, order) ? 0 : err_set(-ENOMEM, "no memory for a set");
 }
 
+void *
+set_put(struct set *s, void *member, set_order *order)
+{
+	void **in = tsearch(member, &s->root, order);
+	return in ? *in : NULL;
+}
+
 static void
 nobody(void *member)
 {

@@ -120,16 +120,36 @@ set_file_path(const char *path, struct url *u)
 	return 0;
 }
 
+/* "repo#tag=v1" or "x.zarr#mode=zarr", where no file is called that: where the fragment begins. NULL: there is none. */
+static const char *
+fragment_of_path(const char *store)
+{
+	static const char *const words[] = {"#branch=", "#tag=", "#snapshot=", "#mode="};
+	const char *hash = strrchr(store, '#');
+	struct stat st;
+	for (unsigned i = 0; hash && i < sizeof words / sizeof *words; i++)
+		if (!strncmp(hash, words[i], strlen(words[i])))
+			return stat(store, &st) == 0 ? NULL : hash;
+	return NULL;
+}
+
 static int
 parse_plain(const char *store, struct url *u)
 {
+	const char *fragment = fragment_of_path(store);
+	CLEAN(clean_free)
+	char *path = strndup(store, fragment ? (size_t)(fragment - store) : strlen(store));
+	if (!path)
+		return no_memory();
 	int r = set(&u->wrappers, "", 0);
+	if (r == 0 && fragment)
+		r = fragment_parse(fragment + 1, u);
 	if (r == 0)
 		r = set(&u->scheme, "", 0);
 	if (r == 0)
 		r = set(&u->host, "", 0);
 	if (r == 0)
-		r = set_file_path(store, u);
+		r = set_file_path(path, u);
 	return r < 0 ? r : set(&u->shown, u->path, strlen(u->path));
 }
 
@@ -262,7 +282,44 @@ is_zip(const struct url *u)
 		return false;
 	if (file && stat(u->path, &st) == 0)
 		return S_ISREG(st.st_mode);
-	return ends_in(u->path, ".zip");
+	return ends_in(u->path, ".zip") || ends_in(u->path, ".ozx");
+}
+
+/* Does a file begin as references in JSON do, plain, gzip or zstd? No archive does. */
+static bool
+begins_as_references(const char *path)
+{
+	unsigned char head[64];
+	FILE *f = fopen(path, "rbe");
+	size_t n = f ? fread(head, 1, sizeof head, f) : 0, i = 0;
+	if (f)
+		fclose(f);
+	if ((n >= 2 && !memcmp(head, "\x1f\x8b", 2)) ||
+		(n >= 4 && !memcmp(head, "\x28\xb5\x2f\xfd", 4)))
+		return true;
+	i = n >= 3 && !memcmp(head, "\xef\xbb\xbf", 3) ? 3 : 0;
+	while (i < n && strchr(" \t\r\n", head[i]) && head[i])
+		i++;
+	return i < n && head[i] == '{';
+}
+
+/* A file of references, which of local ones what they begin with says, of others the name. */
+static bool
+is_references(const struct url *u)
+{
+	static const char *const names[] = {".json", ".json.gz", ".json.zst", ".json.zstd", NULL};
+	bool file = !*u->scheme || !strcmp(u->scheme, "file"), named = false;
+	struct stat st;
+	if (u->mode & (URL_ZIP | URL_FILE) || !strcmp(u->scheme, "mem"))
+		return false;
+	if (file)
+		return stat(u->path, &st) == 0 && S_ISREG(st.st_mode) &&
+		       (u->mode & URL_KERCHUNK || begins_as_references(u->path));
+	if (u->mode & URL_KERCHUNK)
+		return !ends_in(u->path, ".parq") && !ends_in(u->path, ".parquet");
+	for (const char *const *n = names; *n && !named; n++)
+		named = ends_in(u->path, *n);
+	return named;
 }
 
 static int
@@ -283,15 +340,16 @@ choose_backend(struct url *u)
 		return contradiction("gs3", u);
 	if (u->mode & URL_ZIP && !strcmp(u->scheme, "mem"))
 		return contradiction("zip", u);
-	bool zip = is_zip(u);
+	bool references = is_references(u), zip = !references && is_zip(u);
 	const char *backend = s3 || (http && (u->mode & (URL_S3 | URL_GS3) || is_s3_host(u->host)))
 				      ? "s3"
 			      : http                      ? "http"
 			      : !strcmp(u->scheme, "mem") ? "mem"
 							  : "dir";
-	const char *below = zip ? backend : "";
+	const char *below = zip || references ? backend : "";
+	const char *over = zip ? "zip" : references ? "kerchunk_file" : backend;
 	int r = set(&u->below, below, strlen(below));
-	return r < 0 ? r : set(&u->backend, zip ? "zip" : backend, strlen(zip ? "zip" : backend));
+	return r < 0 ? r : set(&u->backend, over, strlen(over));
 }
 
 int
@@ -311,6 +369,29 @@ url_parse(const char *store, struct url *ret)
 	else
 		*ret = u;
 	return r;
+}
+
+int
+url_beside(const struct url *u, const char *what, struct url *ret, char **ret_parent,
+	const char **ret_name)
+{
+	const char *slash = strrchr(u->path, '/'), *name = slash ? slash + 1 : u->path;
+	bool local = !strcmp(u->below, "dir");
+	if (!*name)
+		return err_set(-EINVAL, "the URL names no %s", what);
+	size_t len = slash ? (size_t)(slash - u->path) : 0;
+	char *parent = len || !local ? strndup(u->path, len) : strdup("/");
+	if (!parent)
+		return err_set(-ENOMEM, "no memory for a path");
+	*ret = *u;
+	ret->wrappers = NULL;
+	ret->backend = u->below;
+	ret->below = NULL;
+	ret->path = parent;
+	ret->shown = local ? parent : u->shown;
+	*ret_parent = parent;
+	*ret_name = name;
+	return 0;
 }
 
 void

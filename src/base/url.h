@@ -18,6 +18,7 @@ enum url_mode {
 	URL_GS3 = 1 << 9,
 	URL_CONSOLIDATED = 1 << 10,
 	URL_BYTES = 1 << 11,
+	URL_KERCHUNK = 1 << 12,
 };
 
 struct url_pair {
@@ -26,8 +27,8 @@ struct url_pair {
 
 struct url {
 	char *wrappers; /* "fault", "trace" … before '+', joined by '+', outermost first; "" if none */
-	char *backend; /* which entry of the backend table: dir, zip, s3, http, mem */
-	char *below;   /* zip: the one that the archive lies in; else "" */
+	char *backend; /* which entry of the backend table: dir, zip, kerchunk_file, s3, http, mem */
+	char *below;   /* zip, kerchunk_file: the one that the file lies in; else "" */
 	char *scheme;  /* as written, lower case; "" for a plain path */
 	char *host;    /* or bucket; with port if given; "" if none */
 	char *path; /* decoded, no '/' at its end. Files: absolute and tidy. Hosts and buckets: with its first '/', or "". mem: its name */
@@ -40,9 +41,15 @@ struct url {
 };
 
 /* A store with "scheme://", and "file:/…" and "mem:…", is a URL, where %XX stands for a byte. All else is a path, and every
- * character of it counts. Nothing is looked up but whether a file is a directory or an archive.
+ * character of it counts, but for "#branch=…", "#tag=…" and "#snapshot=…" at the end of a path that is not there. Nothing is looked up
+ * but that, and whether a file is a directory, an archive or references.
  * -EINVAL with a text that says what is wrong: contradiction, unknown word, secret in the URL (which the text does not repeat). */
 int url_parse(const char *store, struct url *ret);
+/* Of a store that is one file: the store that the file lies in, which begins where the last '/' is. ret borrows all of the URL, which
+ * outlives it, but for its path, the caller's *ret_parent. ret_name: the file, in the URL's path. what: "archive", for messages. -EINVAL: there
+ * is no name; -ENOMEM. */
+int url_beside(const struct url *, const char *what, struct url *ret, char **ret_parent,
+	const char **ret_name);
 void url_free(struct url *);
 /* Value of a fragment key ("" where it has none), or NULL. */
 const char *url_get(const struct url *, const char *key);

@@ -24,6 +24,7 @@ static const struct {
 	{"gs3", URL_GS3},
 	{"consolidated", URL_CONSOLIDATED},
 	{"bytes", URL_BYTES},
+	{"kerchunk", URL_KERCHUNK},
 };
 
 /* Only one of each row can be. */
@@ -31,6 +32,7 @@ static const unsigned exclusive[] = {
 	URL_XARRAY | URL_NOXARRAY,
 	URL_V2 | URL_V3,
 	URL_FILE | URL_ZIP,
+	URL_KERCHUNK | URL_ZIP,
 	URL_FILE | URL_S3 | URL_GS3,
 };
 
@@ -158,8 +160,8 @@ key_of_wrapper(const char *key, const struct url *url)
 static int
 check_key(const char *key, const struct url *url)
 {
-	static const char *const known[] = {
-		"aws.profile", "aws.region", "aws.endpoint", "log", "show"};
+	static const char *const known[] = {"aws.profile", "aws.region", "aws.endpoint", "branch",
+		"log", "show", "snapshot", "tag"};
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (!strcmp(key, known[i]))
 			return 0;

@@ -2,13 +2,14 @@
 
 #include "base/check.h"
 #include "base/err.h"
+#include "codec/widen.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-enum { CHAIN_MAX = 32 };
+enum { CHAIN_MAX = 32, LINKS_MAX = CHAIN_MAX + 1 }; /* one more widens elements */
 
 struct link {
 	const struct codec_ops *ops;
@@ -28,7 +29,9 @@ static const struct {
 } optional[] = {
 	{"szip", "libaec"},
 	{"zfpy", "libzfp"},
+	{"gribberish", "ecCodes"},
 	{"numcodecs.zfpy", "libzfp"},
+	{"zfp", "libzfp"},
 };
 
 static const char *
@@ -60,23 +63,47 @@ no_codec(const char *id)
 }
 
 static int
-open_link(const struct codec_spec *s, const struct form *array, const struct form *in,
-	struct link *ret)
+open_ops(const struct codec_ops *ops, const struct json *config, const struct form *array,
+	const struct form *in, struct link *ret)
 {
-	const struct codec_ops *ops = find_codec(s->id);
-	if (!ops)
-		return no_codec(s->id);
 	struct form out = {0};
 	if (ops->kind == CODEC_ARRAY)
 		out = *in;
 	void *obj = NULL;
 	struct form told = *in;
 	told.origin = array;
-	int r = ops->open(s->config, &told, &out, &obj);
+	int r = ops->open(config, &told, &out, &obj);
 	if (r < 0)
-		return err_add(r, "codec '%s'", s->id);
+		return r;
 	*ret = (struct link){.ops = ops, .obj = obj, .in = *in, .out = out};
 	return 0;
+}
+
+static int
+open_link(const struct codec_spec *s, const struct form *array, const struct form *in,
+	struct link *ret)
+{
+	const struct codec_ops *ops = find_codec(s->id);
+	if (!ops)
+		return no_codec(s->id);
+	int r = open_ops(ops, s->config, array, in, ret);
+	return r < 0 ? err_add(r, "codec '%s'", s->id) : 0;
+}
+
+/* Before which codec elements are widened: the first that looks at them. SIZE_MAX: none is, or it is done in shards. */
+static size_t
+widened_before(const struct codec_spec *spec, size_t n, const struct form *array)
+{
+	if (!array->dtype || !array->dtype->narrow || array->dtype->kind == DTYPE_RAW)
+		return SIZE_MAX;
+	for (size_t i = 0; i < n; i++) {
+		const struct codec_ops *ops = find_codec(spec[i].id);
+		if (!ops || !ops->carries)
+			return i;
+		if (ops->kind != CODEC_ARRAY)
+			return SIZE_MAX;
+	}
+	return n;
 }
 
 int
@@ -87,13 +114,16 @@ codec_chain_open(
 		return err_set(
 			-ENOTSUP, "%zu codecs in a row, at most %d are supported", n, CHAIN_MAX);
 	CLEAN(codec_chain_freep)
-	struct codec_chain *c = calloc(1, sizeof *c + n * sizeof *c->link);
+	struct codec_chain *c = calloc(1, sizeof *c + (n + 1) * sizeof *c->link);
 	if (!c)
 		return err_set(-ENOMEM, "out of memory");
 	c->array = *array;
-	for (; c->n < n; c->n++) {
+	size_t widened = widened_before(spec, n, array), links = n + (widened <= n);
+	for (size_t i = 0; c->n < links; c->n++) {
 		const struct form *in = c->n ? &c->link[c->n - 1].out : array;
-		int r = open_link(&spec[c->n], array, in, &c->link[c->n]);
+		struct link *l = &c->link[c->n];
+		int r = c->n == widened ? open_ops(&widen_codec, NULL, array, in, l)
+					: open_link(&spec[i++], array, in, l);
 		if (r < 0)
 			return r;
 	}
@@ -131,11 +161,11 @@ check_size(const struct form *f, size_t len, const char *what)
 static struct form
 form_beyond(const struct link *l, const struct form *decoded)
 {
-	if (!l->ops->decode)
-		return *decoded;
 	struct form f = l->out;
 	if (decoded->bytes == l->in.bytes && decoded->exact == l->in.exact)
 		return f;
+	if (!l->ops->decode)
+		return *decoded;
 	uint64_t bytes;
 	if (l->ops->kind == CODEC_ARRAY && f.dtype && f.shape == l->in.shape &&
 		!mul_over(decoded->count, f.dtype->size, &bytes) && bytes <= f.bytes) {
@@ -200,7 +230,7 @@ codec_chain_decode(
 {
 	form = form ? form : &c->array;
 	assert(out->cap >= form->bytes);
-	struct form forms[CHAIN_MAX];
+	struct form forms[LINKS_MAX];
 	lay_forms(c, form, forms);
 	size_t last =
 		0; /* the first of the chain that decoding really runs; all before it change nothing */
@@ -253,10 +283,85 @@ codec_chain_encode(
 	return 0;
 }
 
+int
+codec_chain_patch(
+	const struct codec_chain *c, struct span was, const struct codec_patch *p, struct buf *out)
+{
+	const struct link *l = &c->link[0];
+	if (c->n != 1 || !l->ops->patch)
+		return CODEC_WHOLE;
+	out->len = 0;
+	return l->ops->patch(l->obj, &c->array, was, p, out);
+}
+
 size_t
 codec_chain_encoded_max(const struct codec_chain *c)
 {
 	return c->n ? c->link[c->n - 1].out.bytes : c->array.bytes;
+}
+
+const char *
+codec_chain_read_only(const struct codec_chain *c)
+{
+	const char *name = NULL;
+	for (size_t i = 0; i < c->n && !name; i++) {
+		const struct link *l = &c->link[i];
+		if (!l->ops->encode)
+			return link_name(l);
+		name = l->ops->read_only ? l->ops->read_only(l->obj) : NULL;
+	}
+	return name;
+}
+
+int
+codec_chain_lossy(const struct codec_chain *c, struct buf *ret)
+{
+	int r = 0;
+	size_t before = ret->len;
+	for (size_t i = 0; i < c->n && r == 0; i++) {
+		const struct link *l = &c->link[i];
+		if (l->ops->lossy && l->ops->lossy(l->obj))
+			r = buf_addf(ret, "%s%s", ret->len > before ? "," : "", link_name(l));
+	}
+	return r;
+}
+
+int
+codec_chain_check(const struct codec_chain *c, struct span in)
+{
+	CLEAN(buf_free) struct buf a = {0};
+	CLEAN(buf_free) struct buf b = {0};
+	uint64_t n = in.len / c->array.dtype->size;
+	struct form f = c->array;
+	f.rank = 1;
+	f.shape = &n;
+	f.count = n;
+	f.bytes = in.len;
+	for (size_t i = 0; i < c->n; i++) {
+		const struct link *l = &c->link[i];
+		struct buf *to = in.data == a.data ? &b : &a;
+		if (l->ops->carries)
+			continue;
+		if (!l->ops->each)
+			return 0;
+		to->len = 0;
+		int r = l->ops->encode(l->obj, &f, in, to);
+		if (r < 0)
+			return err_add(r, "codec '%s'", link_name(l));
+		in = buf_span(to);
+		f.dtype = l->out.dtype;
+		f.bytes = in.len;
+	}
+	return 0;
+}
+
+bool
+codec_chain_by_extent(const struct codec_chain *c)
+{
+	bool any = false;
+	for (size_t i = 0; i < c->n; i++)
+		any |= c->link[i].ops->by_extent;
+	return any;
 }
 
 /* Two buffers take turns, from the outermost codec inwards; the innermost writes into the caller's. */
@@ -359,7 +464,7 @@ codec_chain_grain(const struct codec_chain *c, struct codec_src *src, size_t *re
 int
 codec_chain_width(const struct codec_chain *c, struct span in, size_t *ret)
 {
-	struct form forms[CHAIN_MAX];
+	struct form forms[LINKS_MAX];
 	size_t i = 0;
 	while (i < c->n && !c->link[i].ops->width)
 		i++;
@@ -390,29 +495,4 @@ codec_worst(size_t n)
 	static const size_t slack = 64 << 10;
 	uint64_t sum;
 	return add_over(n, n / 4 + slack, &sum) ? SIZE_MAX : sum;
-}
-
-int
-codec_level(const struct json *config, const char *key, int def, int min, int max)
-{
-	const struct json *j = config ? json_get(config, key) : NULL;
-	int64_t v;
-	if (!j || json_int(j, &v) < 0)
-		return def;
-	return v < min ? min : v > max ? max : (int)v;
-}
-
-int
-codec_number(const struct json *config, const char *key, int64_t def, int64_t min, int64_t max,
-	int64_t *ret)
-{
-	const struct json *j = config ? json_get(config, key) : NULL;
-	int64_t v = def;
-	if (j && json_type(j) != JSON_TYPE_NULL && json_int(j, &v) < 0)
-		return err_set(-EINVAL, "'%s' is not an integer but %s", key, json_type_name(j));
-	if (v < min || v > max)
-		return err_set(-EINVAL, "'%s' is %" PRId64 ", not between %" PRId64 " and %" PRId64,
-			key, v, min, max);
-	*ret = v;
-	return 0;
 }

@@ -33,7 +33,10 @@ struct form {
 	const uint64_t *
 		extent; /* shape of the whole array that the chunk is a piece of; of the form given to codec_chain_open */
 	const struct form *origin; /* that form, wherever in the chain the codec stands */
-	bool measuring; /* of the origin: nobody knows yet how long its elements of variable length are */
+	const uint8_t *
+		fill; /* of the origin: one element; borrowed. NULL: there is none that elements could have */
+	unsigned nested; /* of the origin: how many shards it lies in */
+	bool measuring; /* of the origin: it is not known yet how long its elements of variable length are */
 	/* The array's own order for vlen and object packers etc. is always C here: Zarr V2's order F is a transpose codec. */
 };
 
@@ -47,9 +50,18 @@ struct codec_src {
 	int (*read)(struct codec_src *, uint64_t off, size_t len, void *out);
 };
 
+/* What takes the place of some bytes of a decoded chunk. */
+struct codec_patch {
+	const void *arg;
+	bool (*touches)(const void *arg, size_t from, size_t to);       /* any of these bytes? */
+	void (*lay)(const void *arg, size_t at, size_t n, uint8_t *to); /* over [at, at + n) */
+};
+enum { CODEC_WHOLE = 1 };
+
 struct codec_ops {
 	const char *const *ids; /* V2 and V3 names, NULL last */
 	enum codec_kind kind;
+	bool carries; /* gives elements on as they are, of whatever type; one that packs has chains of its own for them */
 	/* config: the codec's dict (V2: the whole object; V3: "configuration"), may be NULL. in: what encoding gives to this
 	 * codec; ret_out: what it makes of it, zeroed by the caller except that it starts as a copy of *in for CODEC_ARRAY. Numbers may be
 	 * written as text ("level": "5"); unknown keys are ignored. -ENOTSUP: known but not decodable here, text says why. */
@@ -63,10 +75,22 @@ struct codec_ops {
 	/* Bytes [off, off + len) of what decode would give. NULL: cannot. */
 	int (*decode_range)(const void *, const struct form *, struct codec_src *, size_t off,
 		size_t len, void *out);
-	/* How many bytes decode_range decodes at the least, from the head of one encoded chunk: the natural size of a piece. */
+	/* How many bytes decode_range decodes at the least, from the head of one encoded chunk (NULL: of none yet): the natural size of a
+	 * piece. 0: not known. */
 	int (*grain)(const void *, const struct form *, struct codec_src *, size_t *ret);
 	/* out grows as needed (buf_reserve). NULL: read-only. */
 	int (*encode)(const void *, const struct form *, struct span in, struct buf *out);
+	/* As encode of what `was` decodes to with the patch laid over it, for blocks that it does not touch are kept as they are stored.
+	 * CODEC_WHOLE: not of this, out may hold anything. NULL: of nothing. */
+	int (*patch)(const void *, const struct form *, struct span was, const struct codec_patch *,
+		struct buf *out);
+	/* One of its own codecs that can only be read, or NULL. No hook: it has none. */
+	const char *(*read_only)(const void *);
+	bool by_extent; /* open looks at form.extent */
+	/* Encoding takes each element by itself, however many there are: whether it can be stored is seen without the others. */
+	bool each;
+	/* Does decoding not always give back what encoding was given? NULL: it does. */
+	bool (*lossy)(const void *);
 	/* Variable-length packers: bytes of the longest element. Others NULL. */
 	int (*width)(const void *, const struct form *, struct span in, size_t *ret);
 };
@@ -78,6 +102,20 @@ struct codec_spec {
 	char *id;
 	struct json *config; /* owned; may be NULL */
 };
+
+/* Zarr V3's "codecs" (of an array, of a shard) as such names: what there is called by a V2 name too, or has a file here. */
+enum codec_order { CODEC_ORDER_UNSAID, CODEC_ORDER_LITTLE, CODEC_ORDER_BIG };
+struct codec_specs {
+	struct codec_spec *
+		spec; /* in order of encoding; `bytes` is none, since elements are stored as they are */
+	size_t n;
+	enum codec_order order; /* what `bytes` says, wherever shards lead to it */
+	bool packs;             /* the list says how elements become bytes … */
+	bool vlen;              /* … of varying length */
+};
+/* -EINVAL: no such list; -ENOTSUP: what cannot be decoded here, by name. ret is the caller's, to be freed in any case. */
+int codec_specs_v3(const struct json *list, struct codec_specs *ret);
+void codec_specs_free(struct codec_specs *);
 
 struct codec_chain;
 
@@ -93,12 +131,23 @@ int codec_chain_decode(
 	const struct codec_chain *, const struct form *, struct span in, struct buf *out);
 int codec_chain_encode(
 	const struct codec_chain *, const struct form *, struct span in, struct buf *out);
+/* Encodes a chunk that is stored as `was` with a patch laid over it, where that takes less than all of it. CODEC_WHOLE: it does not. */
+int codec_chain_patch(
+	const struct codec_chain *, struct span was, const struct codec_patch *, struct buf *out);
 /* Bytes no valid encoded chunk exceeds. */
 size_t codec_chain_encoded_max(const struct codec_chain *);
 /* Bytes that a decode needs besides input and output. */
 size_t codec_chain_scratch(const struct codec_chain *);
 /* Can decode_range work without decoding all? (no codec, or one that can) */
 bool codec_chain_ranged(const struct codec_chain *);
+/* The codec that cannot encode; NULL: all can. */
+const char *codec_chain_read_only(const struct codec_chain *);
+/* Appends "quantize,bitround": the codecs that do not always give back what they were given. */
+int codec_chain_lossy(const struct codec_chain *, struct buf *ret);
+/* Can these elements, some of a chunk, be stored? 0; -ERANGE: one cannot; what all of a chunk decides encoding alone can tell. */
+int codec_chain_check(const struct codec_chain *, struct span elements);
+/* Does what the chain makes of a chunk depend on the extent of the array? */
+bool codec_chain_by_extent(const struct codec_chain *);
 /* The chunk is stored as it is. */
 bool codec_chain_empty(const struct codec_chain *);
 int codec_chain_decode_range(
@@ -112,6 +161,11 @@ int codec_chain_text(const struct codec_spec *, size_t n, struct buf *ret);
 /* For codecs: thread-local scratch number `which`, at least size bytes, valid until the same thread asks again for
  * the same one, or rests. The chain uses 0 and 1; a codec may use 2 to 5. NULL: no memory. */
 void *codec_scratch(unsigned which, size_t size);
+/* For codecs that decode with chains of their own: what this thread asks for from here on is other scratch, until it leaves. Levels
+ * there are: form.nested < CODEC_NESTED_MAX. */
+enum { CODEC_NESTED_MAX = 3 };
+void codec_scratch_enter(void);
+void codec_scratch_leave(void);
 /* For codecs: the object that thread_local *slot points to, made when this thread first asks. NULL: no memory. */
 void *codec_local(void **slot, void *(*make)(void), void (*destroy)(void *));
 /* Between two chunks: gives back scratch that is too large for each of many threads to keep. */

@@ -21,7 +21,8 @@ struct scratch {
 	size_t size;
 };
 
-static _Thread_local struct scratch scratch[SCRATCH_COUNT];
+static _Thread_local struct scratch scratch[CODEC_NESTED_MAX * SCRATCH_COUNT];
+static _Thread_local unsigned level;
 static _Thread_local struct local locals[LOCAL_MAX];
 static _Thread_local size_t nlocals;
 
@@ -32,7 +33,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void
 give_back(void)
 {
-	for (unsigned i = 0; i < SCRATCH_COUNT; i++) {
+	for (unsigned i = 0; i < CODEC_NESTED_MAX * SCRATCH_COUNT; i++) {
 		mem_put(scratch[i].p, scratch[i].size);
 		scratch[i] = (struct scratch){0};
 	}
@@ -62,7 +63,7 @@ void *
 codec_scratch(unsigned which, size_t size)
 {
 	assert(which < SCRATCH_COUNT);
-	struct scratch *s = &scratch[which];
+	struct scratch *s = &scratch[level * SCRATCH_COUNT + which];
 	if (s->p && size <= s->size)
 		return s->p;
 	mem_put(s->p, s->size);
@@ -75,10 +76,23 @@ codec_scratch(unsigned which, size_t size)
 }
 
 void
+codec_scratch_enter(void)
+{
+	assert(level + 1 < CODEC_NESTED_MAX);
+	level++;
+}
+
+void
+codec_scratch_leave(void)
+{
+	level--;
+}
+
+void
 codec_scratch_rest(void)
 {
 	size_t sum = 0;
-	for (unsigned i = 0; i < SCRATCH_COUNT; i++)
+	for (unsigned i = 0; i < CODEC_NESTED_MAX * SCRATCH_COUNT; i++)
 		sum += scratch[i].p ? scratch[i].size : 0;
 	if (sum > KEPT)
 		give_back();

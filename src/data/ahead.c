@@ -17,12 +17,12 @@ prefetch_send(struct batch *b, const struct scan *s, struct asks *k)
 		return true;
 	if (pool_queued(a->data->pool) > QUEUED_MOST)
 		return false;
-	size_t done = cache_get_many(a->data->cache, k->ask, k->n, k->piece, k->found);
+	size_t done = cache_get_many(a->data->cache, k->ask, k->n, k->extent, k->found);
 	for (size_t i = 0; i < done; i++) {
 		if (k->found[i] != CACHE_CREATED)
 			continue;
 		atomic_fetch_add_explicit(&a->data->counts.prefetched, 1, memory_order_relaxed);
-		batch_add(b, k->piece[i], scan_keeps(s, a));
+		batch_add(b, k->extent[i], scan_keeps(s, a));
 	}
 	bool all = done == k->n;
 	k->n = 0;
@@ -30,17 +30,18 @@ prefetch_send(struct batch *b, const struct scan *s, struct asks *k)
 }
 
 static bool
-prefetch_piece(
-	struct request *q, struct batch *b, struct asks *k, const struct piece_id *id, uint64_t at)
+prefetch_extent(
+	struct request *q, struct batch *b, struct asks *k, const struct extent_id *id, uint64_t at)
 {
-	struct cache_ask *ask = &k->ask[k->n++];
-	*ask = (struct cache_ask){
+	struct cache_request *ask = &k->ask[k->n++];
+	*ask = (struct cache_request){
 		.id = *id,
 		.at = at,
 		.hurry = CACHE_PREFETCH,
 		.only_new = true,
 		.now = q->now,
 		.fresh = q->fresh,
+		.begun = q->array->grown,
 		.since = q->since,
 		.loading = &q->array->loading,
 	};
@@ -55,9 +56,9 @@ prefetch_band(struct request *q, struct batch *batch, const struct band *b)
 	struct asks k;
 	k.n = 0;
 	for (uint64_t i = 0; i < b->n; i++) {
-		struct piece_id id =
-			scan_piece(s, q->array, b->first + i, b->in_chunk, b->in_chunk + 1);
-		if (!prefetch_piece(q, batch, &k, &id, b->in_chunk))
+		struct extent_id id =
+			scan_extent(s, q->array, b->first + i, b->in_chunk, b->in_chunk + 1);
+		if (!prefetch_extent(q, batch, &k, &id, b->in_chunk))
 			return false;
 	}
 	return prefetch_send(batch, s, &k);
@@ -95,7 +96,7 @@ prefetch_stride(struct request *q)
 	struct asks k;
 	k.n = 0;
 	uint64_t at = s->last[0];
-	unsigned strides = q->array->remote ? FAR : STRIDES_AHEAD * q->array->data->workers;
+	unsigned strides = array_slow(q->array) ? FAR : STRIDES_AHEAD * q->array->data->workers;
 	for (unsigned i = 0; i < strides; i++) {
 		at += (uint64_t)s->stride;
 		if (at >= g->bytes || q->want->len > g->bytes - at)
@@ -105,9 +106,9 @@ prefetch_stride(struct request *q)
 		grid_box(g, at / g->item, ceil_div(at + q->want->len, g->item), &box);
 		grid_first(g, &box, &part);
 		do {
-			struct piece_id id =
-				scan_piece(s, q->array, part.number, part.in_chunk, part.last);
-			if (!prefetch_piece(q, &batch, &k, &id, part.in_chunk))
+			struct extent_id id =
+				scan_extent(s, q->array, part.number, part.in_chunk, part.last);
+			if (!prefetch_extent(q, &batch, &k, &id, part.in_chunk))
 				goto send;
 		} while (grid_next(g, &box, &part));
 	}
@@ -119,10 +120,10 @@ send:
 static void
 cool_band(const struct scan *s, struct array *a, const struct band *b, enum cool how)
 {
-	struct piece_id id[ASKS];
+	struct extent_id id[ASKS];
 	size_t n = 0;
 	for (uint64_t i = 0; i < b->n; i++) {
-		id[n] = scan_piece(s, a, b->first + i, b->in_chunk, b->in_chunk + 1);
+		id[n] = scan_extent(s, a, b->first + i, b->in_chunk, b->in_chunk + 1);
 		if (b->whole)
 			id[n].len = SIZE_MAX;
 		if (++n < ASKS && i + 1 < b->n)
@@ -182,21 +183,29 @@ ahead_load(struct request *q)
 	}
 }
 
+/* A reader that comes this much later (ns), or finds the array changed, asks for the chunk itself. */
+static const int64_t EXPECTED = 4 * SECOND;
+
 bool
 array_expect(struct array *a)
 {
-	if (!a->remote || !a->grid.bytes)
+	/* Of a shard it would cost two requests, for a chunk of which there are many. */
+	if (!a->remote || !a->grid.bytes || (a->shard && shard_chunks(a->shard) > 1))
 		return true;
 	const struct scan s = {0};
 	struct batch batch = {.array = a};
-	int64_t now = when_now();
+	int64_t now = clock_now();
+	LOCKED(&a->lock)
+		if (!a->streams)
+			atomic_store(&a->left, now + EXPECTED);
 	struct asks k = {.n = 1};
-	k.ask[0] = (struct cache_ask){
-		.id = scan_piece(&s, a, 0, 0, 1),
+	k.ask[0] = (struct cache_request){
+		.id = scan_extent(&s, a, 0, 0, 1),
 		.hurry = CACHE_PREFETCH,
 		.only_new = true,
 		.now = now,
-		.fresh = data_fresh(a->data, now),
+		.fresh = array_fresh(a, now),
+		.begun = a->grown,
 		.since = now,
 		.loading = &a->loading,
 	};

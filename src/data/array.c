@@ -2,25 +2,31 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "data/uneven.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Loads of one array that may be under way, and hang: as many as hide the latency of a remote store. On a disk, few for a worker. */
-enum { TURNS_REMOTE = 48, TURNS_MIN = 8, TURNS_EACH = 2 };
+/* Loads of one array that may be under way, and hang: TURNS_SLOW hide the latency of a slow store. On a disk, few for a worker. */
+enum { TURNS_MIN = 8, TURNS_EACH = 2 };
 
-/* What the chunks mean: two arrays with the same name for this share cached chunks, all others do not. */
+/* What the chunks mean: two arrays with the same name for this share cached chunks, all others do not. An array that grows along its
+ * leading dimension keeps the numbers of its chunks, and what they mean. */
 static int
 find_space(struct array *a, const struct array_meta *m)
 {
 	CLEAN(buf_free) struct buf name = {0};
 	int r = buf_addf(
 		&name, "%s %p %" PRIx64 " %u", a->key, (void *)a->zmap, m->layout, a->dtype.size);
+	/* some codecs decode by the length of a line, and what grows along its only dimension has another */
+	unsigned first = a->grid.rank > 1 || !codec_chain_by_extent(a->chain);
 	for (unsigned d = 0; d < a->grid.rank && r == 0; d++)
-		r = buf_addf(&name, " %" PRIu64 "/%" PRIu64, a->grid.shape[d], a->grid.chunk[d]);
-	return r < 0 ? r : spaces_number(a->data->spaces, (char *)name.data, name.len, &a->space);
+		r = buf_addf(&name, " %" PRIu64 "/%" PRIu64, d < first ? 0 : a->grid.shape[d],
+			a->grid.chunk[d]);
+	const struct space_name n = {(char *)name.data, name.len, a->grid.shape[0]};
+	return r < 0 ? r : spaces_number(a->data->spaces, &n, &a->space, &a->grown);
 }
 
 static int
@@ -47,6 +53,19 @@ make_fill(struct array *a, const struct array_meta *m)
 }
 
 static int
+open_shard(struct array *a, const struct array_meta *m)
+{
+	struct form whole = a->form;
+	whole.shape = m->shard;
+	for (unsigned d = 0; d < a->grid.rank; d++) {
+		a->in_shard[d] = m->shard[d] / m->chunk[d];
+		whole.count *= a->in_shard[d];
+		whole.bytes *= a->in_shard[d];
+	}
+	return shard_open(m->codec[0].config, &whole, &a->shard);
+}
+
+static int
 open_chain(struct array *a, const struct array_meta *m)
 {
 	a->form = (struct form){
@@ -57,22 +76,28 @@ open_chain(struct array *a, const struct array_meta *m)
 		.bytes = a->grid.chunk_bytes,
 		.exact = true,
 		.extent = a->grid.shape,
+		.fill = a->fill_error || a->fill_long || a->fill_nul ? NULL : a->fill,
 		.measuring = a->form.measuring,
 	};
-	int r = codec_chain_open(m->codec, m->ncodecs, &a->form, &a->chain);
+	int r = m->shard ? open_shard(a, m)
+			 : codec_chain_open(m->codec, m->ncodecs, &a->form, &a->own_chain);
 	if (r < 0)
 		return r;
-	a->raw = codec_chain_empty(a->chain);
-	a->ranged = codec_chain_ranged(a->chain);
+	a->chain = a->shard ? shard_chain(a->shard) : a->own_chain;
+	a->raw = !a->uneven && codec_chain_empty(a->chain);
+	a->ranged = !a->uneven && codec_chain_ranged(a->chain);
+	size_t grain = 0;
+	if (a->ranged && !a->raw && codec_chain_grain(a->chain, NULL, &grain) == 0)
+		atomic_store(&a->grain, grain);
 	a->encoded_max = codec_chain_encoded_max(a->chain);
-	a->scratch = codec_chain_scratch(a->chain);
+	a->scratch = codec_chain_scratch(a->chain) + (a->uneven ? a->form.bytes : 0);
 	return 0;
 }
 
 static size_t
 turns(const struct array *a)
 {
-	return a->remote ? TURNS_REMOTE : max_u64(TURNS_MIN, TURNS_EACH * a->data->workers);
+	return a->remote ? TURNS_SLOW : max_u64(TURNS_MIN, TURNS_EACH * a->data->workers);
 }
 
 static int
@@ -91,15 +116,24 @@ init(struct array *a, const char *key, const struct array_meta *m, uint32_t widt
 		a->key = NULL;
 		return err_set(-ENOMEM, "no memory");
 	}
+	if (!(a->path = strdup(key)))
+		return err_set(-ENOMEM, "no memory");
+	if (m->chunks_of && !(a->chunks_of = strdup(m->chunks_of)))
+		return err_set(-ENOMEM, "no memory");
 	a->separator = m->separator;
 	a->key_form = m->key_form;
+	a->scalar = !m->rank;
 	r = grid_init(&a->grid, m->rank, m->shape, m->chunk, a->dtype.size);
+	if (r == 0)
+		r = uneven_new(m, &a->uneven);
+	if (r == 0)
+		r = grid_set_edges(&a->grid, uneven_edges(a->uneven));
 	if (r == 0)
 		r = make_fill(a, m);
 	if (r == 0)
 		r = open_chain(a, m);
 	if (r == 0)
-		r = gate_new(turns(a), &a->turns);
+		r = semaphore_new(turns(a), &a->turns);
 	return r < 0 ? r : find_space(a, m);
 }
 
@@ -115,6 +149,7 @@ array_open(struct data *d, struct zmap *z, const char *key, const struct array_m
 	a->data = d;
 	a->zmap = z;
 	a->remote = z->caps & ZMAP_REMOTE;
+	a->prompt = z->caps & ZMAP_PROMPT;
 	int r = init(a, key, m, width);
 	if (r < 0) {
 		array_unref(a);
@@ -144,15 +179,42 @@ array_unref(struct array *a)
 		return NULL;
 	if (a->hooks.release)
 		a->hooks.release(a->hooks.arg);
-	codec_chain_free(a->chain);
-	gate_free(a->turns);
+	codec_chain_free(a->own_chain);
+	shard_free(a->shard);
+	uneven_free(a->uneven);
+	semaphore_free(a->turns);
 	dtype_free(&a->dtype);
 	free(a->fill);
 	free(a->fill_error);
 	free(a->key);
+	free(a->chunks_of);
+	free(a->path);
 	pthread_mutex_destroy(&a->lock);
 	free(a);
 	return NULL;
+}
+
+int
+array_writable(const struct array *a)
+{
+	const char *codec = codec_chain_read_only(a->chain);
+	if (a->chunks_of)
+		return err_set(-EROFS, "its chunks are references");
+	if (!(a->zmap->caps & ZMAP_WRITE))
+		return err_set(-EROFS, "the store is read-only");
+	if (a->uneven)
+		return err_set(-EROFS, "a rectilinear chunk grid can only be read");
+	if (codec)
+		return err_set(-EROFS, "codec '%s' can only be read", codec);
+	if (a->form.measuring)
+		return err_set(-EROFS, "it is not known how long its elements are");
+	return 0;
+}
+
+int
+array_lossy(const struct array *a, struct buf *ret)
+{
+	return codec_chain_lossy(a->chain, ret);
 }
 
 uint64_t
@@ -167,18 +229,62 @@ array_dtype(const struct array *a)
 	return &a->dtype;
 }
 
+/* The indices of the stored object that a chunk lies in. */
+static void
+object_index(const struct array *a, uint64_t chunk, uint64_t *ret)
+{
+	grid_index(&a->grid, chunk, ret);
+	for (unsigned d = 0; a->shard && d < a->grid.rank; d++)
+		ret[d] /= a->in_shard[d];
+}
+
+uint64_t
+array_object(const struct array *a, uint64_t chunk)
+{
+	uint64_t index[RANK_MAX], number = 0;
+	if (!a->shard)
+		return chunk;
+	object_index(a, chunk, index);
+	for (unsigned d = 0; d < a->grid.rank; d++)
+		number = number * ceil_div(a->grid.count[d], a->in_shard[d]) + index[d];
+	return number;
+}
+
+uint64_t
+array_chunk_in_shard(const struct array *a, uint64_t chunk)
+{
+	uint64_t index[RANK_MAX], number = 0;
+	grid_index(&a->grid, chunk, index);
+	for (unsigned d = 0; d < a->grid.rank; d++)
+		number = number * a->in_shard[d] + index[d] % a->in_shard[d];
+	return number;
+}
+
 int
 array_chunk_key(const struct array *a, uint64_t chunk, char ret[static ARRAY_KEY_MAX])
 {
 	uint64_t index[RANK_MAX];
-	grid_index(&a->grid, chunk, index);
-	int n = snprintf(ret, ARRAY_KEY_MAX, "%s", a->key);
-	for (unsigned d = 0; d < a->grid.rank && n < ARRAY_KEY_MAX; d++) {
-		if (d)
+	object_index(a, chunk, index);
+	bool c = a->key_form == 'c';
+	unsigned rank = c && a->scalar ? 0 : a->grid.rank;
+	int n = snprintf(ret, ARRAY_KEY_MAX, "%s%s", a->key, c ? "c" : "");
+	for (unsigned d = 0; d < rank && n < ARRAY_KEY_MAX; d++) {
+		if (d || c)
 			ret[n++] = a->separator;
 		n += snprintf(ret + n, (size_t)(ARRAY_KEY_MAX - n), "%" PRIu64, index[d]);
 	}
 	return n < ARRAY_KEY_MAX ? 0 : err_set(-ENAMETOOLONG, "key is too long");
+}
+
+const struct zmap_chunk *
+array_chunk(const struct array *a, uint64_t chunk, uint64_t index[static RANK_MAX],
+	struct zmap_chunk *ret)
+{
+	if (!a->chunks_of)
+		return NULL;
+	object_index(a, chunk, index);
+	*ret = (struct zmap_chunk){a->path, a->chunks_of, a->scalar ? 0 : a->grid.rank, index};
+	return ret;
 }
 
 void
@@ -192,4 +298,23 @@ array_fill(const struct array *a, uint8_t *to, uint64_t bytes)
 	memcpy(to, a->fill, min_u64(item, bytes));
 	for (uint64_t done = item; done < bytes; done *= 2) /* doubling what is there */
 		memcpy(to + done, to, min_u64(done, bytes - done));
+}
+
+/* What the kernel asks for at the least, and what it may cost: chunks, and their bytes. */
+enum { PAGE = 4096, SPREAD_CHUNKS = 4, SPREAD_BYTES = 1 << 20 };
+
+bool
+array_is_spread(const struct array *a)
+{
+	const struct grid *g = &a->grid;
+	struct box box;
+	struct part part;
+	uint64_t chunks = 1;
+	if (!a->remote || !a->shard || g->bytes < PAGE)
+		return false;
+	grid_box(g, 0, max_u64(1, PAGE / g->item), &box);
+	grid_first(g, &box, &part);
+	while (grid_next(g, &box, &part))
+		chunks++;
+	return chunks >= SPREAD_CHUNKS && chunks * g->chunk_bytes >= SPREAD_BYTES;
 }

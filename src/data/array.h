@@ -18,11 +18,17 @@ struct data_options {
 	int64_t timeout;  /* ns for one operation */
 	bool missing_403; /* a refused chunk is an absent one */
 	bool remote;      /* each request to the store costs a round trip */
+	bool delete_empty; /* chunks that become all fill are deleted, where that can be done on condition */
 };
 
 struct data;
 int data_new(const struct data_options *, struct data **ret);
 struct data *data_free(struct data *);
+/* Every changed chunk of all arrays is durable in the store, or the first error that prevents it. */
+int data_flush(struct data *, struct cancel *);
+/* What could not be stored is stored once more; what fails again is dropped, with a line each appended to said (may be NULL). After that
+ * arrays can be written again. */
+int data_retry(struct data *, struct buf *said);
 /* Lines "zarrfs_NAME VALUE\n" in Prometheus' text form: chunk loads, decodes, hits, bytes, budget. */
 int data_stats(struct data *, struct buf *ret);
 /* Cached chunks are compared with the store before they are used again. */
@@ -35,10 +41,10 @@ struct array_hooks {
 	void *arg;
 	/* Do the metadata that this array was opened with still hold, looked at now? 0; -EIO with the reason (array gone, rewritten, store gone). */
 	int (*check)(void *arg);
-	/* When they were last known to hold, when_wall() clock; 0: they do not, or never. Where that is before `wanted`, not before a look
+	/* When they were last known to hold, clock_wall() clock; 0: they do not, or never. Where that is before `wanted`, not before a look
 	 * at them that is under way has ended. */
 	int64_t (*seen)(void *arg, int64_t wanted);
-	/* A chunk was found to have changed at `mtime` (ns): stale pages must go. Called on a worker, no lock held. */
+	/* A chunk was found to have changed at `mtime` (ns): stale pages must go. Called on a worker or a reader's thread, no lock held. */
 	void (*changed)(void *arg, int64_t mtime);
 	/* The array is gone: arg is not used again. May be NULL. */
 	void (*release)(void *arg);
@@ -60,16 +66,18 @@ const struct dtype *array_dtype(const struct array *);
 struct array_measuring {
 	uint64_t max_chunks;
 	size_t max_stored; /* bytes of a chunk in the store */
-	int64_t deadline;  /* when_now() clock */
+	int64_t deadline;  /* clock_now() clock */
 };
 /* The width that a variable-length array needs: its longest element, all chunks looked at, those of a remote store many at a time.
  * ZMAP_ABSENT: there are more chunks, or one is larger; -ETIMEDOUT: not in time. */
 int array_measure(struct data *, struct zmap *, const char *key, const struct array_meta *,
 	const struct array_measuring *, uint32_t *ret);
 
-/* Somebody is about to read from the beginning: where that takes a store's answer, the first chunk is asked for now. False: too much
+/* A reader is about to read from the beginning: where that takes a store's answer, the first chunk is asked for now. False: too much
  * is under way. */
 bool array_expect(struct array *);
+/* Does a page of the file hold elements of so many chunks of shards in a far store that it is worth to ask for a few bytes alone? */
+bool array_is_spread(const struct array *);
 
 struct stream;
 int stream_new(struct array *, struct stream **ret); /* takes a reference */
@@ -78,18 +86,64 @@ struct stream *stream_free(struct stream *);
 /* Reads of a stream are to go on as if the reader had begun later. */
 struct array_move {
 	int64_t since, to; /* array_want.since so far, and from now on */
-	int64_t noticed;   /* when it was noticed that a chunk changed, for which this is done */
+	int64_t noticed; /* when it was noticed that a chunk changed, for which this is done; 0: whenever */
+	int64_t looked; /* when the reader asked last for the attributes before a read(): `to` while it does; 0: never */
 };
 /* False: not now, a reader that has gone on in file order since before that is in the midst of a chunk that has changed. */
 bool stream_move(struct stream *, const struct array_move *);
 
 /* One read: bytes [off, off + len) of the elements, in the stored byte order. Adds to ret; past the end is the caller's bug.
- * deadline: when_now() clock. -EIO: the chunk cannot be had, or not in time; -EACCES; -EINTR: cancelled. */
+ * deadline: clock_now() clock. -EIO: the chunk cannot be had, or not in time; -EACCES; -EINTR: cancelled. */
 struct array_want {
 	uint64_t off;
 	size_t len;
 	int64_t deadline;
 	struct cancel *cancel;
-	int64_t since; /* when_now() of when the reader began: it sees one version of each chunk from then on; 0: since now */
+	int64_t dropped; /* … of when the kernel was told last to drop what it has of the file, and asks for some of it again; 0: never */
+	int64_t looked; /* … of when it asked last for the attributes, as it does before a read() of what was dropped; 0: never */
+	const void *
+		shown; /* of a mapped page that is written: what it showed; NULL: what such a reader sees */
+	int64_t since; /* clock_now() of when the reader began: it sees one version of each chunk from then on; 0: since now */
 };
 int stream_read(struct stream *, const struct array_want *, struct reply *ret);
+
+/* Elements of one chunk at even distances: rows of columns, all sizes in bytes. None of the counts is 0, and all lie in the chunk. */
+struct sieve {
+	uint64_t chunk; /* its number in the grid, see data/grid.h */
+	uint64_t first; /* byte of the chunk */
+	uint64_t rows, row_step, columns, column_step;
+	size_t bytes;              /* of a column, which may be several elements */
+	uint8_t *to;               /* where the first one goes … */
+	size_t to_column, to_step; /* … the next one, and the next row */
+};
+/* Fetches n of them, the next chunks while one is waited for; each chunk is of one version. want: offset and length do not count. What was
+ * written and is not stored yet is not seen. */
+int stream_sift(struct stream *, const struct array_want *, const struct sieve *, size_t n);
+
+/* Writing.
+ *
+ * What is written waits in memory (data/staging.h) until it is pushed out, or flushed: every reader of the array in this mount sees it at
+ * once, whatever its struct array. Errors of storing stick to the array: array_write and array_flush fail with them until data_retry. */
+
+/* 0; -EROFS: why the array cannot be written. */
+int array_writable(const struct array *);
+/* Appends the names of codecs that do not always give back what was written, "quantize,bitround"; nothing: all do. */
+int array_lossy(const struct array *, struct buf *ret);
+/* bytes (where->len of them) become bytes [off, off + len) of the elements, in the stored byte order. Waits while too much is not
+ * stored. -ERANGE: an element cannot be stored, and nothing was written; -EINTR, -ETIMEDOUT and others: some of it may have been. */
+int array_write(struct array *, const struct array_want *where, const void *bytes);
+/* All that was written to the array before is durable in the store, or the error that prevents it. */
+int array_flush(struct array *, struct cancel *);
+/* Is anything not stored yet? */
+bool array_is_staged(const struct array *);
+bool data_is_staged(const struct data *);
+/* The leading dimension had more indices, which the metadata no longer have: what was written there and what is stored there goes, and
+ * the tail of the last chunks becomes fill, durably. -errno: some of it may be left. */
+int array_trim(struct array *, uint64_t before, struct cancel *);
+/* The array is removed: what was written to it is forgotten, and the error that sticks. -EINTR. */
+int array_forget(struct array *, struct cancel *);
+/* What missing chunks hold is about to become something else: from now on none of the array is deleted for being all fill
+ * (delete_empty), and none is on its way to be. -EINTR, -ENOMEM. */
+int array_keep_empty(struct array *, struct cancel *);
+/* The error that sticks, with its text; 0: none does. */
+int array_stuck(const struct array *);

@@ -14,6 +14,7 @@ cache_new(size_t budget, bool remote, struct cache **ret)
 	if (!c)
 		return err_set(-ENOMEM, "no memory for the chunk cache");
 	c->budget = budget;
+	mem_limit(budget);
 	c->lend = budget / CACHE_LEND;
 	/* What a reader in file order has passed stays for a moment, for requests that overtake each other, and so that memory is used
 	 * again while it is still in the processor's caches. */
@@ -21,69 +22,70 @@ cache_new(size_t budget, bool remote, struct cache **ret)
 	c->spare_max = remote ? budget / 4 : c->cold_max;
 	pthread_mutex_init(&c->lock, NULL);
 	for (int i = 0; i < CACHE_CONDS; i++)
-		when_cond_init(&c->loaded[i]);
-	when_cond_init(&c->freed);
+		clock_cond_init(&c->loaded[i]);
+	clock_cond_init(&c->freed);
+	clock_cond_init(&c->put);
 	*ret = c;
 	return 0;
 }
 
-/* Does a piece hold what is asked for? */
+/* Does an extent hold what is asked for? */
 static bool
-holds(const struct piece *p, const struct cache_ask *a)
+holds(const struct extent *p, const struct cache_request *a)
 {
-	if (a->id.off == PIECE_ENCODED || p->id.off == PIECE_ENCODED)
+	if (a->id.off == EXTENT_ENCODED || p->id.off == EXTENT_ENCODED)
 		return a->id.off == p->id.off;
 	return a->at - p->id.off < p->id.len;
 }
 
-/* A piece of the version that was the store's until then. */
-static struct piece *
-find(struct cache *c, const struct cache_ask *a, int64_t until)
+/* An extent of the version that was the store's until then. */
+static struct extent *
+find(struct cache *c, const struct cache_request *a, int64_t until)
 {
-	struct piece *p = *table_bucket(c, &a->id);
+	struct extent *p = *table_bucket(c, &a->id);
 	while (p && (p->id.space != a->id.space || p->id.chunk != a->id.chunk ||
 			    p->until != until || !holds(p, a)))
 		p = p->hash_next;
 	return p;
 }
 
-/* Are more pieces of the chunk cached than are worth having one by one? */
+/* Are more extents of the chunk cached than are worth having one by one? */
 static bool
-crowded(struct cache *c, const struct cache_ask *a)
+crowded(struct cache *c, const struct cache_request *a)
 {
 	unsigned n = 0;
 	if (!a->larger.len)
 		return false;
-	for (struct piece *p = *table_bucket(c, &a->id); p; p = p->hash_next)
+	for (struct extent *p = *table_bucket(c, &a->id); p; p = p->hash_next)
 		n += p->id.space == a->id.space && p->id.chunk == a->id.chunk;
 	return n >= a->crowd;
 }
 
-/* What was there before: of the store's version, to be compared with it, pinned; of which other version the piece must be. */
+/* What was there before: of the store's version, to be compared with it, pinned; of which other version the extent must be. */
 struct before {
-	struct piece *prev;
-	const struct past *past;
+	struct extent *prev;
+	const struct old_version *past;
 };
 
-/* Makes the piece that a asks for; it or the caller keeps prev. 0: the lock was open for a while, look again. */
+/* Makes the extent that a asks for; it or the caller keeps prev. 0: the lock was open for a while, look again. */
 static int
-create(struct cache *c, const struct cache_ask *a, struct waiter *w, struct before *before,
-	struct piece **ret)
+create(struct cache *c, const struct cache_request *a, struct waiter *w, struct before *before,
+	struct extent **ret)
 {
-	struct piece **prev = &before->prev;
-	struct piece_id id = *prev && a->id.off != PIECE_ENCODED ? (*prev)->id : a->id;
+	struct extent **prev = &before->prev;
+	struct extent_id id = *prev && a->id.off != EXTENT_ENCODED ? (*prev)->id : a->id;
 	if (!*prev && crowded(c, a))
 		id = a->larger;
 	bool others_first = c->waiting && c->waiting != w,
-	     share = room_share(c, a, id.len + PIECE_COST);
-	if (others_first || !share || !room_for(c, id.len + PIECE_COST, a->hurry)) {
+	     share = room_share(c, a, extent_charge(id.len));
+	if (others_first || !share || !room_for(c, extent_charge(id.len), a->hurry)) {
 		if (!*prev)
 			return room_wait(c, a, w, share);
-		table_unpin(c, *prev); /* whoever waits for memory holds none */
+		table_unpin(c, *prev); /* a request that waits for memory holds none */
 		*prev = NULL;
 		return 0;
 	}
-	struct piece *p = table_insert(c, &id, *prev, a->loading);
+	struct extent *p = table_insert(c, &id, *prev, a->loading);
 	if (!p)
 		return err_set(-ENOMEM, "no memory for a cached chunk");
 	p->used = a->hurry != CACHE_PREFETCH;
@@ -91,32 +93,32 @@ create(struct cache *c, const struct cache_ask *a, struct waiter *w, struct befo
 	p->pins += a->keep;
 	p->since = a->since;
 	p->given = p->used ? a->now : 0;
-	version_begin(c, p, before->past);
+	version_begin(p, before->past);
 	*prev = NULL;
 	*ret = p;
 	return CACHE_CREATED;
 }
 
-/* Does a piece answer as it is? */
+/* Does an extent answer as it is? */
 static bool
-usable(const struct cache *c, const struct piece *p, const struct cache_ask *a)
+usable(const struct cache *c, const struct extent *p, const struct cache_request *a)
 {
-	if (p->until != PIECE_CURRENT)
+	if (p->until != EXTENT_CURRENT)
 		return true;
-	if (p->state == PIECE_LOADING)
-		return p->asked >= c->expired;
+	if (p->state == EXTENT_LOADING)
+		return p->asked >= c->expired && p->asked >= a->begun;
 	return p->checked >= a->fresh && p->checked >= c->expired;
 }
 
 static int
-take_found(struct cache *c, const struct cache_ask *a, struct piece *p, struct piece **ret)
+take_found(struct cache *c, const struct cache_request *a, struct extent *p, struct extent **ret)
 {
-	int r = p->state == PIECE_READY ? CACHE_READY : CACHE_BUSY;
+	int r = p->state == EXTENT_READY ? CACHE_READY : CACHE_BUSY;
 	if (a->only_new)
 		return r;
 	p->pins++;
 	p->used |= a->hurry != CACHE_PREFETCH;
-	if (p->until == PIECE_CURRENT && a->hurry != CACHE_PREFETCH && a->now > p->given)
+	if (p->until == EXTENT_CURRENT && a->hurry != CACHE_PREFETCH && a->now > p->given)
 		p->given = a->now;
 	table_touch(p, a->now);
 	c->hits += r == CACHE_READY;
@@ -125,13 +127,13 @@ take_found(struct cache *c, const struct cache_ask *a, struct piece *p, struct p
 }
 
 static int
-get_locked(struct cache *c, const struct cache_ask *a, struct piece **ret)
+get_locked(struct cache *c, const struct cache_request *a, struct extent **ret)
 {
 	struct before before = {.prev = NULL};
 	struct waiter w = {0};
 	int r = 0;
 	while (r == 0) {
-		struct piece *p = find(c, a, PIECE_CURRENT);
+		struct extent *p = find(c, a, EXTENT_CURRENT);
 		before.past = NULL;
 		if (!p || (p->former && p->former >= a->since)) {
 			r = version_for(c, &a->id, a->since, &before.past);
@@ -152,7 +154,7 @@ get_locked(struct cache *c, const struct cache_ask *a, struct piece **ret)
 		}
 		if (p)
 			table_drop(c, p);
-		if (p && p->state == PIECE_READY) { /* the loader compares it with the store */
+		if (p && p->state == EXTENT_READY) { /* the loader compares it with the store */
 			p->pins++;
 			if (before.prev)
 				table_unpin(c, before.prev);
@@ -167,16 +169,17 @@ get_locked(struct cache *c, const struct cache_ask *a, struct piece **ret)
 }
 
 int
-cache_get(struct cache *c, const struct cache_ask *a, struct piece **ret)
+cache_get(struct cache *c, const struct cache_request *a, struct extent **ret)
 {
 	pthread_mutex_lock(&c->lock);
 	int r = get_locked(c, a, ret);
-	cache_unlock_trim(c);
+	cache_unlock(c);
 	return r;
 }
 
 size_t
-cache_get_many(struct cache *c, const struct cache_ask *a, size_t n, struct piece **ret, int *found)
+cache_get_many(
+	struct cache *c, const struct cache_request *a, size_t n, struct extent **ret, int *found)
 {
 	size_t i = 0;
 	pthread_mutex_lock(&c->lock);
@@ -186,23 +189,24 @@ cache_get_many(struct cache *c, const struct cache_ask *a, size_t n, struct piec
 		if (found[i] < 0)
 			break;
 	}
-	cache_unlock_trim(c);
+	cache_unlock(c);
 	return i;
 }
 
 int
-cache_wait(struct cache *c, struct piece *p, int64_t since, int64_t deadline, struct cancel *cancel)
+cache_wait(
+	struct cache *c, struct extent *p, int64_t since, int64_t deadline, struct cancel *cancel)
 {
 	int r = 0;
 	struct err failure;
 	pthread_mutex_lock(&c->lock);
-	if (p->state == PIECE_LOADING)
+	if (p->state == EXTENT_LOADING)
 		c->waits++;
-	while (p->state == PIECE_LOADING && r == 0)
+	while (p->state == EXTENT_LOADING && r == 0)
 		r = cache_timed_wait(table_cond(c, p), &c->lock, deadline, cancel);
-	if (p->state == PIECE_READY)
+	if (p->state == EXTENT_READY)
 		r = version_suits(c, p, since) ? 0 : CACHE_OTHER;
-	bool failed = p->state == PIECE_FAILED;
+	bool failed = p->state == EXTENT_FAILED;
 	if (failed)
 		failure = p->failure ? *p->failure : (struct err){-ENOMEM, "no memory"};
 	pthread_mutex_unlock(&c->lock);
@@ -212,7 +216,7 @@ cache_wait(struct cache *c, struct piece *p, int64_t since, int64_t deadline, st
 }
 
 void
-piece_fail(struct piece *p, int code)
+extent_fail(struct extent *p, int code)
 {
 	p->failed = true;
 	p->failure = malloc(sizeof *p->failure);
@@ -221,11 +225,9 @@ piece_fail(struct piece *p, int code)
 }
 
 static void
-recharge(struct cache *c, struct piece *p)
+recharge(struct cache *c, struct extent *p)
 {
-	size_t charge = (p->id.off == PIECE_ENCODED ? p->encoded_len : p->id.len) + PIECE_COST;
-	if (!p->data)
-		charge = PIECE_COST;
+	size_t charge = (p->data ? p->cap : 0) + EXTENT_COST;
 	if (!p->dropped)
 		p->list->bytes -= p->charge - charge;
 	c->used -= p->charge - charge;
@@ -233,14 +235,14 @@ recharge(struct cache *c, struct piece *p)
 }
 
 static void
-finish(struct cache *c, struct piece *p)
+finish(struct cache *c, struct extent *p)
 {
 	if (p->prev)
 		table_unpin(c, p->prev);
 	p->prev = NULL;
 	p->checked = p->begun;
-	p->state = p->failed ? PIECE_FAILED : PIECE_READY;
-	version_ready(c, p);
+	p->state = p->failed ? EXTENT_FAILED : EXTENT_READY;
+	version_ready(p);
 	if (p->loading)
 		*p->loading -= p->charge;
 	p->loading = NULL;
@@ -254,17 +256,17 @@ finish(struct cache *c, struct piece *p)
 }
 
 void
-cache_finish(struct cache *c, struct piece *const *p, size_t n)
+cache_finish(struct cache *c, struct extent *const *p, size_t n)
 {
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = 0; i < n; i++)
 		finish(c, p[i]);
 	room_make(c, 0, CACHE_TRY); /* some may have taken more than was thought */
-	cache_unlock_trim(c);
+	cache_unlock(c);
 }
 
 void
-cache_unpin(struct cache *c, struct piece *const *p, size_t n)
+cache_unpin(struct cache *c, struct extent *const *p, size_t n)
 {
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = 0; i < n; i++)
@@ -273,7 +275,7 @@ cache_unpin(struct cache *c, struct piece *const *p, size_t n)
 }
 
 void
-cache_reject(struct cache *c, struct piece *p)
+cache_reject(struct cache *c, struct extent *p)
 {
 	pthread_mutex_lock(&c->lock);
 	table_drop(c, p);
@@ -282,24 +284,24 @@ cache_reject(struct cache *c, struct piece *p)
 }
 
 static void
-cool(struct cache *c, const struct piece_id *which, enum cool how)
+cool(struct cache *c, const struct extent_id *which, enum cool how)
 {
-	bool all = which->len == SIZE_MAX, stored = which->off == PIECE_ENCODED;
-	for (struct piece *p = *table_bucket(c, which); p; p = p->hash_next) {
+	bool all = which->len == SIZE_MAX, stored = which->off == EXTENT_ENCODED;
+	for (struct extent *p = *table_bucket(c, which); p; p = p->hash_next) {
 		if (p->id.space != which->space || p->id.chunk != which->chunk ||
 			p->list != &c->hot)
 			continue;
-		bool in = p->id.off == PIECE_ENCODED
+		bool in = p->id.off == EXTENT_ENCODED
 				  ? stored
 				  : !stored && p->id.off - which->off < which->len;
 		if ((!all && !in) || (how & COOL_UNREAD && p->used))
 			continue;
-		table_cool(c, p, p->id.off == PIECE_ENCODED || how & COOL_RAW);
+		table_cool(c, p, p->id.off == EXTENT_ENCODED || how & COOL_RAW);
 	}
 }
 
 void
-cache_cool(struct cache *c, const struct piece_id *which, size_t n, enum cool how)
+cache_cool(struct cache *c, const struct extent_id *which, size_t n, enum cool how)
 {
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = 0; i < n; i++)
@@ -316,7 +318,7 @@ cache_count(struct cache *c, struct cache_counts *ret)
 {
 	LOCKED(&c->lock)
 		*ret = (struct cache_counts){c->budget, c->used, c->cold.bytes + c->spare.bytes,
-			c->pieces, c->hits, c->waits, c->evicted};
+			c->extents, c->hits, c->waits, c->evicted};
 }
 
 size_t
@@ -329,7 +331,7 @@ void
 cache_expire(struct cache *c)
 {
 	LOCKED(&c->lock)
-		c->expired = when_now();
+		c->expired = clock_now();
 }
 
 struct cache *
@@ -340,7 +342,7 @@ cache_free(struct cache *c)
 	pthread_mutex_lock(&c->lock);
 	for (int i = 0; i < CACHE_BUCKETS; i++)
 		while (c->bucket[i]) {
-			struct piece *p = c->bucket[i];
+			struct extent *p = c->bucket[i];
 			table_drop(c, p);
 			table_destroy(c, p);
 		}
@@ -348,7 +350,8 @@ cache_free(struct cache *c)
 	for (int i = 0; i < CACHE_CONDS; i++)
 		pthread_cond_destroy(&c->loaded[i]);
 	pthread_cond_destroy(&c->freed);
-	versions_free(c);
+	pthread_cond_destroy(&c->put);
+	objects_free(c);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 	return NULL;

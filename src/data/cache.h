@@ -1,89 +1,96 @@
-/* The chunk cache: pieces of decoded chunks (and of encoded ones) under one budget.
+/* The chunk cache: extents of decoded chunks (and of encoded ones) under one budget.
  *
- * A piece is bytes [off, off + len) of one decoded chunk; off == PIECE_ENCODED marks the stored bytes of the whole chunk.
- * States: LOADING → READY or FAILED. However many ask, one load runs; the others wait for it. A piece is pinned while anybody
+ * An extent is bytes [off, off + len) of one decoded chunk; off == EXTENT_ENCODED marks the stored bytes of the whole chunk.
+ * States: LOADING → READY or FAILED. However many ask, one load runs; the others wait for it. An extent is pinned while a reader or load
  * uses it and is then evicted when memory is needed: cold ones first (a reader in file order has passed them), then what is stored of
- * those, then the least recently used. Nothing slow happens under the cache's lock: who creates a piece loads it and calls cache_finish.
- * The budget counts pieces from their creation on, so that loads under way are inside it.
+ * those, then the least recently used. Nothing slow happens under the cache's lock: the caller that creates an extent has it loaded and calls cache_finish.
+ * The budget counts extents from their creation on, so that loads under way are inside it.
  *
- * A chunk may be replaced in the store. Whoever asks says since when it has been reading, and is given the first version that was found
- * to be the store's since then, however often it asks and for whichever part. When a load finds another version, the pieces of the
- * former one are superseded: they stay for those who may have been given some of it, and are given to nobody else. What such a reader lacks
+ * A chunk may be replaced in the store. A reader says since when it has been reading, and is given the first version that was found
+ * to be the store's since then, however often it asks and for whichever part. When a load finds another version, the extents of the
+ * former one are superseded: they stay for readers that may have been given some of it, and are given to no other. What such a reader lacks
  * is loaded by that version; where neither the cache nor the store has it any more the reader gets -ESTALE, and never the next version
- * beside the former. Which versions these were is remembered for as many chunks as CHUNKS_KNOWN, whether anything of them is cached or not;
- * of more than these a part that is read much later than the rest may be of the next version.
+ * beside the former. Versions belong to stored objects: a chunk's own one, or a shard with all its chunks. They are known as long as
+ * anything of the object is cached, and of the last OBJECTS_KNOWN that nothing is cached of; of more than these a part that is read much
+ * later than the rest may be of the next version.
  * All calls are safe from every thread. */
 #pragma once
 
 #include "base/err.h"
 #include "base/pool.h"
-#include "base/when.h"
-#include "data/gate.h"
+#include "base/clock.h"
+#include "data/semaphore.h"
 #include "store/zmap.h"
 
-static const uint64_t PIECE_ENCODED = UINT64_MAX;
-/* struct piece, until: the version is the store's as far as anybody knows. */
-static const int64_t PIECE_CURRENT = INT64_MAX;
-enum { CHUNKS_KNOWN = 1 << 14 };
+static const uint64_t EXTENT_ENCODED = UINT64_MAX;
+/* struct extent, until: the version is the store's as far as is known. */
+static const int64_t EXTENT_CURRENT = INT64_MAX;
+enum { OBJECTS_KNOWN = 1 << 14 };
 
 /* Are a chunk's stored bytes to be cached too? */
 enum keep {
 	KEEP_NOT,
-	KEEP_FOR_ALL,  /* whoever reads at random may want any part of it next */
+	KEEP_FOR_ALL,  /* a reader at random may want any part of it next */
 	KEEP_FOR_PASS, /* a reader in file order wants each part once, the last one at the end */
-	KEEP_SPARE,    /* nobody is known to want them, but having them again costs a round trip */
+	KEEP_SPARE, /* no reader is known to want them, but having them again costs a round trip */
 };
 
-enum piece_state { PIECE_LOADING, PIECE_READY, PIECE_FAILED };
+enum extent_state { EXTENT_LOADING, EXTENT_READY, EXTENT_FAILED };
 
-struct piece_id {
+struct extent_id {
 	uint64_t space; /* of spaces_number: array, type and codecs */
 	uint64_t chunk; /* number in the array's grid */
 	uint64_t off;
 	size_t len;
+	uint64_t
+		object; /* number of the stored object that the chunk lies in: its own, or its shard's */
 };
 
-struct piece {
-	struct piece_id id;
+struct extent {
+	struct extent_id id;
 	/* Written by the loader before cache_finish, constant after: */
 	uint8_t *data;      /* id.len bytes; NULL: the chunk is absent (fill value) */
 	size_t cap;         /* of data, for mem_put */
-	size_t encoded_len; /* PIECE_ENCODED: bytes in use */
+	size_t encoded_len; /* EXTENT_ENCODED: bytes in use */
 	char version[ZMAP_VERSION];
-	int64_t begun; /* when_now() before the store was asked: what it said holds since then */
-	int64_t former; /* when the version before this one was last given to anybody; 0: none is known */
+	int64_t begun; /* clock_now() before the store was asked: what it said holds since then */
+	int64_t former; /* when the version before this one was last given to a reader; 0: none is known */
 	bool failed;
 	struct err *failure; /* why; NULL: no memory to say it */
 	/* What was cached before and is compared with the store; pinned; NULL after the load. */
-	struct piece *prev;
-	int64_t since;   /* of whom it is loaded for */
+	struct extent *prev;
+	int64_t since;   /* of the reader that it is loaded for */
 	bool superseded; /* to be loaded in this version, which is no longer the store's */
 	/* The loader's: */
 	struct task task;
-	struct ticket
-		scratch;    /* cost 0: it needs little besides its own bytes, or has it not yet */
-	struct ticket turn; /* among the loads of its array; cost 0: not yet */
-	_Atomic(struct task *) told; /* the task that will load it, while nobody has begun */
+	struct semaphore_waiter
+		scratch; /* cost 0: it needs little besides its own bytes, or has it not yet */
+	struct semaphore_waiter turn; /* among the loads of its array; cost 0: not yet */
+	_Atomic(struct task *) told;  /* the task that will load it, while no thread has begun */
 	void *owner;
-	struct piece *batch; /* the next piece that the same task loads */
-	atomic_bool ahead;   /* loaded before anybody asked for it, and nobody has since */
+	struct extent *batch; /* the next extent that the same task loads */
+	atomic_bool ahead;    /* loaded before a reader asked for it, and none has since */
 	enum keep keep;
+	atomic_uint waiting; /* readers that wait for the load */
 	/* The cache's, under its lock: */
-	enum piece_state state;
+	enum extent_state state;
 	unsigned pins;
 	struct lru *list; /* in which it is */
 	bool dropped;
 	int64_t touched; /* when it was last moved to the end of its list */
-	bool used;     /* somebody read it; what was prefetched and not yet read is evicted last */
-	int64_t asked; /* when_now() of who had it made */
-	int64_t checked; /* when_now() of the last comparison with the store */
-	int64_t given;   /* when it was given to anybody last, while its version was the store's */
+	bool used;       /* a reader had it; what was prefetched and not yet read is evicted last */
+	int64_t asked;   /* clock_now() of the request that had it made */
+	int64_t checked; /* clock_now() of the last comparison with the store */
+	int64_t given;   /* when it was given to a reader last, while its version was the store's */
 	int64_t until;   /* when another version was found in the store */
 	size_t charge, *loading;
-	struct piece *hash_next, *lru_next, *lru_prev;
+	struct extent *hash_next, *lru_next, *lru_prev;
+	struct object *object; /* what it is read from; each extent holds a reference */
+	struct extent *object_next, *object_prev; /* others of the same object in the table */
 };
 
 struct cache;
+struct object;
 
 /* remote: each load costs a round trip. */
 int cache_new(size_t budget, bool remote, struct cache **ret);
@@ -95,74 +102,89 @@ enum cache_hurry {
 	CACHE_PREFETCH, /* only what is free or cold: -EAGAIN */
 };
 
-struct cache_ask {
-	struct piece_id id; /* the piece to make if none is there */
-	uint64_t at;        /* any piece of the chunk that holds this byte will do */
-	/* What to make instead where so many pieces of the chunk are cached already; len 0: never. */
-	struct piece_id larger;
+struct cache_request {
+	struct extent_id id; /* the extent to make if none is there */
+	uint64_t at;         /* any extent of the chunk that holds this byte will do */
+	/* What to make instead where so many extents of the chunk are cached already; len 0: never. */
+	struct extent_id larger;
 	unsigned crowd;
 	enum cache_hurry hurry;
-	bool keep; /* a piece that is made stays pinned for the caller, beside the pin of its load */
+	bool keep; /* an extent that is made stays pinned for the caller, beside the pin of its load */
 	bool only_there; /* nothing is made: -ENOENT */
 	bool only_new;   /* what is there already is neither pinned nor touched */
-	int64_t now;     /* when_now() */
-	int64_t fresh; /* pieces checked before this moment must be compared with the store again */
+	int64_t now;     /* clock_now() */
+	int64_t fresh; /* extents checked before this moment must be compared with the store again */
+	int64_t begun; /* loads that were asked for before this moment are not waited for */
 	int64_t since; /* when the reader began */
 	int64_t deadline;
 	struct cancel *cancel;
-	/* Bytes of pieces that are being loaded for the same array, or NULL: no array may have all memory for loads that may hang. Under
+	/* Bytes of extents that are being loaded for the same array, or NULL: no array may have all memory for loads that may hang. Under
 	 * the cache's lock; lives until all of them have ended. */
 	size_t *loading;
 };
 
 enum cache_found {
 	CACHE_READY = 1,
-	CACHE_BUSY = 2,    /* somebody is loading it: cache_wait */
+	CACHE_BUSY = 2,    /* a load of it is under way: cache_wait */
 	CACHE_CREATED = 3, /* the caller has it loaded, which ends in cache_finish */
 };
-/* A pinned piece and how it was found, or -errno. -ESTALE: replaced while it was read, see above. */
-int cache_get(struct cache *, const struct cache_ask *, struct piece **ret);
+/* A pinned extent and how it was found, or -errno. -ESTALE: replaced while it was read, see above. */
+int cache_get(struct cache *, const struct cache_request *, struct extent **ret);
 /* The same for many at once. Returns how many went well; found[i] tells how, found of the first that did not is its -errno.
  * None may have hurry CACHE_WAIT. */
-size_t cache_get_many(
-	struct cache *, const struct cache_ask *, size_t n, struct piece **ret, int *ret_found);
-/* Waits for a LOADING piece. 0; CACHE_PATIENCE: not by then; CACHE_OTHER: it became a version that is not for this reader, who is to ask
+size_t cache_get_many(struct cache *, const struct cache_request *, size_t n, struct extent **ret,
+	int *ret_found);
+/* Waits for a LOADING extent. 0; CACHE_PATIENCE: not by then; CACHE_OTHER: it became a version that is not for this reader, which is to ask
  * again; the load's failure; -EINTR. */
 enum { CACHE_PATIENCE = 1, CACHE_OTHER = 2 };
-int cache_wait(struct cache *, struct piece *, int64_t since, int64_t deadline, struct cancel *);
+int cache_wait(struct cache *, struct extent *, int64_t since, int64_t deadline, struct cancel *);
 /* The load failed; code is that of err_text. */
-void piece_fail(struct piece *, int code);
-/* The loads have ended: hands the pieces to all who wait, and takes the pins of the loads. */
-void cache_finish(struct cache *, struct piece *const *, size_t n);
-void cache_unpin(struct cache *, struct piece *const *, size_t n);
-/* The same for a piece whose bytes turned out to be bad: it is given to nobody else. */
-void cache_reject(struct cache *, struct piece *);
-/* The pieces of each chunk that begin within [off, off + len) will not be needed soon; off PIECE_ENCODED: only the encoded
+void extent_fail(struct extent *, int code);
+/* The loads have ended: hands the extents to all readers that wait, and takes the pins of the loads. */
+void cache_finish(struct cache *, struct extent *const *, size_t n);
+void cache_unpin(struct cache *, struct extent *const *, size_t n);
+/* The same for an extent whose bytes turned out to be bad: it is given to no other reader. */
+void cache_reject(struct cache *, struct extent *);
+/* The extents of each chunk that begin within [off, off + len) will not be needed soon; off EXTENT_ENCODED: only the encoded
  * one; len SIZE_MAX: all, the encoded one too. */
 enum cool {
 	COOL_ALL,
-	COOL_UNREAD = 1, /* only those that nobody has read */
+	COOL_UNREAD = 1, /* only those that no reader has read */
 	COOL_RAW = 2,    /* what is decoded is what is stored */
 };
-void cache_cool(struct cache *, const struct piece_id *, size_t n, enum cool);
+void cache_cool(struct cache *, const struct extent_id *, size_t n, enum cool);
 /* The loader tells in which version the store has the chunk, before cache_finish. True: it had another one before. */
-bool cache_found(struct cache *, struct piece *);
+bool cache_found(struct cache *, struct extent *);
 /* What was asked for before now is compared with the store again. */
 void cache_expire(struct cache *);
-/* Who has been reading since `since` will count as having begun `now`: then some of this chunk may have been given to it before it began.
+/* A reader since `since` will count as having begun `now`: then some of this chunk may have been given to it before it began.
  * True: it will be given the rest of the same version. False: that is so no longer, because the chunk has changed. */
-bool cache_keep(struct cache *, const struct piece_id *, int64_t since, int64_t now);
+bool cache_keep(struct cache *, const struct extent_id *, int64_t since, int64_t now);
 
-/* Memory that loads need for a moment besides their pieces, all together at most a CACHE_LEND-th of the budget unless one alone needs
+/* What this mount stores itself is no foreign change: readers go on with the new version, whenever they began. From cache_put_begin to
+ * cache_put_end loads of the object that find a version which is not known wait, since it may be the one that is being put. */
+int cache_put_begin(struct cache *, const struct extent_id *, struct object **ret);
+/* The put is made upon this version ("": nothing was there), of which the store was asked at `begun` (clock_now). True: another one was
+ * known, and that is a foreign change. */
+bool cache_put_upon(struct cache *, struct object *, const char *version, int64_t begun);
+/* version: what the put left ("": nothing is there, or the store does not say); NULL: it failed. What was cached of the object goes. */
+void cache_put_end(struct cache *, struct object *, const char *version);
+/* Is this loaded extent of a version that may be one that is being put? Then cache_put_wait until that is known, or the deadline. */
+bool cache_put_unsure(struct cache *, const struct extent *);
+void cache_put_wait(struct cache *, const struct extent *, int64_t deadline);
+
+/* Memory that loads need for a moment besides their extents, all together at most a CACHE_LEND-th of the budget unless one alone needs
  * more: others make room for it as far as they can, and prefetching leaves it free. */
 enum { CACHE_LEND = 16 };
 void cache_borrow(struct cache *, size_t bytes);
 void cache_give_back(struct cache *, size_t bytes);
 /* Bytes that others hold under the same budget (models), from now on. */
 void cache_set_other(struct cache *, size_t bytes);
+/* The same for what was written and is not stored yet: so many bytes more, or less. */
+void cache_add_staged(struct cache *, int64_t bytes);
 
 struct cache_counts {
-	size_t budget, used, cold, pieces;
+	size_t budget, used, cold, extents;
 	uint64_t hits, waits, evicted;
 };
 void cache_count(struct cache *, struct cache_counts *ret);

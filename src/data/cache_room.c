@@ -1,4 +1,4 @@
-/* Memory: who gets it, who waits for it, what goes for it. */
+/* Memory: which extents get it, which requests wait for it, what is evicted for it. */
 #include "data/cache_impl.h"
 
 #include "base/check.h"
@@ -6,13 +6,10 @@
 
 #include <errno.h>
 
-/* What malloc may keep of small pieces that are gone: others take it, or it goes back to the system now and then. */
-enum { HOLES_PART = 16, HOLES_MOST = 64 << 20 };
-
 bool
 room_evict(struct cache *c, struct lru *l, bool unused)
 {
-	struct piece *p = l->head;
+	struct extent *p = l->head;
 	while (p && (p->pins || !(p->used || unused)))
 		p = p->lru_next;
 	if (!p)
@@ -44,14 +41,14 @@ int
 cache_timed_wait(
 	pthread_cond_t *cond, pthread_mutex_t *lock, int64_t deadline, struct cancel *cancel)
 {
-	int64_t until = when_now() + SECOND / 10; /* how often cancellation is looked at */
+	int64_t until = clock_now() + SECOND / 10; /* how often cancellation is looked at */
 	if (deadline && deadline < until)
 		until = deadline;
 	struct timespec t = {.tv_sec = until / SECOND, .tv_nsec = until % SECOND};
 	pthread_cond_timedwait(cond, lock, &t);
 	if (cancelled(cancel))
 		return err_set(-EINTR, "interrupted");
-	if (when_over(deadline))
+	if (clock_over(deadline))
 		return err_set(-ETIMEDOUT, "timed out");
 	return 0;
 }
@@ -84,7 +81,7 @@ room_stop_waiting(struct cache *c, struct waiter *w)
 }
 
 int
-room_wait(struct cache *c, const struct cache_ask *a, struct waiter *w, bool in_turn)
+room_wait(struct cache *c, const struct cache_request *a, struct waiter *w, bool in_turn)
 {
 	if (a->hurry != CACHE_WAIT)
 		return -EAGAIN;
@@ -97,7 +94,7 @@ room_wait(struct cache *c, const struct cache_ask *a, struct waiter *w, bool in_
 }
 
 bool
-room_share(const struct cache *c, const struct cache_ask *a, size_t n)
+room_share(const struct cache *c, const struct cache_request *a, size_t n)
 {
 	return !a->loading || !*a->loading || *a->loading + n <= c->budget / 4 * 3;
 }
@@ -106,14 +103,6 @@ bool
 room_for(struct cache *c, size_t n, enum cache_hurry hurry)
 {
 	return room_make(c, n, hurry) || (c->used == c->other && n + c->other > c->budget);
-}
-
-void
-cache_unlock_trim(struct cache *c)
-{
-	size_t free_bytes = c->used < c->budget ? c->budget - c->used : 0;
-	cache_unlock(c);
-	mem_trim(free_bytes, max_u64(free_bytes, min_u64(c->budget / HOLES_PART, HOLES_MOST)));
 }
 
 void
@@ -127,7 +116,7 @@ cache_borrow(struct cache *c, size_t bytes)
 	if (bytes <= c->budget / 2)
 		c->lend = max_u64(c->lend, bytes);
 	room_make(c, 0, CACHE_TRY);
-	cache_unlock_trim(c);
+	cache_unlock(c);
 }
 
 void
@@ -147,8 +136,26 @@ void
 cache_set_other(struct cache *c, size_t bytes)
 {
 	pthread_mutex_lock(&c->lock);
+	mem_limit(
+		bytes < c->budget ? c->budget - bytes : 0); /* what is staged is handed out by it */
+	bytes += c->staged;
 	c->used += bytes - c->other;
 	c->other = bytes;
 	room_make(c, 0, CACHE_TRY);
+	cache_unlock(c);
+}
+
+void
+cache_add_staged(struct cache *c, int64_t bytes)
+{
+	if (!bytes)
+		return;
+	pthread_mutex_lock(&c->lock);
+	c->staged += (size_t)bytes;
+	c->other += (size_t)bytes;
+	c->used += (size_t)bytes;
+	room_make(c, 0, CACHE_TRY);
+	if (bytes < 0 && c->waiting)
+		pthread_cond_broadcast(&c->freed);
 	cache_unlock(c);
 }

@@ -1,54 +1,36 @@
-/* Pieces by chunk, and in the order of their use. */
+/* Extents by chunk, and in the order of their use. */
 #include "data/cache_impl.h"
 
 #include "base/mem.h"
 
-/* Least recently used is known to this much (ns): moving every piece at each look would cost more than it gains. */
+#include <string.h>
+
+/* Least recently used is known to this much (ns): moving every extent at each look would cost more than it gains. */
 static const int64_t TOUCH_EVERY = SECOND / 20;
 
-static uint64_t
-hash(uint64_t space, uint64_t chunk)
+struct extent **
+table_bucket(struct cache *c, const struct extent_id *id)
 {
-	uint64_t h = (space * 0x9e3779b97f4a7c15u) ^ chunk;
-	h *= 0xff51afd7ed558ccdu;
-	return h ^ h >> 32;
-}
-
-struct piece **
-table_bucket(struct cache *c, const struct piece_id *id)
-{
-	return &c->bucket[hash(id->space, id->chunk) % CACHE_BUCKETS];
-}
-
-struct mark *
-table_mark(struct cache *c, const struct piece_id *id, uint64_t *ret_hash)
-{
-	uint64_t h = hash(id->space, id->chunk) | 1; /* 0: a mark of nothing */
-	struct mark *a = &c->mark[(h >> 16) % CHUNKS_KNOWN],
-		    *b = &c->mark[(h >> 32) % CHUNKS_KNOWN];
-	*ret_hash = h;
-	if (a->chunk == h || b->chunk == h)
-		return a->chunk == h ? a : b;
-	return a->seen <= b->seen ? a : b;
+	return &c->bucket[cache_hash(id->space, id->chunk) % CACHE_BUCKETS];
 }
 
 pthread_cond_t *
-table_cond(struct cache *c, const struct piece *p)
+table_cond(struct cache *c, const struct extent *p)
 {
-	return &c->loaded[hash(p->id.space, p->id.chunk) % CACHE_CONDS];
+	return &c->loaded[cache_hash(p->id.space, p->id.chunk) % CACHE_CONDS];
 }
 
 void
-table_cool(struct cache *c, struct piece *p, bool stored)
+table_cool(struct cache *c, struct extent *p, bool stored)
 {
 	lru_remove(p->list, p);
 	p->list = stored ? &c->spare : &c->cold;
 	lru_append(p->list, p);
 }
 
-/* A cold piece stays cold: requests that overtake each other must not bring a scan's leavings back. */
+/* A cold extent stays cold: requests that overtake each other must not bring a scan's leavings back. */
 void
-table_touch(struct piece *p, int64_t now)
+table_touch(struct extent *p, int64_t now)
 {
 	if (now - p->touched < TOUCH_EVERY)
 		return;
@@ -58,41 +40,44 @@ table_touch(struct piece *p, int64_t now)
 }
 
 void
-table_drop(struct cache *c, struct piece *p)
+table_drop(struct cache *c, struct extent *p)
 {
 	if (p->dropped)
 		return;
-	version_dropped(c, p);
-	struct piece **at = table_bucket(c, &p->id);
+	version_dropped(p);
+	struct extent **at = table_bucket(c, &p->id);
 	while (*at != p)
 		at = &(*at)->hash_next;
 	*at = p->hash_next;
+	object_remove(p);
 	lru_remove(p->list, p);
 	p->dropped = true;
 }
 
 static void
-put_in(struct cache *c, struct piece *p)
+put_in(struct cache *c, struct extent *p)
 {
-	struct piece **b = table_bucket(c, &p->id);
+	struct extent **b = table_bucket(c, &p->id);
 	p->hash_next = *b;
 	*b = p;
+	object_add(p);
 	p->list = &c->hot;
 	lru_append(p->list, p);
 }
 
 void
-table_restore(struct cache *c, struct piece *p)
+table_restore(struct cache *c, struct extent *p)
 {
 	p->dropped = false;
 	put_in(c, p);
 }
 
 void
-table_destroy(struct cache *c, struct piece *p)
+table_destroy(struct cache *c, struct extent *p)
 {
 	c->used -= p->charge;
-	c->pieces--;
+	c->extents--;
+	object_release(c, p->object);
 	p->hash_next = c->dead;
 	c->dead = p;
 	if (c->waiting)
@@ -102,19 +87,21 @@ table_destroy(struct cache *c, struct piece *p)
 void
 cache_unlock(struct cache *c)
 {
-	struct piece *dead = MOVE(c->dead);
+	struct extent *dead = MOVE(c->dead);
+	struct object *objects = MOVE(c->objects.dead);
 	pthread_mutex_unlock(&c->lock);
+	objects_free_dead(objects);
 	while (dead) {
-		struct piece *p = dead;
+		struct extent *p = dead;
 		dead = p->hash_next;
 		mem_put(p->data, p->cap);
 		free(p->failure);
-		free(p);
+		mem_put(p, mem_size(sizeof *p));
 	}
 }
 
 void
-table_unpin(struct cache *c, struct piece *p)
+table_unpin(struct cache *c, struct extent *p)
 {
 	if (--p->pins == 0) {
 		if (p->dropped)
@@ -124,22 +111,33 @@ table_unpin(struct cache *c, struct piece *p)
 	}
 }
 
-struct piece *
-table_insert(struct cache *c, const struct piece_id *id, struct piece *prev, size_t *loading)
+static struct extent *
+make(void)
 {
-	struct piece *p = calloc(1, sizeof *p);
-	if (!p)
+	struct extent *p = mem_get_quickly(mem_size(sizeof *p));
+	return p ? memset(p, 0, sizeof *p) : NULL;
+}
+
+struct extent *
+table_insert(struct cache *c, const struct extent_id *id, struct extent *prev, size_t *loading)
+{
+	struct extent *p = make();
+	struct object *o = p ? object_hold(c, id) : NULL;
+	if (!o) {
+		mem_put(p, mem_size(sizeof *p));
 		return NULL;
+	}
+	p->object = o;
 	p->id = *id;
-	p->charge = id->len + PIECE_COST;
+	p->charge = extent_charge(id->len);
 	p->pins = 1;
 	p->prev = prev;
 	p->loading = loading;
 	if (loading)
 		*loading += p->charge;
-	p->until = PIECE_CURRENT;
+	p->until = EXTENT_CURRENT;
 	c->used += p->charge;
-	c->pieces++;
+	c->extents++;
 	put_in(c, p);
 	return p;
 }

@@ -1,10 +1,11 @@
-/* Versions of chunks: which one the store has, which ones readers were given before, and which one a reader is to be given. */
+/* Versions of stored objects: which one the store has, which ones readers were given before, and which one a reader is to be given. */
 #include "data/cache_impl.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { PASTS = 64 }; /* versions of one chunk that are remembered besides the store's */
+enum { PASTS = 64 }; /* versions of one object that are remembered besides the store's */
 
 static int64_t
 later(int64_t a, int64_t b)
@@ -12,55 +13,34 @@ later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-static bool
-same_chunk(const struct piece *p, const struct piece_id *id)
+void
+version_forget(struct object *o)
 {
-	return p->id.space == id->space && p->id.chunk == id->chunk;
-}
-
-static void
-forget(struct mark *m)
-{
-	while (m->past) {
-		struct past *p = m->past;
-		m->past = p->older;
+	while (o->past) {
+		struct old_version *p = o->past;
+		o->past = p->older;
 		free(p);
 	}
 }
 
-void
-versions_free(struct cache *c)
-{
-	for (unsigned i = 0; i < CHUNKS_KNOWN; i++)
-		forget(&c->mark[i]);
-}
-
-static const struct mark *
-known(struct cache *c, const struct piece_id *id)
-{
-	uint64_t h;
-	const struct mark *m = table_mark(c, id, &h);
-	return m->chunk == h ? m : NULL;
-}
-
 int
-version_for(struct cache *c, const struct piece_id *id, int64_t since, const struct past **ret)
+version_for(
+	struct cache *c, const struct extent_id *id, int64_t since, const struct old_version **ret)
 {
-	const struct mark *m = known(c, id);
+	const struct object *o = object_find(c, id);
 	*ret = NULL;
-	for (const struct past *p = m ? m->past : NULL; p; p = p->older)
+	for (const struct old_version *p = o ? o->past : NULL; p; p = p->older)
 		if (p->given >= since)
 			*ret = p;
-	if (m && m->lost >= since && m->lost)
+	if (o && o->lost >= since && o->lost)
 		return err_set(-ESTALE, "chunk was replaced while it was read");
 	return 0;
 }
 
 void
-version_begin(struct cache *c, struct piece *p, const struct past *past)
+version_begin(struct extent *p, const struct old_version *past)
 {
-	const struct mark *m = known(c, &p->id);
-	p->former = m ? m->former : p->prev ? p->prev->former : 0;
+	p->former = p->object->former;
 	if (!past)
 		return;
 	p->superseded = true;
@@ -70,88 +50,80 @@ version_begin(struct cache *c, struct piece *p, const struct past *past)
 }
 
 bool
-version_suits(struct cache *c, const struct piece *p, int64_t since)
+version_suits(struct cache *c, const struct extent *p, int64_t since)
 {
-	const struct past *past;
-	if (p->until == PIECE_CURRENT)
+	const struct old_version *past;
+	if (p->until == EXTENT_CURRENT)
 		return !p->former || p->former < since;
 	return version_for(c, &p->id, since, &past) == 0 && past && past->until == p->until;
 }
 
 void
-version_dropped(struct cache *c, const struct piece *p)
+version_dropped(const struct extent *p)
 {
-	uint64_t h;
-	struct mark *m = table_mark(c, &p->id, &h);
-	if (m->chunk == h && p->state == PIECE_READY && p->until == PIECE_CURRENT &&
-		strcmp(m->version, p->version) == 0)
-		m->given = later(m->given, p->given);
+	struct object *o = p->object;
+	if (o->found && p->state == EXTENT_READY && p->until == EXTENT_CURRENT &&
+		strcmp(o->version, p->version) == 0)
+		o->given = later(o->given, p->given);
 }
 
-/* Is there something of a version other than that of `found`, that counts as the store's until now? */
-static bool
-is_former(const struct piece *p, const struct piece *found)
-{
-	return same_chunk(p, &found->id) && p->state == PIECE_READY && p->until == PIECE_CURRENT &&
-	       strcmp(p->version, found->version) != 0;
-}
-
-/* The pieces of the version before that of `found` are of the past from now on. When they were last given to anybody. */
+/* The extents of the version before this one are of the past from now on. When they were last given to a reader. */
 static int64_t
-supersede(struct cache *c, const struct piece *found, int64_t now)
+supersede(const struct object *o, const char *version, int64_t now)
 {
 	int64_t given = 0;
-	for (struct piece *p = *table_bucket(c, &found->id); p; p = p->hash_next) {
-		if (is_former(p, found)) {
-			p->until = now;
-			given = later(given, p->given);
-		}
+	for (struct extent *p = o->extents; p; p = p->object_next) {
+		if (p->state != EXTENT_READY || p->until != EXTENT_CURRENT ||
+			strcmp(p->version, version) == 0)
+			continue;
+		p->until = now;
+		given = later(given, p->given);
 	}
 	return given;
 }
 
 /* The oldest is forgotten, so that there is room for one more. */
 static void
-make_room(struct mark *m)
+make_room(struct object *o)
 {
 	unsigned n = 0;
-	for (struct past **at = &m->past; *at; at = &(*at)->older) {
+	for (struct old_version **at = &o->past; *at; at = &(*at)->older) {
 		if (++n < PASTS)
 			continue;
-		m->lost = later(m->lost, (*at)->given);
+		o->lost = later(o->lost, (*at)->given);
 		free(*at);
 		*at = NULL;
 		return;
 	}
 }
 
-/* The chunk has another version now than the mark says. */
+/* The object has another version now than was known. */
 static void
-turn_page(struct cache *c, struct mark *m, const struct piece *found, int64_t now)
+turn_page(struct object *o, const char *version, int64_t now)
 {
-	int64_t given = later(m->given, supersede(c, found, now));
-	struct past *p = calloc(1, sizeof *p);
-	make_room(m);
+	int64_t given = later(o->given, supersede(o, version, now));
+	struct old_version *p = calloc(1, sizeof *p);
+	make_room(o);
 	if (p) {
-		*p = (struct past){
-			.older = m->past, .until = now, .given = given, .former = m->former};
-		memcpy(p->version, m->version, sizeof p->version);
-		m->past = p;
+		*p = (struct old_version){
+			.older = o->past, .until = now, .given = given, .former = o->former};
+		memcpy(p->version, o->version, sizeof p->version);
+		o->past = p;
 	} else {
-		m->lost = later(m->lost, given);
+		o->lost = later(o->lost, given);
 	}
-	memcpy(m->version, found->version, sizeof m->version);
-	m->former = later(m->former, given);
-	m->given = 0;
-	m->turned = now;
+	snprintf(o->version, sizeof o->version, "%s", version);
+	o->former = later(o->former, given);
+	o->given = 0;
+	o->turned = now;
 }
 
-/* Makes a piece one of the past. One of a version that nobody was given is for nobody. */
+/* Makes an extent one of the past. One of a version that no reader was given is for none. */
 static void
-join_past(const struct mark *m, struct piece *p)
+join_past(struct extent *p)
 {
 	p->until = 0;
-	for (const struct past *past = m->past; past; past = past->older) {
+	for (const struct old_version *past = p->object->past; past; past = past->older) {
 		if (strcmp(past->version, p->version) != 0)
 			continue;
 		p->until = past->until;
@@ -160,84 +132,82 @@ join_past(const struct mark *m, struct piece *p)
 }
 
 void
-version_ready(struct cache *c, struct piece *p)
+version_ready(struct extent *p)
 {
-	const struct mark *m = known(c, &p->id);
-	if (p->state != PIECE_READY || p->until != PIECE_CURRENT)
+	const struct object *o = p->object;
+	if (p->state != EXTENT_READY || p->until != EXTENT_CURRENT)
 		return;
-	if (m && strcmp(m->version, p->version) != 0)
-		join_past(m, p);
+	if (o->found && strcmp(o->version, p->version) != 0)
+		join_past(p);
 	else if (p->dropped)
-		version_dropped(c, p); /* again: those who waited for it have it now */
+		version_dropped(p); /* again: readers that waited for it have it now */
 }
 
-/* What was to be compared with the store and is of another version is of use for those who have some of it. */
+/* What was to be compared with the store and is of another version is of use for readers that have some of it. */
 static void
-put_back(struct cache *c, const struct mark *m, struct piece *prev)
+put_back(struct cache *c, struct extent *prev)
 {
-	if (prev && prev->dropped && prev->until == PIECE_CURRENT &&
-		strcmp(prev->version, m->version) != 0) {
-		join_past(m, prev);
+	if (prev && prev->dropped && prev->until == EXTENT_CURRENT &&
+		strcmp(prev->version, prev->object->version) != 0) {
+		join_past(prev);
 		table_restore(c, prev);
 	}
 }
 
-/* A piece that tells which version the chunk had, where no mark does. */
-static const struct piece *
-known_before(struct cache *c, const struct piece *found)
+static void
+found_first(struct object *o, const struct extent *p, int64_t now)
 {
-	for (const struct piece *p = *table_bucket(c, &found->id); p; p = p->hash_next)
-		if (is_former(p, found))
-			return p;
-	return found->prev ? found->prev : found;
+	o->found = true;
+	o->turned = now;
+	o->given = p->given;
+	o->former = p->former;
+	memcpy(o->version, p->version, sizeof o->version);
+}
+
+int
+version_found(struct object *o, const char *version, int64_t begun)
+{
+	if (!strcmp(o->version, version))
+		return 0;
+	if (begun < o->turned)
+		return VERSION_OLD;
+	turn_page(o, version, clock_now());
+	return VERSION_NEW;
 }
 
 bool
-cache_found(struct cache *c, struct piece *p)
+cache_found(struct cache *c, struct extent *p)
 {
-	uint64_t chunk;
-	int64_t now = when_now();
 	bool changed = false;
 	if (p->superseded)
 		return false;
 	LOCKED(&c->lock) {
-		struct mark *m = table_mark(c, &p->id, &chunk);
-		if (m->chunk != chunk) {
-			const struct piece *like = known_before(c, p);
-			forget(m);
-			*m = (struct mark){.chunk = chunk,
-				.turned = like == p ? now : 0,
-				.given = like->given,
-				.former = like->former};
-			memcpy(m->version, like->version, sizeof m->version);
-		}
-		m->seen = now;
-		changed = strcmp(m->version, p->version) != 0;
-		if (changed &&
-			p->begun < m->turned) { /* it may be older than what was found meanwhile */
-			join_past(m, p);
+		struct object *o = p->object;
+		if (!o->found)
+			found_first(o, p, clock_now());
+		int how = version_found(o, p->version, p->begun);
+		if (how == VERSION_OLD) { /* than what was found meanwhile */
+			join_past(p);
 			return false;
 		}
-		if (changed)
-			turn_page(c, m, p, now);
-		put_back(c, m, p->prev);
-		p->former = m->former;
+		changed = how == VERSION_NEW;
+		put_back(c, p->prev);
+		p->former = o->former;
 	}
 	return changed;
 }
 
 bool
-cache_keep(struct cache *c, const struct piece_id *id, int64_t since, int64_t now)
+cache_keep(struct cache *c, const struct extent_id *id, int64_t since, int64_t now)
 {
 	bool same = true;
 	LOCKED(&c->lock) {
-		uint64_t h;
-		struct mark *m = table_mark(c, id, &h);
-		if (m->chunk != h)
+		struct object *o = object_find(c, id);
+		if (!o || !o->found)
 			return true;
-		same = !m->former || m->former < since;
+		same = !o->former || o->former < since;
 		if (same)
-			m->given = later(m->given, now);
+			o->given = later(o->given, now);
 	}
 	return same;
 }

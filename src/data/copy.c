@@ -45,9 +45,9 @@ copy_rows(const struct rows *r, uint8_t *to, const uint8_t *from)
 		EACH_ROW(memcpy(to, from, n));
 }
 
-/* Rows that a piece holds only some bytes of. */
+/* Rows that an extent holds only some bytes of. */
 static void
-copy_clipped(const struct rows *r, const struct piece *p, uint8_t *file)
+copy_clipped(const struct rows *r, const struct extent *p, uint8_t *file)
 {
 	uint64_t from = p->id.off, to = from + p->id.len;
 	for (uint64_t i = 0; i < r->count; i++) {
@@ -68,7 +68,7 @@ fill_rows(const struct array *a, const struct rows *r, uint8_t *file)
 }
 
 void
-copy_soon(const struct part *part, const struct piece *p)
+copy_soon(const struct part *part, const struct extent *p)
 {
 	enum { LINE = 64, LINES = 8 };
 	if (!p->data || part->in_chunk < p->id.off || part->last > p->id.off + p->id.len)
@@ -80,7 +80,7 @@ copy_soon(const struct part *part, const struct piece *p)
 }
 
 void
-copy_part(const struct array *a, const struct part *part, const struct piece *p, uint8_t *file)
+copy_part(const struct array *a, const struct part *part, const struct extent *p, uint8_t *file)
 {
 	struct rows_walk w;
 	uint64_t from = p->id.off, to = from + p->id.len;

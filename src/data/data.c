@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "data/limits.h"
+#include "data/staging.h"
 
 #include <errno.h>
 
@@ -13,7 +14,7 @@ enum {
 	SMALL = 128 << 20, /* chunks need all of this */
 };
 
-/* Answers on their way, small loads and what threads keep take memory that nobody counts one by one. */
+/* Answers on their way, small loads and what threads keep take memory that is not counted one by one. */
 static size_t
 for_cache(size_t memory)
 {
@@ -36,7 +37,9 @@ data_new(const struct data_options *o, struct data **ret)
 	if (r == 0)
 		r = spaces_new(&d->spaces);
 	if (r == 0)
-		r = gate_new(d->options.memory / CACHE_LEND, &d->gate);
+		r = semaphore_new(d->options.memory / CACHE_LEND, &d->semaphore);
+	if (r == 0)
+		r = staging_new(d, &d->staging);
 	if (r == 0)
 		r = pool_new(d->workers, BLOCKED_MAX, &d->pool);
 	if (r < 0) {
@@ -54,10 +57,11 @@ data_free(struct data *d)
 		return NULL;
 	atomic_store(&d->ending.wanted_no_more, true);
 	pool_free(d->pool);
+	staging_free(d->staging);
 	cache_free(d->cache);
-	gate_free(d->gate);
+	semaphore_free(d->semaphore);
 	spaces_free(d->spaces);
-	mem_trim(0, 0);
+	mem_trim();
 	free(d);
 	return NULL;
 }
@@ -99,7 +103,7 @@ data_stats(struct data *d, struct buf *ret)
 		{"cache_bytes", c.used},
 		{"cache_cold_bytes", c.cold},
 		{"cache_idle_bytes", mem_idle()},
-		{"cache_pieces", c.pieces},
+		{"cache_pieces", c.extents},
 		{"cache_hits_total", c.hits},
 		{"cache_waits_total", c.waits},
 		{"cache_evicted_total", c.evicted},
@@ -115,5 +119,5 @@ data_stats(struct data *d, struct buf *ret)
 	int r = 0;
 	for (size_t i = 0; i < sizeof row / sizeof *row && r == 0; i++)
 		r = buf_addf(ret, "zarrfs_%s %llu\n", row[i].name, row[i].value);
-	return r;
+	return r < 0 ? r : staging_stats(d->staging, ret);
 }

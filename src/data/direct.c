@@ -1,4 +1,4 @@
-/* Where the file's order is the chunk's: cached pieces are handed out as they are. */
+/* Where the file's order is the chunk's: cached extents are handed out as they are. */
 #include "data/request.h"
 
 #include "base/check.h"
@@ -6,18 +6,16 @@
 #include <errno.h>
 
 struct direct {
-	struct piece *piece;
+	struct extent *extent;
 	bool ready;
-	uint64_t in_piece;
+	uint64_t in_extent;
 	size_t len;
 };
 
-/* Pins everything the request needs; -EAGAIN: too many pieces, or no memory for all at once. */
+/* Pins everything the request needs; -EAGAIN: too many extents, or no memory for all at once. */
 static int
-pin_direct(struct request *q, struct direct *d, unsigned *ret_n)
+pin_direct(struct request *q, struct batch *batch, struct direct *d, unsigned *ret_n)
 {
-	struct batch batch = {
-		.array = q->array, .urgent = true, .alone = q->scan.mode != SCAN_ORDER};
 	uint64_t at = q->want->off, end = at + q->want->len;
 	unsigned n = 0;
 	int r = 0;
@@ -26,30 +24,30 @@ pin_direct(struct request *q, struct direct *d, unsigned *ret_n)
 		grid_run(&q->array->grid, at, &run);
 		uint64_t in = run.in_chunk, to = in + min_u64(run.len, end - at);
 		while (in < to && r >= 0) {
-			struct cache_ask ask = request_ask(q, run.number, in, to, n > 0);
-			r = n < REPLY_PARTS ? request_piece(q, &batch, &ask, &d[n].piece) : -EAGAIN;
+			struct cache_request ask = request_ask(q, run.number, in, to, n > 0);
+			r = n < REPLY_PARTS ? request_extent(q, batch, &ask, &d[n].extent)
+					    : -EAGAIN;
 			if (r < 0)
 				break;
-			const struct piece_id *got = &d[n].piece->id;
+			const struct extent_id *got = &d[n].extent->id;
 			d[n].ready = r == CACHE_READY;
-			d[n].in_piece = in - got->off;
+			d[n].in_extent = in - got->off;
 			d[n].len = min_u64(to, got->off + got->len) - in;
 			in += d[n].len;
 			at += d[n++].len;
 		}
 	}
-	batch_send(&batch);
 	*ret_n = n;
 	return r < 0 ? r : 0;
 }
 
-/* Fill values where a chunk is absent, whole elements from the one that the run begins in. A piece may begin in the midst of one.
+/* Fill values where a chunk is absent, whole elements from the one that the run begins in. An extent may begin in the midst of one.
  * most: runs the request may have. */
 static int
 add_fill(struct request *q, const struct direct *d, unsigned most)
 {
 	struct buf *own = &q->reply->own;
-	uint64_t item = q->array->grid.item, skip = (d->piece->id.off + d->in_piece) % item;
+	uint64_t item = q->array->grid.item, skip = (d->extent->id.off + d->in_extent) % item;
 	int r = buf_reserve(own, q->want->len + most * item);
 	if (r < 0)
 		return r;
@@ -66,21 +64,25 @@ direct_read(struct request *q)
 	struct reply *ret = q->reply;
 	struct direct d[REPLY_PARTS];
 	unsigned n = 0;
-	int r = pin_direct(q, d, &n);
+	struct batch batch = request_batch(q);
+	int r = pin_direct(q, &batch, d, &n);
 	ret->cache = q->array->data->cache;
 	for (unsigned i = 0; i < n; i++)
-		ret->pinned[ret->pins++] = d[i].piece;
+		ret->pinned[ret->pins++] = d[i].extent;
 	if (r == 0)
 		ahead_load(q);
+	batch_end(&batch, r);
 	for (unsigned i = 0; i < n && r == 0; i++) {
-		struct piece *p = d[i].piece;
+		struct extent *p = d[i].extent;
 		r = d[i].ready ? 0 : request_wait(q, p);
-		if (r == 0 && i && !request_agree(d[i - 1].piece, p))
+		if (r == 0 && i && !request_agree(d[i - 1].extent, p))
 			r = -EAGAIN;
+		if (r == 0)
+			r = request_goes_on(q, p);
 		if (r < 0)
 			break;
 		if (p->data)
-			request_answer(q, p->data + d[i].in_piece, d[i].len);
+			request_answer(q, p->data + d[i].in_extent, d[i].len);
 		else
 			r = add_fill(q, &d[i], n);
 	}

@@ -1,4 +1,4 @@
-/* Where the file's order is not the chunk's: pieces are copied to the reply's own memory, a window at a time. */
+/* Where the file's order is not the chunk's: extents are copied to the reply's own memory, a window at a time. */
 #include "data/request.h"
 
 #include "base/check.h"
@@ -9,11 +9,11 @@
 enum {
 	WINDOW_PIECES = 256, /* pinned at once */
 	WINDOW_PARTS = 128,
-	COPY_AHEAD = 3, /* pieces whose bytes are called for before they are copied */
+	COPY_AHEAD = 3, /* extents whose bytes are called for before they are copied */
 };
 
 struct held {
-	struct piece *piece;
+	struct extent *extent;
 	unsigned part;
 	bool ready;
 };
@@ -34,15 +34,28 @@ struct cursor {
 	bool end;
 };
 
+/* To the next part that anything stored is wanted of. */
 static void
-cursor_part(const struct grid *g, struct cursor *c)
+cursor_part(const struct request *q, struct cursor *c)
 {
-	c->end = !grid_next(g, &c->box, &c->part);
+	do
+		c->end = !grid_next(&q->array->grid, &c->box, &c->part);
+	while (!c->end && cover_has(q->over, c->part.number));
 	c->in_chunk = c->part.in_chunk;
 }
 
 static void
-hold(struct request *q, struct batch *b, struct window *w, struct piece *p, int found)
+cursor_first(const struct request *q, const struct box *box, struct cursor *ret)
+{
+	*ret = (struct cursor){.box = *box};
+	grid_first(&q->array->grid, &ret->box, &ret->part);
+	ret->in_chunk = ret->part.in_chunk;
+	if (cover_has(q->over, ret->part.number))
+		cursor_part(q, ret);
+}
+
+static void
+hold(struct request *q, struct batch *b, struct window *w, struct extent *p, int found)
 {
 	if (found == CACHE_CREATED)
 		request_load(q, b, p);
@@ -56,27 +69,27 @@ add_part(struct window *w, const struct part *p)
 	w->part[w->parts++].in_file -= w->origin;
 }
 
-/* All pieces of one part, one by one. */
+/* All extents of one part, one by one. */
 static int
 hold_part(struct request *q, struct batch *b, struct cursor *c, struct window *w)
 {
 	add_part(w, &c->part);
 	while (c->in_chunk < c->part.last && w->n < WINDOW_PIECES) {
-		struct piece *p;
-		struct cache_ask ask =
+		struct extent *p;
+		struct cache_request ask =
 			request_ask(q, c->part.number, c->in_chunk, c->part.last, w->n > 0);
-		int r = request_piece(q, b, &ask, &p);
+		int r = request_extent(q, b, &ask, &p);
 		if (r < 0)
 			return r;
 		hold(q, b, w, p, r);
 		c->in_chunk = p->id.off + p->id.len;
 	}
 	if (c->in_chunk >= c->part.last)
-		cursor_part(&q->array->grid, c);
+		cursor_part(q, c);
 	return 0;
 }
 
-/* As many further parts as one look into the cache serves, of those that one piece holds. False: the next one must be held alone. */
+/* As many further parts as one look into the cache serves, of those that one extent holds. False: the next one must be held alone. */
 static bool
 hold_many(struct request *q, struct batch *b, struct cursor *c, struct window *w)
 {
@@ -84,45 +97,42 @@ hold_many(struct request *q, struct batch *b, struct cursor *c, struct window *w
 	struct cursor ahead = *c;
 	k.n = 0;
 	size_t most = min_u64(ASKS, min_u64(WINDOW_PIECES - w->n, WINDOW_PARTS - w->parts));
-	for (; !ahead.end && k.n < most; cursor_part(&q->array->grid, &ahead))
+	for (; !ahead.end && k.n < most; cursor_part(q, &ahead))
 		k.ask[k.n++] =
 			request_ask(q, ahead.part.number, ahead.in_chunk, ahead.part.last, true);
-	size_t n = cache_get_many(q->array->data->cache, k.ask, k.n, k.piece, k.found);
+	size_t n = cache_get_many(q->array->data->cache, k.ask, k.n, k.extent, k.found);
 	for (size_t i = 0; i < n; i++) {
-		struct piece *p = k.piece[i];
+		struct extent *p = k.extent[i];
 		add_part(w, &c->part);
 		hold(q, b, w, p, k.found[i]);
 		c->in_chunk = p->id.off + p->id.len;
 		if (c->in_chunk >= c->part.last) {
-			cursor_part(&q->array->grid, c);
+			cursor_part(q, c);
 			continue;
 		}
 		for (size_t j = i + 1; j < n;
-			j++) { /* this part has further pieces: the rest comes later */
+			j++) { /* this part has further extents: the rest comes later */
 			if (k.found[j] == CACHE_CREATED)
-				request_load(q, b, k.piece[j]);
-			cache_unpin(q->array->data->cache, &k.piece[j], 1);
+				request_load(q, b, k.extent[j]);
+			cache_unpin(q->array->data->cache, &k.extent[j], 1);
 		}
 		return false;
 	}
 	return n == k.n;
 }
 
-/* Pins pieces from the cursor on, as many as there is room for; at least one. */
+/* Pins extents from the cursor on, as many as there is room for; at least one. */
 static int
-fill_window(struct request *q, struct cursor *c, struct window *w)
+fill_window(struct request *q, struct batch *batch, struct cursor *c, struct window *w)
 {
-	struct batch batch = {
-		.array = q->array, .urgent = true, .alone = q->scan.mode != SCAN_ORDER};
 	int r = 0;
 	w->n = w->parts = 0;
 	while (!c->end && w->parts < WINDOW_PARTS && w->n < WINDOW_PIECES && r >= 0) {
-		if (!w->n || !hold_many(q, &batch, c, w))
+		if (!w->n || !hold_many(q, batch, c, w))
 			r = w->parts < WINDOW_PARTS && w->n < WINDOW_PIECES && !c->end
-				    ? hold_part(q, &batch, c, w)
+				    ? hold_part(q, batch, c, w)
 				    : 0;
 	}
-	batch_send(&batch);
 	return r < 0 && !(r == -EAGAIN && w->n) ? r : 0;
 }
 
@@ -131,13 +141,15 @@ fill_window(struct request *q, struct cursor *c, struct window *w)
 static int
 empty_window(struct request *q, struct window *w, int r)
 {
-	struct piece *pins[WINDOW_PIECES];
+	struct extent *pins[WINDOW_PIECES];
 	for (unsigned i = 0; i < w->n; i++) {
-		struct piece *p = pins[i] = w->held[i].piece;
+		struct extent *p = pins[i] = w->held[i].extent;
 		if (r == 0 && !w->held[i].ready)
 			r = request_wait(q, p);
 		if (r == 0 && i && !request_agree(pins[i - 1], p))
 			r = -EAGAIN;
+		if (r == 0)
+			r = request_goes_on(q, p);
 	}
 	if (r == 0)
 		r = buf_reserve(&q->reply->own, w->bytes);
@@ -153,14 +165,15 @@ empty_window(struct request *q, struct window *w, int r)
 static int
 gather_box(struct request *q, const struct box *box, struct window *w)
 {
-	struct cursor c = {.box = *box};
-	grid_first(&q->array->grid, &c.box, &c.part);
-	c.in_chunk = c.part.in_chunk;
+	struct cursor c;
+	cursor_first(q, box, &c);
 	int r = 0;
 	while (!c.end && r == 0) {
-		r = fill_window(q, &c, w);
+		struct batch batch = request_batch(q);
+		r = fill_window(q, &batch, &c, w);
 		if (r == 0)
 			ahead_load(q);
+		batch_end(&batch, r);
 		r = empty_window(q, w, r);
 	}
 	return r;
@@ -172,25 +185,29 @@ static void
 begin_boxes(struct request *q, uint64_t at, uint64_t last)
 {
 	const struct grid *g = &q->array->grid;
-	struct batch batch = {.array = q->array, .urgent = true, .alone = true};
+	struct batch batch = request_batch(q);
 	struct asks k;
 	for (k.n = 0; at < last && k.n < ASKS;) {
 		struct box box;
 		struct part part;
 		at += grid_box(g, at, last, &box);
+		if (!k.n && at >= last)
+			return;
 		grid_first(g, &box, &part);
 		do {
-			struct cache_ask *ask = &k.ask[k.n++];
+			if (cover_has(q->over, part.number))
+				continue;
+			struct cache_request *ask = &k.ask[k.n++];
 			*ask = request_ask(q, part.number, part.in_chunk, part.last, true);
 			ask->keep = false;
 			ask->only_new = true;
 		} while (k.n < ASKS && grid_next(g, &box, &part));
 	}
-	size_t done = cache_get_many(q->array->data->cache, k.ask, k.n, k.piece, k.found);
+	size_t done = cache_get_many(q->array->data->cache, k.ask, k.n, k.extent, k.found);
 	for (size_t i = 0; i < done; i++)
 		if (k.found[i] == CACHE_CREATED)
-			request_load(q, &batch, k.piece[i]);
-	batch_send(&batch);
+			request_load(q, &batch, k.extent[i]);
+	batch_end(&batch, 0);
 }
 
 int
@@ -202,14 +219,16 @@ gather_read(struct request *q)
 	struct window w;
 	w.origin = first * g->item;
 	w.bytes = (last - first) * g->item;
-	int r = 0;
-	if (q->scan.mode != SCAN_ORDER)
+	int r = q->over ? buf_reserve(&q->reply->own, w.bytes) : 0;
+	if (r == 0 && q->scan.mode != SCAN_ORDER)
 		begin_boxes(q, first, last);
 	for (uint64_t at = first; at < last && r == 0;) {
 		struct box box;
 		at += grid_box(g, at, last, &box);
 		r = gather_box(q, &box, &w);
 	}
+	if (r == 0 && q->over)
+		cover_lay(q->array, q->want, q->over, q->reply->own.data);
 	if (r == 0)
 		request_answer(q, q->reply->own.data + (off - w.origin), q->want->len);
 	else

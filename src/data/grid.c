@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/err.h"
+#include "data/grid_uneven.h"
 
 #include <errno.h>
 #include <string.h>
@@ -70,6 +71,22 @@ grid_init(
 	return r;
 }
 
+int
+grid_set_edges(struct grid *g, const struct edges *e)
+{
+	if (!e || !g->bytes)
+		return 0;
+	g->uneven = e;
+	g->chunks = 1;
+	for (unsigned d = 0; d < g->rank; d++) {
+		g->count[d] = e->dim[d].n;
+		if (mul_over(g->chunks, g->count[d], &g->chunks))
+			return err_set(-EOVERFLOW, "too many chunks");
+	}
+	find_dims(g);
+	return 0;
+}
+
 uint64_t
 grid_box(const struct grid *g, uint64_t from, uint64_t to, struct box *b)
 {
@@ -115,6 +132,10 @@ clip(const struct grid *g, const struct box *b, struct part *p)
 void
 grid_first(const struct grid *g, const struct box *b, struct part *p)
 {
+	if (g->uneven) {
+		grid_uneven_first(g, b, p);
+		return;
+	}
 	for (unsigned d = 0; d < g->rank; d++)
 		p->index[d] = b->start[d] / g->chunk[d];
 	clip(g, b, p);
@@ -123,6 +144,8 @@ grid_first(const struct grid *g, const struct box *b, struct part *p)
 bool
 grid_next(const struct grid *g, const struct box *b, struct part *p)
 {
+	if (g->uneven)
+		return grid_uneven_next(g, b, p);
 	unsigned d = g->rank;
 	while (d-- > 0) {
 		if (p->index[d] < (b->start[d] + b->count[d] - 1) / g->chunk[d]) {
@@ -147,15 +170,20 @@ grid_number(const struct grid *g, const uint64_t *index)
 void
 grid_index(const struct grid *g, uint64_t number, uint64_t *index)
 {
-	for (unsigned d = g->rank; d-- > 0;) {
+	for (unsigned d = g->rank; d-- > 1;) {
 		index[d] = number % g->count[d];
 		number /= g->count[d];
 	}
+	index[0] = number; /* perhaps beyond the extent, which is no part of the numbers */
 }
 
 void
 grid_run(const struct grid *g, uint64_t at, struct run *r)
 {
+	if (g->uneven) {
+		grid_uneven_run(g, at, r);
+		return;
+	}
 	unsigned last = g->whole ? g->whole - 1 : 0;
 	uint64_t rest = at;
 	*r = (struct run){0};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "codec/codec.h"
+#include "model/edges.h"
 
 struct grid {
 	unsigned rank; /* >= 1: a scalar is one element of one dimension */
@@ -18,11 +19,16 @@ struct grid {
 	uint64_t plane_bytes; /* of a chunk: what one index of `lead` takes */
 	uint64_t slab_chunks; /* chunks that the file goes through again for each index of `lead` */
 	uint64_t run_bytes;   /* contiguous both in file and chunk */
+	/* Chunks have lengths of their own, of which `chunk` is the longest; what follows from one length for all does not hold. NULL: they
+	 * do not. Borrowed. */
+	const struct edges *uneven;
 };
 
 /* -EOVERFLOW where sizes do not fit; -EINVAL for a chunk of length 0. */
 int grid_init(
 	struct grid *, unsigned rank, const uint64_t *shape, const uint64_t *chunk, uint64_t item);
+/* After it: chunks begin there. NULL: nothing to do. */
+int grid_set_edges(struct grid *, const struct edges *);
 
 /* Elements [start, start + count) along each dimension. */
 struct box {

@@ -1,17 +1,35 @@
-/* What load.c (turns, the outcome), load_whole.c (from all stored bytes) and load_part.c (from some of them) share. Nobody else includes it. */
+/* What load.c (turns, the outcome), load_check.c (its metadata), load_fetch.c (asking the store), load_whole.c (from all stored bytes), load_part.c (from some of them) and load_shard.c (where
+ * a chunk's bytes are in a shard) share. No other file includes it. */
 #pragma once
 
 #include "data/array_impl.h"
 
+/* Bytes of a shard that one request brought for several chunks. */
+struct joined {
+	struct buf bytes;
+	uint64_t object, off; /* in which shard, and where they begin */
+	char version[ZMAP_VERSION];
+	int64_t begun; /* clock_now() before the store was asked */
+	struct zmap_stat stat;
+	size_t counted; /* in data->joined */
+	bool absent;    /* there is no such shard */
+};
+
 struct load {
 	struct array *array;
-	struct piece *piece;
+	struct extent *extent;
+	struct extent **
+		rest; /* what the same task loads next; those that this load gives to other tasks are taken out */
+	struct joined *joined;
 	enum keep keep;
 	bool changed; /* a version was found that is not the one before */
 	bool bad;     /* its bytes cannot be decoded */
 	bool anew;    /* … so that they are sent again */
 	int64_t deadline;
+	struct cancel cancel; /* no reader wants it any more */
 	struct zmap_stat stat;
+	uint64_t
+		object_size; /* of the stored object that the last bytes came from: of a shard, all of it */
 	char key[ARRAY_KEY_MAX];
 };
 
@@ -21,19 +39,36 @@ load_count(atomic_ullong *c, unsigned long long n)
 	atomic_fetch_add_explicit(c, n, memory_order_relaxed);
 }
 
-/* One request for bytes of the chunk; fills in key and deadline. Outcomes as zmap_get. */
+/* Bytes of the chunk, wherever it is stored; fills in key and deadline. Outcomes as zmap_get. */
 int load_get(struct load *, struct zmap_get *);
+/* One request for bytes of the stored object; the same. */
+int load_object(struct load *, struct zmap_get *);
+/* Memory for the index of the extent's shard while it is read; 0: it is at hand, or takes little. */
+size_t load_index_scratch(const struct load *);
+void load_joined_free(struct data *, struct joined *);
+/* Bytes of the chunk, which is one of a shard: by its index, which is asked for where it is not cached. */
+int load_from_shard(struct load *, struct zmap_get *);
+/* The extent that keeps stored bytes: ready and compared with the store since `fresh`, or made and to be filled (*ret_new). NULL: they
+ * are not kept. */
+struct extent *load_stored(
+	struct load *, const struct extent_id *, enum keep, int64_t fresh, bool *ret_new);
+/* Fills a new one with what was fetched, which is handed over, or says that there was nothing. Returns r. */
+int load_fill_stored(struct load *, struct extent *, struct buf *from, int r);
 /* What came of decoding, from r as said by that. */
 int load_decoded(struct load *, int r);
-/* In which version the store is asked for a piece of a chunk, or which one is known. */
-void load_conditions(const struct piece *, struct zmap_get *);
+/* In which version the store is asked for an extent of a chunk, or which one is known. */
+void load_conditions(const struct extent *, struct zmap_get *);
 /* A chunk newer than what we know of its array makes us look at the metadata again: the array may have been rewritten. */
 int load_check_found(struct load *);
+/* A chunk that the store lacks: its array is looked at, too. 0: it is absent. */
+int load_check_absent(struct load *);
+/* The version of what was loaded is noted. */
+void load_found(struct load *, struct extent *);
 /* A chunk of this array takes so many bytes in the store. */
 void load_learn_size(struct array *, size_t encoded);
-/* Memory for the piece, and its way into it. */
+/* Memory for the extent, and its way into it. */
 int load_room(struct load *, struct buf *out);
-/* The bytes become the piece's: id.len of them, which are as a file shows them but for their order. */
+/* The bytes become the extent's: id.len of them, which are as a file shows them but for their order. */
 void load_hand_over(struct load *, struct buf *out);
 
 /* The whole chunk. Outcomes as zmap_get. */

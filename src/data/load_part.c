@@ -8,22 +8,30 @@
 enum {
 	HEAD = 4096,          /* of an object, asked for first … */
 	HEAD_MOST = 64 << 10, /* … or all of it, if it is no larger than this */
-	TRIES = 4,            /* times an object may change while its parts are read */
 };
 
-/* An object that is read in parts, all of one version. */
-struct object {
+/* A chunk that is read in parts, all of one object: of one version, and of one size where the store names none. */
+struct parted {
 	struct codec_src src;
 	struct load *load;
 	struct buf head;
 	char version[ZMAP_VERSION];
+	uint64_t object_size;
 	bool changed, missed; /* missed: a part did not come */
 };
+
+static bool
+is_other(const struct parted *o)
+{
+	const struct load *l = o->load;
+	return l->object_size != o->object_size || l->stat.size != o->src.size ||
+	       strcmp(l->stat.version, o->version) != 0;
+}
 
 static int
 read_part(struct codec_src *src, uint64_t off, size_t len, void *out)
 {
-	struct object *o = (struct object *)src;
+	struct parted *o = (struct parted *)src;
 	if (off > src->size || len > src->size - off)
 		return err_set(-EIO, "truncated");
 	if (off + len <= o->head.len) {
@@ -35,10 +43,12 @@ read_part(struct codec_src *src, uint64_t off, size_t len, void *out)
 		.len = len,
 		.into = &part,
 		.max = len,
+		.unplaced = true, /* the head's answer was looked at */
 		.if_match = *o->version ? o->version : NULL};
 	int r = load_get(o->load, &g);
-	o->missed |= r != 0;
-	if (r == ZMAP_CHANGED || r == ZMAP_ABSENT) {
+	bool other = r == ZMAP_CHANGED || r == ZMAP_ABSENT || (r == 0 && is_other(o));
+	o->missed |= r != 0 || other;
+	if (other) {
 		o->changed = true;
 		return err_set(-EIO, "object changed while it was read");
 	}
@@ -50,16 +60,16 @@ read_part(struct codec_src *src, uint64_t off, size_t len, void *out)
 }
 
 static int
-decode_part(struct load *l, struct object *o, struct buf *out)
+decode_part(struct load *l, struct parted *o, struct buf *out)
 {
 	struct array *a = l->array;
 	size_t grain = 0;
 	if (!atomic_load(&a->grain) && codec_chain_grain(a->chain, &o->src, &grain) == 0 && grain)
 		atomic_store(&a->grain, grain);
 	int r = codec_chain_decode_range(
-		a->chain, &o->src, l->piece->id.off, l->piece->id.len, out->data);
+		a->chain, &o->src, l->extent->id.off, l->extent->id.len, out->data);
 	load_count(&a->data->counts.decodes, 1);
-	load_count(&a->data->counts.decoded_bytes, l->piece->id.len);
+	load_count(&a->data->counts.decoded_bytes, l->extent->id.len);
 	return o->missed ? r : load_decoded(l, r);
 }
 
@@ -77,17 +87,18 @@ load_range(struct load *l)
 {
 	CLEAN(buf_free) struct buf out = {0};
 	int r = load_room(l, &out);
-	for (int i = 0; i < TRIES && r == 0; i++) {
-		struct object o = {.src.read = read_part, .load = l};
+	for (int i = 0; i < VERSION_TRIES && r == 0; i++) {
+		struct parted o = {.src.read = read_part, .load = l};
 		size_t head = head_size(l->array);
 		struct zmap_get g = {.len = head, .into = &o.head, .max = head};
-		load_conditions(l->piece, &g);
+		load_conditions(l->extent, &g);
 		r = load_get(l, &g);
 		o.src.size = l->stat.size;
 		if (r == 0)
 			load_learn_size(l->array, l->stat.size);
 		if (r == 0 && o.head.len == l->stat.size)
 			o.src.mem = o.head.data;
+		o.object_size = l->object_size;
 		memcpy(o.version, l->stat.version, sizeof o.version);
 		if (r == 0)
 			r = load_check_found(l);
@@ -96,7 +107,7 @@ load_range(struct load *l)
 		buf_free(&o.head);
 		if (!o.changed)
 			break;
-		r = i + 1 < TRIES ? 0 : r;
+		r = i + 1 < VERSION_TRIES ? 0 : r;
 	}
 	if (r == 0)
 		load_hand_over(l, &out);
@@ -107,11 +118,11 @@ load_range(struct load *l)
 int
 load_raw_range(struct load *l)
 {
-	const struct piece_id *id = &l->piece->id;
+	const struct extent_id *id = &l->extent->id;
 	CLEAN(buf_free) struct buf out = {0};
 	struct zmap_get g = {.off = id->off, .len = id->len, .into = &out, .max = id->len};
 	int r = load_room(l, &out);
-	load_conditions(l->piece, &g);
+	load_conditions(l->extent, &g);
 	if (r == 0)
 		r = load_get(l, &g);
 	if (r == 0 && l->stat.size != l->array->grid.chunk_bytes)

@@ -2,6 +2,7 @@
 #include "data/load_impl.h"
 
 #include "base/pool.h"
+#include "data/uneven.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,41 +10,39 @@
 
 /* What was made to keep stored bytes is to keep none. */
 static void
-keep_none(struct cache *c, struct piece *kept)
+keep_none(struct cache *c, struct extent *kept)
 {
-	piece_fail(kept, err_set(-EAGAIN, "not kept"));
+	extent_fail(kept, err_set(-EAGAIN, "not kept"));
 	cache_finish(c, &kept, 1);
 }
 
-/* The piece that keeps the chunk's stored bytes: ready, or made and to be filled. NULL: they are not kept. Who does not keep them may
- * find that another reader does. */
-static struct piece *
-kept_piece(struct load *l, bool *ret_new)
+struct extent *
+load_stored(
+	struct load *l, const struct extent_id *id, enum keep keep, int64_t fresh, bool *ret_new)
 {
 	struct array *a = l->array;
-	size_t likely = atomic_load(&a->encoded_mean);
-	int64_t now = when_now();
-	struct cache_ask ask = {
-		.id = {a->space, l->piece->id.chunk, PIECE_ENCODED, likely ? likely : 1},
-		.hurry = l->keep == KEEP_SPARE ? CACHE_PREFETCH : CACHE_TRY,
+	struct cache_request ask = {
+		.id = *id,
+		.hurry = keep == KEEP_SPARE ? CACHE_PREFETCH : CACHE_TRY,
 		.keep = true,
-		.only_there = !l->keep,
-		.now = now,
-		.fresh = data_fresh(a->data, now),
-		.since = l->piece->since,
+		.only_there = !keep,
+		.now = clock_now(),
+		.fresh = fresh,
+		.begun = a->grown,
+		.since = l->extent->since,
 	};
-	struct piece *p = NULL;
+	struct extent *p = NULL;
 	int r = cache_get(a->data->cache, &ask, &p);
-	if (r == CACHE_CREATED && p->superseded != l->piece->superseded) {
+	if (r == CACHE_CREATED && p->superseded != l->extent->superseded) {
 		keep_none(a->data->cache, p); /* another version was found meanwhile */
 		cache_unpin(a->data->cache, &p, 1);
 		r = -EAGAIN;
 	}
 	*ret_new = r == CACHE_CREATED;
 	if (*ret_new)
-		p->keep = l->keep;
+		p->keep = keep;
 	if (r == CACHE_BUSY) {
-		pool_blocking(); /* for one who may need this place to go on */
+		pool_blocking(); /* for a load that may need this place to go on */
 		if (cache_wait(a->data->cache, p, ask.since, l->deadline, NULL) == 0)
 			r = CACHE_READY;
 		pool_unblocking();
@@ -54,9 +53,8 @@ kept_piece(struct load *l, bool *ret_new)
 	return NULL;
 }
 
-/* Fills a new piece with what was fetched, or says that there was nothing. Returns r. */
-static int
-fill_kept(struct load *l, struct piece *kept, struct buf *from, int r)
+int
+load_fill_stored(struct load *l, struct extent *kept, struct buf *from, int r)
 {
 	struct err why;
 	err_save(r, &why);
@@ -66,8 +64,8 @@ fill_kept(struct load *l, struct piece *kept, struct buf *from, int r)
 		kept->data = from->data;
 		kept->cap = from->cap;
 		*from = (struct buf){0};
-		kept->begun = l->piece->begun;
-		l->changed |= cache_found(l->array->data->cache, kept);
+		kept->begun = l->extent->begun;
+		load_found(l, kept);
 		cache_finish(l->array->data->cache, &kept, 1);
 	} else {
 		keep_none(l->array->data->cache, kept);
@@ -75,9 +73,19 @@ fill_kept(struct load *l, struct piece *kept, struct buf *from, int r)
 	return err_restore(&why);
 }
 
+/* The extent that keeps the chunk's stored bytes. A load that keeps none may find that another reader does. */
+static struct extent *
+kept_extent(struct load *l, bool *ret_new)
+{
+	size_t likely = atomic_load(&l->array->encoded_mean);
+	const struct extent_id id =
+		array_extent(l->array, l->extent->id.chunk, EXTENT_ENCODED, likely ? likely : 1);
+	return load_stored(l, &id, l->keep, array_fresh(l->array, clock_now()), ret_new);
+}
+
 /* The store says that the stored bytes which were kept are still right. */
 static int
-same_as_before(struct load *l, const struct piece *prev, struct buf *into)
+same_as_before(struct load *l, const struct extent *prev, struct buf *into)
 {
 	int r = buf_add(into, prev->data, prev->encoded_len);
 	memcpy(l->stat.version, prev->version, sizeof l->stat.version);
@@ -87,29 +95,29 @@ same_as_before(struct load *l, const struct piece *prev, struct buf *into)
 
 /* All stored bytes of the chunk: from the encoded tier (*ret_kept is pinned), or from the store. */
 static int
-fetch_encoded(struct load *l, struct buf *into, struct piece **ret_kept)
+fetch_encoded(struct load *l, struct buf *into, struct extent **ret_kept)
 {
 	bool new = false, looks = (l->keep || l->array->remote) && !l->anew;
-	struct piece *kept = looks ? kept_piece(l, &new) : NULL;
+	struct extent *kept = looks ? kept_extent(l, &new) : NULL;
 	*ret_kept = kept;
 	if (kept && !new) {
 		memcpy(l->stat.version, kept->version, sizeof kept->version);
-		l->piece->begun = kept->begun; /* what is made of it is as old */
+		l->extent->begun = kept->begun; /* what is made of it is as old */
 		return 0;
 	}
 	struct zmap_get g = {.into = into, .max = l->array->encoded_max};
 	bool known = kept && (kept->superseded || kept->prev);
-	load_conditions(known ? kept : l->piece, &g);
+	load_conditions(known ? kept : l->extent, &g);
 	int r = load_get(l, &g);
 	if (r == ZMAP_SAME && kept && kept->prev)
 		r = same_as_before(l, kept->prev, into);
-	return kept ? fill_kept(l, kept, into, r) : r;
+	return kept ? load_fill_stored(l, kept, into, r) : r;
 }
 
-/* The last pass over the chunk needs its stored bytes no more, what was kept as spare nobody, and bad ones may be good when they are sent
+/* The last pass over the chunk needs its stored bytes no more, no reader needs what was kept as spare, and bad ones may be good when they are sent
  * again. */
 static void
-release_kept(struct load *l, struct piece *kept)
+release_kept(struct load *l, struct extent *kept)
 {
 	struct cache *c = l->array->data->cache;
 	if (!kept)
@@ -118,13 +126,13 @@ release_kept(struct load *l, struct piece *kept)
 		cache_reject(c, kept);
 		return;
 	}
-	const struct piece_id *id = &l->piece->id;
+	const struct extent_id *id = &l->extent->id,
+			       stored = array_extent(l->array, id->chunk, EXTENT_ENCODED, 0);
 	bool last = id->off + id->len == l->array->grid.chunk_bytes,
 	     done = kept->keep == KEEP_SPARE || (l->keep == KEEP_FOR_PASS && last);
 	cache_unpin(c, &kept, 1);
 	if (done)
-		cache_cool(
-			c, &(struct piece_id){id->space, id->chunk, PIECE_ENCODED, 0}, 1, COOL_ALL);
+		cache_cool(c, &stored, 1, COOL_ALL);
 }
 
 /* The whole chunk, decoded. There is no memory for it before it is known to be there: it may be a very large hole. */
@@ -133,10 +141,10 @@ decode_all(struct load *l, struct buf *out)
 {
 	struct array *a = l->array;
 	CLEAN(buf_free) struct buf enc = {0};
-	struct piece *kept = NULL;
+	struct extent *kept = NULL;
 	if (a->raw) {
 		struct zmap_get g = {.into = out, .max = a->grid.chunk_bytes};
-		load_conditions(l->piece, &g);
+		load_conditions(l->extent, &g);
 		int r = load_get(l, &g);
 		if (r == 0 && out->len != a->grid.chunk_bytes)
 			r = load_decoded(l, err_set(-EIO, "chunk has %zu bytes instead of %" PRIu64,
@@ -152,7 +160,7 @@ decode_all(struct load *l, struct buf *out)
 		if (r == 0)
 			r = buf_reserve(out, a->grid.chunk_bytes);
 		if (r == 0)
-			r = load_decoded(l, codec_chain_decode(a->chain, NULL, in, out));
+			r = load_decoded(l, uneven_decode(a, l->extent->id.chunk, in, out));
 		load_count(&a->data->counts.decodes, 1);
 		load_count(&a->data->counts.decoded_bytes, a->grid.chunk_bytes);
 	}
@@ -177,7 +185,7 @@ load_kept_range(struct load *l)
 {
 	struct array *a = l->array;
 	CLEAN(buf_free) struct buf enc = {0}, out = {0};
-	struct piece *kept = NULL;
+	struct extent *kept = NULL;
 	int r = load_room(l, &out);
 	if (r == 0)
 		r = fetch_encoded(l, &enc, &kept);
@@ -187,10 +195,11 @@ load_kept_range(struct load *l)
 		load_learn_size(a, src.size);
 		r = load_check_found(l);
 		if (r == 0)
-			r = load_decoded(l, codec_chain_decode_range(a->chain, &src,
-						    l->piece->id.off, l->piece->id.len, out.data));
+			r = load_decoded(
+				l, codec_chain_decode_range(a->chain, &src, l->extent->id.off,
+					   l->extent->id.len, out.data));
 		load_count(&a->data->counts.decodes, 1);
-		load_count(&a->data->counts.decoded_bytes, l->piece->id.len);
+		load_count(&a->data->counts.decoded_bytes, l->extent->id.len);
 	}
 	release_kept(l, kept);
 	if (r == 0)
@@ -207,7 +216,7 @@ load_slice(struct load *l)
 		r = load_room(l, &out);
 	if (r != 0)
 		return r;
-	memcpy(out.data, all.data + l->piece->id.off, l->piece->id.len);
+	memcpy(out.data, all.data + l->extent->id.off, l->extent->id.len);
 	load_hand_over(l, &out);
 	return 0;
 }

@@ -1,15 +1,15 @@
-/* A list of pieces, oldest first, that knows how much they take. Under the cache's lock. */
+/* A list of extents, oldest first, that knows how much they take. Under the cache's lock. */
 #pragma once
 
 #include "data/cache.h"
 
 struct lru {
-	struct piece *head, *tail;
+	struct extent *head, *tail;
 	size_t bytes;
 };
 
 static inline void
-lru_remove(struct lru *l, struct piece *p)
+lru_remove(struct lru *l, struct extent *p)
 {
 	*(p->lru_prev ? &p->lru_prev->lru_next : &l->head) = p->lru_next;
 	*(p->lru_next ? &p->lru_next->lru_prev : &l->tail) = p->lru_prev;
@@ -18,7 +18,7 @@ lru_remove(struct lru *l, struct piece *p)
 }
 
 static inline void
-lru_append(struct lru *l, struct piece *p)
+lru_append(struct lru *l, struct extent *p)
 {
 	p->lru_prev = l->tail;
 	p->lru_next = NULL;

@@ -1,4 +1,4 @@
-/* The answer to one read: pieces of memory in file order, most of them cached chunks that stay pinned until
+/* The answer to one read: extents of memory in file order, most of them cached chunks that stay pinned until
  * reply_done. Belongs to one thread. Start with {0}. */
 #pragma once
 
@@ -9,14 +9,14 @@
 enum { REPLY_PARTS = 64 };
 
 struct cache;
-struct piece;
+struct extent;
 
 struct reply {
 	struct iovec part[REPLY_PARTS];
 	unsigned parts;
 	size_t len;          /* bytes of all parts */
-	struct cache *cache; /* of the pinned pieces */
-	struct piece *pinned[REPLY_PARTS];
+	struct cache *cache; /* of the pinned extents */
+	struct extent *pinned[REPLY_PARTS];
 	unsigned pins;
 	struct buf own; /* bytes that lie in no chunk: gathered, converted, fill */
 };

@@ -1,11 +1,14 @@
-/* One request of a reader on its way, and what the files that answer it share: stream.c (whose turn, what is asked for), ahead.c (what is
- * loaded before the reader comes and let go behind it), direct.c and gather.c (the answer). Nobody else includes it. */
+/* One request of a reader on its way, and what the files that answer it share: stream.c and sieve.c (whose turn, what is asked for), ahead.c (what is
+ * loaded before the reader comes and let go behind it), direct.c and gather.c (the answer). No other file includes it. */
 #pragma once
 
+#include "data/pause.h"
 #include "data/scan.h"
+#include "data/staging.h"
 
 enum {
-	ASKS = 64,        /* pieces looked up under one lock */
+	ASKS = 64,        /* extents looked up under one lock */
+	BATCH_TASKS = 8,  /* that are made at once: one for each shard */
 	ACTIVE_MOST = 64, /* requests of one stream that are under way */
 };
 
@@ -14,15 +17,13 @@ struct stream {
 	struct stream *next; /* in array->streams; under the array's lock, as refs and lead are */
 	unsigned refs;       /* its reader, those whose lead it is, and requests */
 	struct stream *lead; /* the one that stands for this one, NULL: none */
+	bool first; /* it was the only one, and has been the oldest since: it follows none */
 	atomic_ullong front; /* scan.high in file order, UINT64_MAX otherwise */
-	/* Of its own reader, whichever stream its requests go through: where it asked last and when, and for how many bytes since its run in
-	 * file order began or it has followed this lead. */
-	atomic_ullong at, asked;
-	atomic_llong read;
+	atomic_ullong
+		at; /* where its own reader asked last, whichever stream its requests go through */
 	pthread_mutex_t lock; /* guards all below */
+	struct pause pause;   /* of its own reader, too */
 	struct scan scan;
-	int64_t began; /* when the run in file order began */
-	bool again;    /* it was not the first one */
 	uint64_t active
 		[ACTIVE_MOST]; /* where requests under way begin: what they read is not passed yet */
 	unsigned nactive;
@@ -34,48 +35,67 @@ struct request {
 	const struct array_want *want;
 	struct scan scan; /* as it was when the request came */
 	int64_t now, fresh, since;
+	int64_t paused;  /* as pause_begin says, of its row of chunks */
+	uint64_t row;    /* of the file's, which begins before it */
 	bool old;        /* it waited for a load that had begun long before, and failed: why */
 	struct err *why; /* code 0: that never happened */
 	struct reply *reply;
+	const struct cover
+		*over; /* what is written and not stored; NULL: nothing of what is wanted */
 };
 
 /* Loads that are about to begin, several small ones as one task. */
 struct batch {
 	struct array *array;
-	struct piece *first, **last;
-	size_t bytes;
-	unsigned n;
-	bool urgent, alone; /* alone: each piece is worth a task of its own */
+	struct batch_task {
+		struct extent *first, **last;
+		size_t bytes;
+		unsigned n;
+	} task[BATCH_TASKS]; /* in use: the first `tasks` */
+	unsigned tasks;
+	bool urgent, alone; /* alone: each extent is worth a task of its own */
+	bool here; /* the last task is left to batch_end, for the thread of the reader itself */
 };
 
-void batch_add(struct batch *, struct piece *, enum keep);
+void batch_add(struct batch *, struct extent *, enum keep);
 void batch_send(struct batch *);
+/* Loads what is left of a batch that has `here`, on this thread; sends that of others, or after a failure r < 0, whose text stays. */
+void batch_end(struct batch *, int r);
+
+/* Of what a request lacks. */
+struct batch request_batch(const struct request *);
 
 /* What is asked for at once, under one lock of the cache. */
 struct asks {
-	struct cache_ask ask[ASKS];
-	struct piece *piece[ASKS];
+	struct cache_request ask[ASKS];
+	struct extent *extent[ASKS];
 	int found[ASKS];
 	size_t n;
 };
 
+/* What a request asks where it wants that extent, and its byte `at`. */
+struct cache_request request_ask_extent(
+	const struct request *, struct extent_id, uint64_t at, enum cache_hurry);
 /* What a request asks for bytes [at, to) of a chunk. holds: it has pinned others, and must not wait for memory. */
-struct cache_ask request_ask(
+struct cache_request request_ask(
 	const struct request *, uint64_t chunk, uint64_t at, uint64_t to, bool holds);
-/* Has a piece that this request created loaded, with the rest of the batch. */
-void request_load(struct request *, struct batch *, struct piece *);
-/* A pinned piece: CACHE_READY, or CACHE_BUSY: to be waited for. -errno; -EAGAIN: no room for a request that holds others. */
-int request_piece(struct request *, struct batch *, const struct cache_ask *, struct piece **ret);
+/* Has an extent that this request created loaded, with the rest of the batch. */
+void request_load(struct request *, struct batch *, struct extent *);
+/* A pinned extent: CACHE_READY, or CACHE_BUSY: to be waited for. -errno; -EAGAIN: no room for a request that holds others. */
+int request_extent(
+	struct request *, struct batch *, const struct cache_request *, struct extent **ret);
 int request_wait(struct request *,
-	struct piece *); /* -EAGAIN: it became another version, or is to be asked for again */
-/* Are two pieces of one chunk of one version of it? */
-bool request_agree(const struct piece *, const struct piece *);
+	struct extent *); /* -EAGAIN: it became another version, or is to be asked for again */
+/* Are two extents of one chunk of one version of it? */
+bool request_agree(const struct extent *, const struct extent *);
+/* May the reader be given it beside what it has? 0, or -ESTALE. */
+int request_goes_on(const struct request *, const struct extent *);
 /* The reply's next bytes. */
 void request_answer(struct request *, const void *data, size_t len);
 
 /* Begins the loads of what this reader will ask for next. */
 void ahead_load(struct request *);
-/* The stream's lock is held. passed: nobody reads before it any more. */
+/* The stream's lock is held. passed: no reader reads before it any more. */
 void ahead_pass(struct stream *, uint64_t passed);
 /* The stream's lock is held. The reader goes elsewhere: what was loaded ahead of it is not worth more than anything else. */
 void ahead_leave(struct stream *);

@@ -15,19 +15,21 @@ enum {
 	WHOLE_BELOW = 128 << 10, /* chunks that are not worth loading in parts */
 	RAW_GRAIN = 64 << 10,    /* of chunks that are stored as they are */
 	GRAIN_GUESS = 256 << 10, /* until the first chunk says better */
-	PIECE_OVERHEAD = 512,    /* memory that a cached piece takes beside its bytes */
+	EXTENT_OVERHEAD = 512,   /* memory that a cached extent takes beside its bytes */
 	WINDOW = 16 << 20,
-	GROWTH = 4,            /* times what was read so far is fetched ahead */
+	GROWTH = 4,            /* times what was read so far is fetched ahead … */
+	GROWTH_SHARD = 16,     /* … and where chunks that lie side by side come at once */
 	FAR_FIRST = 4 << 20,   /* decoded bytes, at first: dozens of small chunks */
 	LARGER_MOST = 1 << 20, /* chunks that are loaded whole when they are read often */
 	FETCH_WHOLE =
 		2 << 20, /* stored bytes that a remote store sends sooner than it answers twice */
 	START_WHOLE =
 		16
-		<< 20, /* chunks that a remote store sends whole to who begins at the beginning */
+		<< 20, /* chunks that a remote store sends whole to a reader that begins at the beginning */
 	LARGER = 512 << 10, /* and how much of larger ones is */
-	READS_AT = 8,       /* bytes a nanosecond, faster than anybody reads */
-	CROWD = 12,         /* pieces of one chunk, loaded at random, after which larger ones are */
+	READS_AT = 8,       /* bytes a nanosecond, faster than any reader reads */
+	CROWD = 12,  /* extents of one chunk, loaded at random, after which larger ones are */
+	RETURNS = 4, /* a stride that comes to one extent so often is worth loading all of it */
 };
 
 /* Memory for one of the readers in file order that there are now. */
@@ -105,7 +107,8 @@ scan_note(struct scan *s, struct array *a, uint64_t off, size_t len)
 	bool dense = s->covered >= (s->high - s->start) / 2;
 	if (s->mode == SCAN_ORDER)
 		return;
-	if (dense && s->covered >= (plans_by_size(a) ? SIZE_KNOWN_BY : ORDER_FROM))
+	if (dense && !a->grid.uneven &&
+		s->covered >= (plans_by_size(a) ? SIZE_KNOWN_BY : ORDER_FROM))
 		set_mode(s, a, SCAN_ORDER);
 	else
 		set_mode(s, a, is_stride(s, len) ? SCAN_STRIDE : SCAN_RANDOM);
@@ -143,7 +146,7 @@ scan_plan(struct scan *s, struct array *a)
 {
 	const struct grid *g = &a->grid;
 	uint64_t share = share_of(a);
-	uint64_t depth = g->chunk[g->lead], cost = g->slab_chunks * PIECE_OVERHEAD;
+	uint64_t depth = g->chunk[g->lead], cost = g->slab_chunks * EXTENT_OVERHEAD;
 	uint64_t encoded = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
 	uint64_t plane = g->slab_chunks * g->plane_bytes, slab = g->slab_chunks * g->chunk_bytes;
 	bool drifted =
@@ -153,13 +156,14 @@ scan_plan(struct scan *s, struct array *a)
 	s->plan_share = share;
 	s->plan_encoded = encoded;
 	uint64_t room = share - min_u64(share, cost + reserve(a, cache_budget(a->data->cache)));
-	/* However many read at once: with a piece for each plane, each chunk is decoded as often as it has planes. */
+	/* However many read at once: with an extent for each plane, each chunk is decoded as often as it has planes. */
 	room = max_u64(room, cache_budget(a->data->cache) / 16);
 	s->keep_encoded = false;
 	s->planes = depth;
 	if (slab <= room || depth == 1)
 		return;
-	uint64_t kept = g->slab_chunks * (encoded + encoded / 16 + PIECE_OVERHEAD); /* sizes vary */
+	uint64_t kept =
+		g->slab_chunks * (encoded + encoded / 16 + EXTENT_OVERHEAD); /* sizes vary */
 	uint64_t bands = g->lead + 1 < g->rank ? g->count[g->lead + 1] : 1;
 	uint64_t calm =
 		room * bands /
@@ -173,15 +177,15 @@ scan_plan(struct scan *s, struct array *a)
 	s->planes = ceil_div(depth, ceil_div(depth, fit)); /* the same number of passes, evenly */
 }
 
-struct piece_id
-scan_piece(const struct scan *s, const struct array *a, uint64_t chunk, uint64_t at, uint64_t to)
+struct extent_id
+scan_extent(const struct scan *s, const struct array *a, uint64_t chunk, uint64_t at, uint64_t to)
 {
 	const struct grid *g = &a->grid;
-	struct piece_id id = {a->space, chunk, 0, g->chunk_bytes};
+	struct extent_id id = array_extent(a, chunk, 0, g->chunk_bytes);
 	bool parts = a->ranged && g->chunk_bytes > WHOLE_BELOW;
 	uint64_t unit = (s->planes ? s->planes : g->chunk[g->lead]) * g->plane_bytes, n = 1;
 	if (a->remote && s->mode == SCAN_RANDOM && !s->start && g->chunk_bytes <= START_WHOLE)
-		return id; /* most who begin at the beginning go on, and would fetch it again */
+		return id; /* most readers that begin at the beginning go on, and would fetch it again */
 	if (s->mode != SCAN_ORDER && parts) {
 		uint64_t grain = atomic_load_explicit(&a->grain, memory_order_relaxed);
 		unit = a->raw ? RAW_GRAIN : grain ? grain : GRAIN_GUESS;
@@ -199,13 +203,28 @@ scan_piece(const struct scan *s, const struct array *a, uint64_t chunk, uint64_t
 	return id;
 }
 
+/* How often the stride comes to `len` bytes of one chunk. */
+static uint64_t
+returns(const struct scan *s, const struct grid *g, uint64_t len)
+{
+	uint64_t stride = (uint64_t)llabs(s->stride);
+	unsigned d = 0;
+	if (!g->rank)
+		return 0;
+	while (d + 1 < g->rank && g->file_step[d] > stride + STRIDE_SLACK)
+		d++;
+	uint64_t steps = max_u64(1, stride / g->file_step[d]);
+	return steps > g->chunk[d] ? 0
+				   : min_u64(g->chunk[d] / steps, len / (steps * g->chunk_step[d]));
+}
+
 void
-scan_larger(const struct scan *s, const struct array *a, struct cache_ask *ask)
+scan_larger(const struct scan *s, const struct array *a, struct cache_request *ask)
 {
 	const struct grid *g = &a->grid;
-	struct piece_id id = {a->space, ask->id.chunk, 0, g->chunk_bytes};
+	struct extent_id id = array_extent(a, ask->id.chunk, 0, g->chunk_bytes);
 	uint64_t few = cache_budget(a->data->cache) / 16;
-	/* Where every piece costs decoding the chunk, the second one is all of it. */
+	/* Where every extent costs decoding the chunk, the second one is all of it. */
 	if (g->chunk_bytes > (a->ranged ? min_u64(LARGER_MOST, few) : few)) {
 		id.off = ask->at / LARGER * LARGER;
 		id.len = min_u64(LARGER, g->chunk_bytes - id.off);
@@ -214,6 +233,8 @@ scan_larger(const struct scan *s, const struct array *a, struct cache_ask *ask)
 		return;
 	ask->larger = id;
 	ask->crowd = a->ranged ? CROWD : 1;
+	if (s->mode == SCAN_STRIDE && !a->raw && returns(s, g, id.len) >= RETURNS)
+		ask->crowd = 0;
 }
 
 enum keep
@@ -315,13 +336,16 @@ scan_window(const struct scan *s, const struct array *a)
 				  ? 2 * group
 				  : group / 5 * 3; /* decoded while this one is still read */
 	/* Where stored bytes are kept, those of chunks that are far away do not fit beside them. */
-	if (a->remote && !s->keep_encoded)
+	if (array_slow(a) && !s->keep_encoded)
 		window = max_u64(window, far(a));
 	window = max_u64(WINDOW, window);
-	/* Who wants one plane of a field reads in order too, but not for long: nobody looks much farther ahead than was read so far, but on
-	 * disks where other planes are the same chunks. Who began at the beginning mostly goes on. */
-	if (a->remote)
-		return min_u64(
-			window, max_u64(GROWTH * s->covered, s->start ? 0 : FAR_FIRST / s->planes));
+	/* by the memory that it takes */
+	window = min_u64(window,
+		window / (g->chunk_bytes + EXTENT_OVERHEAD) * g->chunk_bytes + g->chunk_bytes);
+	/* A reader of one plane of a field reads in order too, but not for long: none looks much farther ahead than was read so far, but on
+	 * disks where other planes are the same chunks. One that began at the beginning mostly goes on. */
+	if (array_slow(a))
+		return min_u64(window, max_u64((a->shard ? GROWTH_SHARD : GROWTH) * s->covered,
+					       s->start ? 0 : FAR_FIRST / s->planes));
 	return g->slab_chunks > 1 ? window : min_u64(window, s->covered);
 }

@@ -18,13 +18,13 @@ struct scan {
 	uint64_t last[3];              /* offsets of the last requests, newest first */
 	unsigned nlast;
 	int64_t stride;
-	uint64_t planes; /* of a chunk in one piece, in file order; 0: no plan yet */
+	uint64_t planes; /* of a chunk in one extent, in file order; 0: no plan yet */
 	bool keep_encoded;
 	uint64_t plan_share,
 		plan_encoded; /* memory and stored size of a chunk that the plan was made for */
 	uint64_t ahead;       /* file offset up to which loads were begun … */
 	uint64_t ahead_from;  /* … of this group since here */
-	uint64_t done;        /* file offset up to which pieces were cooled */
+	uint64_t done;        /* file offset up to which extents were cooled */
 };
 
 /* Does a request at `off` go on where a run in file order ends, or nearly there: requests overtake each other? No run: UINT64_MAX. */
@@ -36,18 +36,18 @@ void scan_note(struct scan *, struct array *, uint64_t off, size_t len);
 /* The reader goes away. */
 void scan_end(struct scan *, struct array *);
 
-/* The piece to load for bytes [at, to) of a chunk. */
-struct piece_id scan_piece(
+/* The extent to load for bytes [at, to) of a chunk. */
+struct extent_id scan_extent(
 	const struct scan *, const struct array *, uint64_t chunk, uint64_t at, uint64_t to);
 
 /* What to load instead when a chunk is read at random again and again: all of it, or a good deal. */
-void scan_larger(const struct scan *, const struct array *, struct cache_ask *);
+void scan_larger(const struct scan *, const struct array *, struct cache_request *);
 
-/* Are the stored bytes of chunks to be cached too, because other pieces of them will be wanted? */
+/* Are the stored bytes of chunks to be cached too, because other extents of them will be wanted? */
 enum keep scan_keeps(const struct scan *, const struct array *);
 
-/* What follows in file order from offset `at`: chunks first … first + n - 1, each with the piece that holds byte in_chunk, up to
- * file offset `end`; last: no later part of the file needs these pieces again (whole: nor any other piece of these chunks). */
+/* What follows in file order from offset `at`: chunks first … first + n - 1, each with the extent that holds byte in_chunk, up to
+ * file offset `end`; last: no later part of the file needs these extents again (whole: nor any other extent of these chunks). */
 struct band {
 	uint64_t end, first, n, in_chunk;
 	bool last, whole;

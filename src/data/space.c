@@ -2,15 +2,19 @@
 
 #include "base/clean.h"
 #include "base/err.h"
+#include "base/hash.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { BUCKETS = 1 << 10 };
+enum { BUCKETS = 1 << 13 };
 
 struct space {
 	struct space *next;
 	uint64_t number;
+	uint64_t extent;
+	int64_t grown; /* when it was found to be another; 0: never */
 	size_t len;
 	char name[];
 };
@@ -50,15 +54,14 @@ spaces_free(struct spaces *s)
 static struct space **
 bucket_of(struct spaces *s, const char *name, size_t len)
 {
-	uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)name[i]) * 0x100000001b3u;
-	return &s->bucket[h % BUCKETS];
+	return &s->bucket[hash_bytes(HASH_START, name, len) % BUCKETS];
 }
 
 int
-spaces_number(struct spaces *s, const char *name, size_t len, uint64_t *ret)
+spaces_number(struct spaces *s, const struct space_name *n, uint64_t *ret, int64_t *ret_grown)
 {
+	const char *name = n->name;
+	size_t len = n->len;
 	struct space *new = malloc(sizeof *new + len), *e = NULL, **b = bucket_of(s, name, len);
 	if (!new)
 		return err_set(-ENOMEM, "no memory for the name of an array");
@@ -66,11 +69,17 @@ spaces_number(struct spaces *s, const char *name, size_t len, uint64_t *ret)
 		for (e = *b; e && (e->len != len || memcmp(e->name, name, len)); e = e->next)
 			;
 		if (!e) {
-			*new = (struct space){.next = *b, .number = ++s->last, .len = len};
+			*new = (struct space){
+				.next = *b, .number = ++s->last, .extent = n->extent, .len = len};
 			memcpy(new->name, name, len);
 			*b = e = MOVE(new);
 		}
+		if (e->extent != n->extent) {
+			e->extent = n->extent;
+			e->grown = clock_now();
+		}
 		*ret = e->number;
+		*ret_grown = e->grown;
 	}
 	free(new);
 	return 0;

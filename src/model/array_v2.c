@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/err.h"
 #include "model/meta.h"
+#include "model/ngff.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,9 +12,8 @@
 
 enum { ELEMENT_MOST = 16 << 20 }; /* bytes */
 
-/* A list of sizes, or a single one where rank is one. */
-static int
-read_sizes(const struct json *v, const char *what, unsigned *rank, uint64_t *out)
+int
+array_sizes(const struct json *v, const char *what, unsigned *rank, uint64_t *out)
 {
 	if (!v)
 		return err_set(-EINVAL, "no '%s'", what);
@@ -33,14 +33,26 @@ read_sizes(const struct json *v, const char *what, unsigned *rank, uint64_t *out
 	return 0;
 }
 
+int
+array_take_sizes(struct array_meta *a, const uint64_t *shape, const uint64_t *chunk)
+{
+	a->shape = calloc(a->rank + 1, sizeof *a->shape);
+	a->chunk = calloc(a->rank + 1, sizeof *a->chunk);
+	if (!a->shape || !a->chunk)
+		return err_set(-ENOMEM, "no memory for a shape");
+	memcpy(a->shape, shape, a->rank * sizeof *shape);
+	memcpy(a->chunk, chunk, a->rank * sizeof *chunk);
+	return 0;
+}
+
 static int
 read_shape(const struct json *zarray, struct array_meta *a)
 {
 	uint64_t shape[RANK_MAX], chunk[RANK_MAX];
 	unsigned chunk_rank;
-	int r = read_sizes(json_get(zarray, "shape"), "shape", &a->rank, shape);
+	int r = array_sizes(json_get(zarray, "shape"), "shape", &a->rank, shape);
 	if (r == 0)
-		r = read_sizes(json_get(zarray, "chunks"), "chunks", &chunk_rank, chunk);
+		r = array_sizes(json_get(zarray, "chunks"), "chunks", &chunk_rank, chunk);
 	if (r < 0)
 		return r;
 	if (chunk_rank != a->rank)
@@ -51,13 +63,7 @@ read_shape(const struct json *zarray, struct array_meta *a)
 			return err_set(-EINVAL, "a chunk of length 0");
 		chunk[i] = chunk[i] ? chunk[i] : 1;
 	}
-	a->shape = calloc(a->rank + 1, sizeof *a->shape);
-	a->chunk = calloc(a->rank + 1, sizeof *a->chunk);
-	if (!a->shape || !a->chunk)
-		return err_set(-ENOMEM, "no memory for a shape");
-	memcpy(a->shape, shape, a->rank * sizeof *shape);
-	memcpy(a->chunk, chunk, a->rank * sizeof *chunk);
-	return 0;
+	return array_take_sizes(a, shape, chunk);
 }
 
 /* A type that we cannot name, but whose size its name tells: the file can be listed. 0: it does not tell. */
@@ -77,13 +83,14 @@ size_by_name(const struct json *v)
 	return size * unit <= INT32_MAX ? (uint32_t)(size * unit) : 0;
 }
 
-/* netcdf-c calls its char ">S1", which nobody else writes; before 4.9.1 "<U1", one byte each. 4.9.0 to 4.9.2 say '>' and store '<'. */
+/* netcdf-c calls its char ">S1", which no other writer does; before 4.9.1 "<U1", one byte each. 4.9.0 to 4.9.2 say '>' and store '<'. */
 static void
-apply_quirks(const struct nczarr_docs *d, const struct scope *s, struct dtype *t)
+apply_quirks(const struct nczarr_docs *d, const struct dim_scope *s, struct dtype *t)
 {
-	if (json_is(json_get(d->main, "dtype"), ">S1"))
+	if (json_is(json_get(d->main, "dtype"), ">S1") ||
+		(t->kind == DTYPE_BYTES && t->size == 1 && nczarr_char(d, s)))
 		t->is_char = true;
-	const struct group_meta *g = scope_parent(s);
+	const struct group_meta *g = dim_scope_parent(s);
 	bool v1 = d->v1 || (g && g->v1);
 	if (t->kind == DTYPE_UNICODE && t->size == 4 && (v1 || nczarr_wrote(d, s, 40800, 40900)))
 		*t = (struct dtype){.kind = DTYPE_BYTES, .is_char = true, .size = 1};
@@ -92,7 +99,7 @@ apply_quirks(const struct nczarr_docs *d, const struct scope *s, struct dtype *t
 }
 
 static int
-read_dtype(const struct nczarr_docs *d, const struct scope *s, struct node *n)
+read_dtype(const struct nczarr_docs *d, const struct dim_scope *s, struct node *n)
 {
 	struct dtype *t = &n->array->dtype;
 	const struct json *v = json_get(d->main, "dtype");
@@ -146,8 +153,8 @@ read_object(struct node *n)
 	return 0;
 }
 
-static int
-read_fill_text(const struct json *v, struct array_meta *a)
+int
+array_fill_text(const struct json *v, struct array_meta *a)
 {
 	size_t len = 0;
 	CLEAN(buf_free) struct buf bytes = {0};
@@ -165,6 +172,18 @@ read_fill_text(const struct json *v, struct array_meta *a)
 	return 0;
 }
 
+int
+array_fill_room(struct array_meta *a)
+{
+	if (a->dtype.size >
+		ELEMENT_MOST) /* a few bytes of metadata must not make us hold as much */
+		return err_set(-ENOTSUP,
+			"elements of %" PRIu32 " bytes are not supported, only of up to %d",
+			a->dtype.size, ELEMENT_MOST);
+	a->fill = calloc(1, (size_t)a->dtype.size + 1);
+	return a->fill ? 0 : err_set(-ENOMEM, "no memory for a fill value");
+}
+
 static int
 read_fill(const struct json *zarray, struct node *n)
 {
@@ -172,19 +191,13 @@ read_fill(const struct json *zarray, struct node *n)
 	const struct json *v = json_get(zarray, "fill_value");
 	if (a->dtype.kind == DTYPE_VLEN_TEXT || a->dtype.kind == DTYPE_VLEN_BYTES ||
 		a->dtype.kind == DTYPE_OBJECT)
-		return read_fill_text(v, a);
-	if (a->dtype.size >
-		ELEMENT_MOST) /* a few bytes of metadata must not make us hold as much */
-		return node_mark(n,
-			err_set(-ENOTSUP,
-				"elements of %" PRIu32 " bytes are not supported, only of up to %d",
-				a->dtype.size, ELEMENT_MOST));
-	a->fill = calloc(1, (size_t)a->dtype.size + 1);
-	if (!a->fill)
-		return err_set(-ENOMEM, "no memory for a fill value");
-	if (n->error) /* of a type that nobody knows */
+		return array_fill_text(v, a);
+	int r = array_fill_room(a);
+	if (r < 0)
+		return node_mark(n, r);
+	if (n->error) /* of an unknown type */
 		return 0;
-	int r = dtype_fill_v2(&a->dtype, v, a->fill, &a->null_fill);
+	r = dtype_fill_v2(&a->dtype, v, a->fill, &a->null_fill);
 	if (r >= 0 || r == -ENOMEM)
 		return r;
 	a->fill_error = strdup(err_text());
@@ -216,16 +229,16 @@ read_order(const struct json *zarray, struct array_meta *a)
 	return err_set(-EINVAL, "'order' is neither 'C' nor 'F'");
 }
 
-/* Sizes that nothing here could address. */
-static int
-check_sizes(const struct array_meta *a)
+int
+array_check_sizes(const struct array_meta *a)
 {
 	uint64_t size = a->dtype.size ? a->dtype.size : 1, bytes = array_count(a);
 	if (bytes == UINT64_MAX || mul_over(bytes, size, &bytes) || bytes > INT64_MAX)
 		return err_set(-EFBIG, "larger than a file can be");
 	bytes = size;
+	const uint64_t *object = a->shard ? a->shard : a->chunk;
 	for (unsigned i = 0; i < a->rank; i++)
-		if (mul_over(bytes, a->chunk[i], &bytes) || bytes > INT64_MAX)
+		if (mul_over(bytes, object[i], &bytes) || bytes > INT64_MAX)
 			return err_set(-EFBIG, "a chunk is larger than memory can be");
 	return 0;
 }
@@ -248,7 +261,7 @@ check_format(const struct json *zarray)
 }
 
 int
-array_v2(const struct nczarr_docs *d, const struct scope *s, struct node *n)
+array_v2(const struct nczarr_docs *d, const struct dim_scope *s, struct node *n)
 {
 	struct array_meta *a = n->array = calloc(1, sizeof *a);
 	if (!a)
@@ -275,9 +288,11 @@ array_v2(const struct nczarr_docs *d, const struct scope *s, struct node *n)
 	if (r == 0)
 		r = read_separator(d->main, a);
 	if (r == 0)
-		r = check_sizes(a);
+		r = array_check_sizes(a);
 	if (r == 0)
 		r = nczarr_dims(d, s, a);
+	if (r == 0)
+		r = ngff_apply(s, n->path, a);
 	if (r < 0)
 		return r;
 	a->strlen_hint = nczarr_strlen(d);

@@ -44,6 +44,8 @@ void attr_clear(struct attr *); /* what it holds */
 int attr_set_text(struct attr *, const char *text, size_t len);
 /* CF and netCDF want the attribute of that name in its variable's own type. */
 bool attr_takes_type(const char *name);
+/* A name that the formats keep for themselves: no user sees it. */
+bool attr_is_hidden(const char *name);
 const struct attr *attrs_find(const struct attrs *, const char *name);
 /* Of an attribute that is one text, or NULL. Borrowed. */
 const char *attrs_text(const struct attrs *, const char *name);

@@ -1,10 +1,12 @@
 /* Attributes of JSON made into netCDF's: typed as NCZarr recorded them, else as netcdf-c infers them, except where that would lose
  * something (formats: NCZarr's "JSON convention"). netcdf-c writes text that happens to parse as JSON as that JSON,
  * sometimes as words that are no JSON (007, +5): so text is what stands in the source, letter for letter. */
+#include "base/base64.h"
 #include "base/err.h"
 #include "model/nczarr.h"
 #include "model/node.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <float.h>
 #include <math.h>
@@ -41,8 +43,8 @@ static const char *const hidden[] = {
 	NULL,
 };
 
-static bool
-is_hidden(const char *name)
+bool
+attr_is_hidden(const char *name)
 {
 	for (const char *const *h = hidden; *h; h++)
 		if (!strcmp(*h, name))
@@ -340,6 +342,39 @@ infer(const struct json *v)
 	return c.above_int ? NC_TYPE_UINT : NC_TYPE_INT;
 }
 
+/* xarray's fill value of floats in Zarr V3: base64 of the little-endian double. 0, or -EINVAL: it is none. */
+static int
+make_packed(enum nc_type t, const struct json *v, struct attr *ret)
+{
+	size_t len;
+	CLEAN(buf_free) struct buf bytes = {0};
+	const char *s = json_type(v) == JSON_TYPE_TEXT ? json_text(v, &len) : NULL;
+	uint64_t bits;
+	double d;
+	if (!s || base64_decode(s, len, &bytes) < 0 || bytes.len != sizeof bits)
+		return err_set(-EINVAL, "no packed double");
+	memcpy(&bits, bytes.data, sizeof bits);
+	bits = le64toh(bits);
+	memcpy(&d, &bits, sizeof d);
+	const float f = (float)d;
+	const size_t size = nc_type_size(t);
+	void *data = malloc(size);
+	if (!data)
+		return err_set(-ENOMEM, "no memory for an attribute");
+	memcpy(data, t == NC_TYPE_FLOAT ? (const void *)&f : &d, size);
+	ret->type = t;
+	ret->count = 1;
+	ret->data = data;
+	return 0;
+}
+
+static bool
+may_be_packed(const struct reading *g, const char *name, enum nc_type t)
+{
+	return g->node->array->zarr_format == 3 && (t == NC_TYPE_FLOAT || t == NC_TYPE_DOUBLE) &&
+	       !strcmp(name, "_FillValue");
+}
+
 static int
 make_inferred(const struct reading *g, const char *name, const struct json *v, struct attr *ret)
 {
@@ -349,6 +384,8 @@ make_inferred(const struct reading *g, const char *name, const struct json *v, s
 			 : half                       ? NC_TYPE_FLOAT
 						      : nc_type_of(&a->dtype);
 	if (nc_type_size(t) && t != NC_TYPE_CHAR && make_numbers(t, v, ret) == 0)
+		return 0;
+	if (a && may_be_packed(g, name, t) && make_packed(t, v, ret) == 0)
 		return 0;
 	t = infer(v);
 	if (t == NC_TYPE_STRING)
@@ -402,7 +439,8 @@ read_all(struct reading *g)
 	if (!g->out->attr)
 		return err_set(-ENOMEM, "no memory for attributes");
 	for (void *i = json_first(g->doc); i; i = json_next(g->doc, i)) {
-		int r = is_hidden(json_key(i)) ? 0 : read_member(g, json_key(i), json_value(i));
+		int r = attr_is_hidden(json_key(i)) ? 0
+						    : read_member(g, json_key(i), json_value(i));
 		if (r < 0)
 			return r;
 	}

@@ -46,6 +46,25 @@ tell_words(const char *text, enum cf_role role, cf_name_fn *fn, void *arg)
 }
 
 int
+cf_words(const char *attribute, const char *text, cf_name_fn *fn, void *arg)
+{
+	int r = 0;
+	for (const struct reference *f = references; f->attribute && r == 0; f++)
+		if (strcmp(attribute, f->attribute) == 0)
+			r = tell_words(text, f->role, fn, arg);
+	return r;
+}
+
+bool
+cf_refers(const char *attribute)
+{
+	const struct reference *f = references;
+	while (f->attribute && strcmp(attribute, f->attribute) != 0)
+		f++;
+	return f->attribute;
+}
+
+int
 cf_references(const struct attrs *as, cf_name_fn *fn, void *arg)
 {
 	int r = 0;
@@ -54,9 +73,7 @@ cf_references(const struct attrs *as, cf_name_fn *fn, void *arg)
 		if (a->type != NC_TYPE_CHAR && !(a->type == NC_TYPE_STRING && a->count == 1))
 			continue;
 		const char *text = a->type == NC_TYPE_CHAR ? a->data : *(char **)a->data;
-		for (const struct reference *f = references; f->attribute && r == 0; f++)
-			if (strcmp(a->name, f->attribute) == 0)
-				r = tell_words(text, f->role, fn, arg);
+		r = cf_words(a->name, text, fn, arg);
 	}
 	return r;
 }

@@ -15,6 +15,10 @@ enum cf_role {
  * comes twice. Non-zero ends it and is returned. Names are not looked up. */
 typedef int cf_name_fn(void *arg, const char *name, enum cf_role);
 int cf_references(const struct attrs *, cf_name_fn *, void *arg);
+/* The same for one attribute's text; nothing if it is none of those that name variables. */
+int cf_words(const char *attribute, const char *text, cf_name_fn *fn, void *arg);
+/* Does an attribute of this name name variables? */
+bool cf_refers(const char *attribute);
 
 /* The variable that a CF attribute of the array at `path` names: in its group, or the nearest above it in the same hierarchy.
  * 0 and a reference to an array; ZMAP_ABSENT; -errno. */
@@ -30,6 +34,11 @@ bool cf_is_coordinate(const struct node *array);
 /* The roles of arrays of one group: name[0..n), sorted by strcmp. ret[0..n) is filled. What cannot be read is CF_DATA. */
 int cf_roles(
 	struct model *, const char *group, const char *const *name, size_t n, enum cf_role *ret);
+/* The role of one array of a group with consolidated metadata, as these have it: 0; ZMAP_ABSENT: they cannot say; -errno. Costs nothing
+ * that grows with the group. That of coordinates of dimensions is CF_DATA. */
+int cf_role_known(struct model *, const char *group, const char *name, enum cf_role *ret);
+/* Likewise the names, each with its NUL, of the arrays for which cf_ragged_add may have something to add. */
+int cf_ragged_known(struct model *, const char *group, struct buf *ret);
 
 /* Section 4.4.1. */
 enum cf_calendar {

@@ -27,13 +27,22 @@ add_by_attrs(const struct node *n, const struct attrs *as, struct buf *list)
 	return attrs_find(as, "cf_role") ? add(list, &(struct cf_ragged){n->name, "", own}) : 0;
 }
 
+static const char *const marks[] = {"sample_dimension", "instance_dimension", "cf_role", NULL};
+
+bool
+cf_ragged_mark(const char *attribute)
+{
+	for (const char *const *p = marks; *p; p++)
+		if (strcmp(attribute, *p) == 0)
+			return true;
+	return false;
+}
+
 /* A search of the text first, as most arrays are none. */
 static bool
 mentions_any(const struct node *n)
 {
-	static const char *const names[] = {
-		"sample_dimension", "instance_dimension", "cf_role", NULL};
-	for (const char *const *p = names; n->attrs_text && *p; p++)
+	for (const char *const *p = marks; n->attrs_text && *p; p++)
 		if (memmem(n->attrs_text, n->attrs_len, *p, strlen(*p)))
 			return true;
 	return false;

@@ -4,6 +4,8 @@
 
 #include "base/buf.h"
 
+#include <stdbool.h>
+
 struct node;
 
 /* One of those variables. Texts are borrowed. */
@@ -16,5 +18,7 @@ struct cf_ragged {
 
 /* Adds the array, if it is one, to a list of texts. 0 or -errno. */
 int cf_ragged_add(const struct node *array, struct buf *list);
+/* Only arrays that have an attribute of such a name can be added. */
+bool cf_ragged_mark(const char *attribute);
 /* The next of the list from *at on. False: there is none. */
 bool cf_ragged_next(const struct buf *list, size_t *at, struct cf_ragged *ret);

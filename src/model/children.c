@@ -1,7 +1,8 @@
 /* What lies in a group or directory. */
 #include "base/err.h"
+#include "base/path.h"
 #include "model/parallel.h"
-#include "model/place.h"
+#include "model/node_cache.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -85,10 +86,11 @@ names_remembered(struct model *m, const char *path, struct names *ret)
 {
 	int r = ZMAP_ABSENT;
 	LOCKED(&m->lock) {
-		const struct place *p = place_find(m, path);
-		if (!p || !p->names || when_now() >= p->names_due)
+		const struct cached_node *p = node_cache_find(m, path);
+		if (!p || !p->names || clock_now() >= p->names_due)
 			break;
 		r = 0;
+		node_cache_told(p->names_due);
 		for (size_t i = 0; i < p->nnames && r == 0; i++)
 			r = add_name(ret, p->names[i], true, NULL);
 	}
@@ -96,20 +98,20 @@ names_remembered(struct model *m, const char *path, struct names *ret)
 }
 
 static void
-remember_names(struct model *m, const char *path, const struct names *n)
+remember_names(struct model *m, const char *path, const struct names *n, int64_t begun)
 {
 	if (!(m->zmap->caps & ZMAP_REMOTE) && m->opt.ttl != INT64_MAX)
 		return;
 	char **copy = calloc(n->count + 1, sizeof *copy);
 	size_t count = 0;
-	for (size_t i = 0; copy && i < n->count; i++)
-		if (n->of[i].prefix && (copy[count] = strdup(n->of[i].name)))
-			count++;
+	bool all = copy;
+	for (size_t i = 0; all && i < n->count; i++)
+		if (n->of[i].prefix)
+			all = (copy[count] = strdup(n->of[i].name)) && ++count;
 	LOCKED(&m->lock) {
-		struct place *p = copy ? place_find(m, path) : NULL;
+		struct cached_node *p = all ? node_cache_find(m, path) : NULL;
 		if (p)
-			place_put_names(m, p, MOVE(copy), count,
-				m->opt.ttl == INT64_MAX ? INT64_MAX : when_now() + m->opt.ttl);
+			node_cache_put_names(m, p, MOVE(copy), count, begun);
 	}
 	for (size_t i = 0; copy && i < count; i++)
 		free(copy[i]);
@@ -128,9 +130,9 @@ remember_listed(struct model *m, const char *path, const struct names *n, int64_
 		k->due = m->opt.ttl == INT64_MAX ? INT64_MAX : begun + m->opt.ttl;
 	}
 	LOCKED(&m->lock) {
-		struct place *p = place_find(m, path);
+		struct cached_node *p = node_cache_find(m, path);
 		if (p)
-			place_put_listed(m, p, MOVE(k));
+			node_cache_put_listed(m, p, MOVE(k));
 	}
 }
 
@@ -160,13 +162,15 @@ list_names(struct model *m, const struct node *n, struct names *ret)
 	CLEAN(clean_free) char *prefix = NULL;
 	if (asprintf(&prefix, "%s%s", n->path, *n->path ? "/" : "") < 0)
 		return err_set(-ENOMEM, "no memory for a prefix");
-	const int64_t begun = when_now();
+	const int64_t begun = clock_now();
+	if (m->opt.ttl != INT64_MAX) /* a new name of a local store should not have to wait */
+		node_cache_told(begun + (m->zmap->caps & ZMAP_REMOTE ? m->opt.ttl : SECOND));
 	int r = zmap_list(m->zmap, prefix, list_entry, ret);
 	if (r < 0)
 		return r;
 	sort_once(ret);
 	if (group)
-		remember_names(m, n->path, ret);
+		remember_names(m, n->path, ret, begun);
 	else
 		remember_listed(m, n->path, ret, begun);
 	return 0;
@@ -175,7 +179,7 @@ list_names(struct model *m, const struct node *n, struct names *ret)
 /* The children of one group being loaded, by several threads where each request costs a round trip. */
 struct loading {
 	struct model *model;
-	const struct walk *walk;
+	const struct path_walk *walk;
 	const char *path;
 	struct names *names;
 };
@@ -198,16 +202,16 @@ load_one(void *arg, size_t i)
 		n->gone = true;
 		return;
 	}
-	int r = place_get_child(g->model, path, HOW_LOOKUP, g->walk, &node);
+	int r = node_cache_get_child(g->model, path, HOW_LOOKUP, g->walk, &node);
 	if (r == ZMAP_ABSENT) /* it was just listed: an older answer */
-		r = place_get_child(g->model, path, HOW_NOW, g->walk, &node);
+		r = node_cache_get_child(g->model, path, HOW_NOW, g->walk, &node);
 	n->gone = r == ZMAP_ABSENT;
 	n->known = r == 0;
 	n->kind = node ? node->kind : NODE_GROUP;
 }
 
 static void
-load_children(struct model *m, const struct walk *w, const char *path, struct names *names)
+load_children(struct model *m, const struct path_walk *w, const char *path, struct names *names)
 {
 	struct loading g = {.model = m, .walk = w, .path = path, .names = names};
 	in_parallel(names->count, m->zmap->caps & ZMAP_REMOTE, load_one, &g);
@@ -223,9 +227,10 @@ guess_kinds(struct model *m, const char *dir, struct names *names)
 			struct name *n = &names->of[i];
 			n->kind = n->prefix ? NODE_PLAIN : NODE_OBJECT;
 			n->known = !n->prefix;
-			const struct place *p = child_path(dir, n->name, path, sizeof path) == 0
-							? place_find(m, path)
-							: NULL;
+			const struct cached_node *p =
+				child_path(dir, n->name, path, sizeof path) == 0
+					? node_cache_find(m, path)
+					: NULL;
 			if (n->prefix && p && p->node)
 				n->kind = p->node->kind;
 		}
@@ -246,16 +251,18 @@ add_consolidated(void *arg, const char *name, bool array)
 
 /* Not what was found to be deleted since, or to be of another kind. */
 static void
-correct_consolidated(struct model *m, const struct walk *w, const char *dir, struct names *names)
+correct_consolidated(
+	struct model *m, const struct path_walk *w, const char *dir, struct names *names)
 {
 	char path[PATH_BYTES_MAX + 1];
-	uint64_t id = catalog_id(w->con);
+	uint64_t id = consolidated_id(w->con);
 	LOCKED(&m->lock) {
 		for (size_t i = 0; i < names->count; i++) {
 			struct name *n = &names->of[i];
-			const struct place *p = child_path(dir, n->name, path, sizeof path) == 0
-							? place_find(m, path)
-							: NULL;
+			const struct cached_node *p =
+				child_path(dir, n->name, path, sizeof path) == 0
+					? node_cache_find(m, path)
+					: NULL;
 			if (!p || !p->known || p->con_id != id)
 				continue;
 			n->gone = !p->node;
@@ -268,18 +275,18 @@ correct_consolidated(struct model *m, const struct walk *w, const char *dir, str
 static int
 read_children(struct model *m, const char *path, struct names *ret)
 {
-	CLEAN(walk_done) struct walk w = {0};
+	CLEAN(path_walk_done) struct path_walk w = {0};
 	CLEAN(node_unrefp) struct node *n = NULL;
-	int r = place_get(m, path, HOW_LOOKUP, &w, &n);
+	int r = node_cache_get(m, path, HOW_LOOKUP, &w, &n);
 	if (r)
 		return r;
 	if (n->kind == NODE_ARRAY || n->kind == NODE_OBJECT)
 		return err_set(-ENOTDIR, "'%s' is no group", path);
 	if (n->error_code == -ENOTSUP)
 		return 0;
-	if (walk_covers(&w)) {
+	if (path_walk_covers(&w)) {
 		size_t skip = strlen(path) < w.con_skip ? strlen(path) : w.con_skip;
-		r = catalog_children(w.con, path + skip, add_consolidated, ret);
+		r = consolidated_children(w.con, path + skip, add_consolidated, ret);
 		if (r == 0)
 			correct_consolidated(m, &w, path, ret);
 		return r;
@@ -318,10 +325,11 @@ model_preload(struct model *m, const char *path)
 uint64_t
 model_consolidated(struct model *m, const char *path)
 {
-	CLEAN(walk_done) struct walk w = {0};
+	CLEAN(path_walk_done) struct path_walk w = {0};
 	CLEAN(node_unrefp) struct node *n = NULL;
-	return place_get(m, path, HOW_LOOKUP, &w, &n) == 0 && walk_covers(&w) ? catalog_id(w.con)
-									      : 0;
+	return node_cache_get(m, path, HOW_LOOKUP, &w, &n) == 0 && path_walk_covers(&w)
+		       ? consolidated_id(w.con)
+		       : 0;
 }
 
 bool
@@ -329,20 +337,20 @@ model_has_consolidated(struct model *m)
 {
 	bool has = false;
 	LOCKED(&m->lock) {
-		const struct place *root = place_find(m, "");
+		const struct cached_node *root = node_cache_find(m, "");
 		has = root && root->con;
 	}
 	return has;
 }
 
-/* The group above was asked for its names, and this is none of them. Lock held. */
+/* The cached node was asked for its names, and this is none of them, nor that of a version ("@tag.v1"), which no listing shows. Lock held. */
 static bool
-not_listed(const struct model *m, const char *dir, const char *name)
+not_listed(const struct cached_node *p, const char *name)
 {
-	const struct place *p = place_find(m, dir);
-	if (!p || !p->names || when_now() >= p->names_due)
+	if (!p || !p->names || clock_now() >= p->names_due || *name == '@')
 		return false;
 	size_t low = 0, high = p->nnames;
+	node_cache_told(p->names_due);
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 		int order = strcmp(p->names[mid], name);
@@ -353,25 +361,95 @@ not_listed(const struct model *m, const char *dir, const char *name)
 	return true;
 }
 
+enum {
+	SOME_MAX = 1000, /* a page of S3's */
+	TOO_MANY = 100,  /* no outcome of a store */
+};
+
+static int
+some_entry(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
+{
+	const struct names *n = arg;
+	return n->count >= SOME_MAX ? TOO_MANY : list_entry(arg, name, prefix, s);
+}
+
+/* A page of the names in a group, for what is asked for next. */
+static int
+list_some(struct model *m, const char *dir)
+{
+	CLEAN(names_done) struct names some = {0};
+	CLEAN(clean_free) char *prefix = NULL;
+	const int64_t begun = clock_now();
+	if (asprintf(&prefix, "%s%s", dir, *dir ? "/" : "") < 0)
+		return err_set(-ENOMEM, "no memory for a prefix");
+	int r = zmap_list(m->zmap, prefix, some_entry, &some);
+	sort_once(&some);
+	if (r == 0)
+		remember_names(m, dir, &some, begun);
+	else if (r == TOO_MANY)
+		LOCKED(&m->lock) {
+			struct cached_node *p = node_cache_find(m, dir);
+			if (p)
+				node_cache_put_names(m, p, NULL, 0, begun);
+		}
+	return r < 0 ? r : 0;
+}
+
+static enum lack
+lack_known(struct discovery *l, const char *dir, bool *ret_crowded)
+{
+	const char *name = path_name(l->path);
+	enum lack lack = LACK_UNKNOWN;
+	LOCKED(&l->model->lock) {
+		const struct cached_node *p = node_cache_find(l->model, dir);
+		if (!p || clock_now() >= p->names_due)
+			break;
+		*ret_crowded = p->crowded;
+		if (!p->names)
+			break;
+		lack = not_listed(p, name) ? LACK_SURELY : LACK_NOT;
+		if (lack == LACK_SURELY) {
+			l->wall -= l->begun - p->names_begun;
+			l->begun = p->names_begun;
+		}
+	}
+	return lack;
+}
+
+int
+children_lack(struct discovery *l, bool ask)
+{
+	const char *dir = l->walk->up[l->walk->depth - 1]->path;
+	const unsigned need_both = ZMAP_REMOTE | ZMAP_LIST;
+	bool crowded = false;
+	if ((l->model->zmap->caps & need_both) != need_both)
+		return LACK_UNKNOWN;
+	enum lack lack = lack_known(l, dir, &crowded);
+	if (lack != LACK_UNKNOWN || crowded || !ask)
+		return (int)lack;
+	int r = list_some(l->model, dir);
+	return r < 0 ? r : (int)lack_known(l, dir, &crowded);
+}
+
 int
 model_lookup_known(struct model *m, const char *path, struct node **ret)
 {
-	CLEAN(walk_done) struct walk w = {0};
+	CLEAN(path_walk_done) struct path_walk w = {0};
 	CLEAN(node_unrefp) struct node *parent = NULL;
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	CLEAN(clean_free) char *dir = strndup(path, slash ? (size_t)(slash - path) : 0);
+	const char *name = path_name(path);
+	CLEAN(clean_free) char *dir = path_above(path);
 	if (!dir)
 		return err_set(-ENOMEM, "no memory for a path");
-	int r = *path ? place_get(m, dir, HOW_LOOKUP, &w, &parent) : 0;
+	int r = *path ? node_cache_get(m, dir, HOW_LOOKUP, &w, &parent) : 0;
 	if (r)
 		return r;
-	bool lacking = *path && walk_covers(&w) && !catalog_has(w.con, path + w.con_skip);
+	bool lacking = *path && path_walk_covers(&w) && !consolidated_has(w.con, path + w.con_skip);
 	LOCKED(&m->lock) {
-		const struct place *p = place_find(m, path);
+		const struct cached_node *p = node_cache_find(m, path);
 		if (p && p->node)
-			lacking = false; /* somebody asked for it before */
+			lacking = false; /* it was asked for before */
 		else if (*path && !lacking)
-			lacking = not_listed(m, dir, name);
+			lacking = not_listed(node_cache_find(m, dir), name);
 	}
 	return lacking ? ZMAP_ABSENT : model_lookup(m, path, ret);
 }

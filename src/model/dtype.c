@@ -1,6 +1,7 @@
 #include "model/dtype.h"
 
 #include "base/buf.h"
+#include "base/check.h"
 #include "base/err.h"
 #include "base/swap.h"
 
@@ -41,6 +42,35 @@ dtype_copy(const struct dtype *d, struct dtype *ret)
 	else
 		*ret = copy;
 	return r;
+}
+
+int
+dtype_place_field(struct dtype *d, struct dtype_field *f)
+{
+	uint64_t bytes, end;
+	if (mul_over(f->type.size, f->count, &bytes) || add_over(d->size, bytes, &end) ||
+		end > DTYPE_SIZE_MAX)
+		return err_set(-EINVAL, "elements of a structured dtype are too large");
+	f->offset = d->size;
+	d->size = (uint32_t)end;
+	return 0;
+}
+
+void
+dtype_set_order(struct dtype *d, bool big)
+{
+	d->big = dtype_swap_unit(d) > 1 && big;
+	for (size_t i = 0; i < d->nfields; i++)
+		dtype_set_order(&d->field[i].type, big);
+}
+
+bool
+dtype_has_order(const struct dtype *d)
+{
+	bool any = dtype_swap_unit(d) > 1;
+	for (size_t i = 0; i < d->nfields && !any; i++)
+		any = dtype_has_order(&d->field[i].type);
+	return any;
 }
 
 static int add_text(const struct dtype *, struct buf *);
@@ -89,10 +119,11 @@ add_fields(const struct dtype *d, struct buf *ret)
 	return r < 0 ? r : buf_add(ret, "]", 1);
 }
 
-static int
-add_time(const struct dtype *d, char letter, struct buf *ret)
+const char *
+dtype_unit_name(enum time_unit unit)
 {
 	static const char *const name[] = {
+		[TIME_GENERIC] = "generic",
 		[TIME_Y] = "Y",
 		[TIME_M] = "M",
 		[TIME_W] = "W",
@@ -107,12 +138,19 @@ add_time(const struct dtype *d, char letter, struct buf *ret)
 		[TIME_FS] = "fs",
 		[TIME_AS] = "as",
 	};
+	return name[unit];
+}
+
+static int
+add_time(const struct dtype *d, char letter, struct buf *ret)
+{
+	const char *name = dtype_unit_name(d->unit);
 	char order = d->big ? '>' : '<';
 	if (d->unit == TIME_GENERIC)
 		return buf_addf(ret, "%c%c8", order, letter);
 	if (d->unit_count == 1)
-		return buf_addf(ret, "%c%c8[%s]", order, letter, name[d->unit]);
-	return buf_addf(ret, "%c%c8[%u%s]", order, letter, d->unit_count, name[d->unit]);
+		return buf_addf(ret, "%c%c8[%s]", order, letter, name);
+	return buf_addf(ret, "%c%c8[%u%s]", order, letter, d->unit_count, name);
 }
 
 static int
@@ -166,15 +204,6 @@ dtype_swap_unit(const struct dtype *d)
 	}
 }
 
-static bool
-swaps(const struct dtype *d)
-{
-	bool any = dtype_swap_unit(d) > 1;
-	for (size_t i = 0; i < d->nfields && !any; i++)
-		any = swaps(&d->field[i].type);
-	return any;
-}
-
 void
 dtype_swap(const struct dtype *d, void *data, uint64_t n)
 {
@@ -185,7 +214,7 @@ dtype_swap(const struct dtype *d, void *data, uint64_t n)
 	}
 	for (size_t at = 0; at < d->nfields; at++) {
 		const struct dtype_field *f = &d->field[at];
-		const uint64_t some = swaps(&f->type) ? n : 0;
+		const uint64_t some = dtype_has_order(&f->type) ? n : 0;
 		for (uint64_t i = 0; i < some; i++)
 			dtype_swap(&f->type, (uint8_t *)data + i * d->size + f->offset, f->count);
 	}

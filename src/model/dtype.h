@@ -1,5 +1,5 @@
 /* What one element is: kind, size, byte order. From Zarr V2 dtype strings and lists (V2 spec, "Data type
- * encoding"), later from V3 data_type. A dtype is a plain value; fields of a structured type are owned
+ * encoding") and from V3 data_type ("Data types", and the registered extensions). A dtype is a plain value; fields of a structured type are owned
  * (dtype_free). */
 #pragma once
 
@@ -43,7 +43,29 @@ enum time_unit {
 	TIME_AS
 };
 
-enum { DTYPE_RANK_MAX = 32 };
+/* Numbers that are stored in less than they are shown in: model/narrow.h. */
+enum narrow {
+	NARROW_NONE,
+	NARROW_INT2,
+	NARROW_INT4,
+	NARROW_UINT2,
+	NARROW_UINT4,
+	NARROW_BFLOAT16,
+	NARROW_FLOAT4_E2M1FN,
+	NARROW_FLOAT6_E2M3FN,
+	NARROW_FLOAT6_E3M2FN,
+	NARROW_FLOAT8_E3M4,
+	NARROW_FLOAT8_E4M3,
+	NARROW_FLOAT8_E4M3FN,
+	NARROW_FLOAT8_E4M3FNUZ,
+	NARROW_FLOAT8_E4M3B11FNUZ,
+	NARROW_FLOAT8_E5M2,
+	NARROW_FLOAT8_E5M2FNUZ,
+	NARROW_FLOAT8_E8M0FNU,
+};
+
+/* No element is larger, in bytes: NumPy has the same limit. */
+enum { DTYPE_RANK_MAX = 32, DTYPE_SIZE_MAX = INT32_MAX };
 
 struct dtype_field;
 
@@ -52,6 +74,8 @@ struct dtype {
 	bool big; /* byte order of what the codecs give; meaningless for 1-byte elements and structs, whose fields each have their own */
 	bool is_char;  /* NCZarr's NC_CHAR (">S1" and older "<U1" with 1 byte) */
 	uint32_t size; /* bytes of one element; DTYPE_OBJECT: 0 */
+	enum narrow
+		narrow; /* what it was stored as; kind and size are what it is shown as, or DTYPE_RAW to codecs between */
 	enum time_unit unit;
 	uint32_t unit_count; /* of "M8[10ns]": 10 */
 	struct dtype_field *field;
@@ -68,12 +92,25 @@ struct dtype_field {
 };
 
 /* A V2 dtype: a string or a list of fields. -EINVAL (with the reason) for what is not a dtype at all. -ENOTSUP for one
- * that is known but not read here (bfloat16, float128, …): *ret then is a DTYPE_RAW of its size. */
+ * that is known but not read here (float128, …): *ret then is a DTYPE_RAW of its size. */
 int dtype_parse_v2(const struct json *, struct dtype *ret);
+/* The same of a V2 dtype that is a text: "<f4", and NumPy's names ("float32"), in the machine's byte order. */
+int dtype_parse_name(const char *text, struct dtype *ret);
+/* A V3 data_type: its name, or {"name", "configuration"}. The byte order is the machine's: the codec `bytes` says it later, to
+ * dtype_set_order. Errors as of dtype_parse_v2. */
+int dtype_parse_v3(const struct json *, struct dtype *ret);
+/* All that swaps is stored in that order, fields too. */
+void dtype_set_order(struct dtype *, bool big);
+/* Is there anything in an element that has a byte order? */
+bool dtype_has_order(const struct dtype *);
+/* For parsers: puts a field, whose type and count are known, behind those before it. -EINVAL: too large. */
+int dtype_place_field(struct dtype *, struct dtype_field *);
 void dtype_free(struct dtype *);
 int dtype_copy(const struct dtype *, struct dtype *ret);
 /* As Zarr V2 would write it ("<f4", "|S3", "[('x', '<f4')]" for structs): for user.zarrfs.dtype. Caller frees. */
 char *dtype_text(const struct dtype *);
+/* "ns", "D", … as NumPy and V3 call it; TIME_GENERIC: "generic". */
+const char *dtype_unit_name(enum time_unit);
 /* Bytes that swap together: 2, 4, 8, or 1 if nothing does. Complex: its floats; U: 4. Not for DTYPE_STRUCT. */
 unsigned dtype_swap_unit(const struct dtype *);
 /* Swaps n elements in place, fields of structured types each by their own unit. */
@@ -86,5 +123,7 @@ int dtype_fill_v2(const struct dtype *, const struct json *value, uint8_t *out, 
  * is_char in the other function, too. */
 int dtype_fill_nczarr(
 	const struct dtype *, const struct json *value, uint8_t *out, bool *null_fill);
+/* The same from a V3 fill_value: also bits in hexadecimal, lists of bytes, a member for each field of a structured type. */
+int dtype_fill_v3(const struct dtype *, const struct json *value, uint8_t *out, bool *null_fill);
 /* The nearest real number of 2, 4 or 8 bytes, in that byte order. */
 void dtype_put_real(double, unsigned size, bool big, uint8_t *out);

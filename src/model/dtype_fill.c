@@ -293,6 +293,8 @@ unwrap(const struct json *v)
 int
 dtype_fill_v2(const struct dtype *d, const struct json *v, uint8_t *out, bool *null_fill)
 {
+	if (d->narrow) /* no Zarr V2 that NumPy knows: as they are in V3 */
+		return dtype_fill_v3(d, unwrap(v), out, null_fill);
 	v = unwrap(v);
 	memset(out, 0, d->size);
 	*null_fill = !v;

@@ -4,14 +4,12 @@
 
 #include "base/check.h"
 #include "base/err.h"
+#include "model/narrow.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* No element is larger: NumPy has the same limit. */
-enum { ELEMENT_MAX = INT32_MAX };
 
 static const bool native_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 
@@ -21,7 +19,7 @@ unknown(const char *text)
 	return err_set(-EINVAL, "unknown dtype '%.100s'", text);
 }
 
-/* What NumPy accepts as a name, and what TensorStore writes for types that NumPy lacks. */
+/* What NumPy accepts as a name. */
 static const struct {
 	const char *name, *dtype;
 	uint32_t unsupported; /* bytes, where there is no dtype */
@@ -43,19 +41,8 @@ static const struct {
 	{.name = "complex64", .dtype = "=c8"},
 	{.name = "complex128", .dtype = "=c16"},
 	{.name = "object", .dtype = "|O"},
-	{.name = "bfloat16", .unsupported = 2},
 	{.name = "float128", .unsupported = 16},
 	{.name = "complex256", .unsupported = 32},
-	{.name = "int4", .unsupported = 1},
-	{.name = "int2", .unsupported = 1},
-	{.name = "uint4", .unsupported = 1},
-	{.name = "uint2", .unsupported = 1},
-	{.name = "float8_e3m4", .unsupported = 1},
-	{.name = "float8_e4m3fn", .unsupported = 1},
-	{.name = "float8_e4m3fnuz", .unsupported = 1},
-	{.name = "float8_e4m3b11fnuz", .unsupported = 1},
-	{.name = "float8_e5m2", .unsupported = 1},
-	{.name = "float8_e5m2fnuz", .unsupported = 1},
 };
 
 static const struct {
@@ -88,7 +75,7 @@ read_count(const char **s, uint32_t *ret)
 	const char *p = *s;
 	for (; *p >= '0' && *p <= '9'; p++) {
 		n = n * 10 + (uint64_t)(*p - '0');
-		if (n > ELEMENT_MAX)
+		if (n > DTYPE_SIZE_MAX)
 			return false;
 	}
 	bool digits = p > *s;
@@ -187,7 +174,7 @@ parse_sized(const char *text, const char *s, bool big, struct dtype *ret)
 	int r = check_size(letter, d.size);
 	if (r < 0)
 		return r == -ENOTSUP ? unsupported(text, d.size, ret) : unknown(text);
-	if (d.kind == DTYPE_UNICODE && d.size > ELEMENT_MAX / 4)
+	if (d.kind == DTYPE_UNICODE && d.size > DTYPE_SIZE_MAX / 4)
 		return unknown(text);
 	if (d.kind == DTYPE_UNICODE)
 		d.size *= 4;
@@ -214,8 +201,8 @@ parse_string(const char *text, struct dtype *ret)
 	return 0;
 }
 
-static int
-parse_name(const char *text, struct dtype *ret)
+int
+dtype_parse_name(const char *text, struct dtype *ret)
 {
 	static const char datetime[] = "datetime64", timedelta[] = "timedelta64";
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -223,6 +210,11 @@ parse_name(const char *text, struct dtype *ret)
 			continue;
 		return names[i].dtype ? parse_string(names[i].dtype, ret)
 				      : unsupported(text, names[i].unsupported, ret);
+	}
+	enum narrow narrow = narrow_find(text);
+	if (narrow) {
+		*ret = narrow_wide(narrow);
+		return 0;
 	}
 	struct dtype d = {.big = native_big};
 	if ((!strncmp(text, datetime, sizeof datetime - 1) &&
@@ -249,7 +241,7 @@ parse_shape(const struct json *shape, struct dtype_field *f)
 		int r = json_uint(list ? json_at(shape, f->rank) : shape, &n);
 		if (r < 0)
 			return err_add(r == -ERANGE ? -EINVAL : r, "shape of a subarray");
-		if (!n || mul_over(f->count, n, &f->count) || f->count > ELEMENT_MAX)
+		if (!n || mul_over(f->count, n, &f->count) || f->count > DTYPE_SIZE_MAX)
 			return err_set(-EINVAL, "subarray of no or too many elements");
 		f->shape[f->rank] = n;
 	}
@@ -286,20 +278,12 @@ parse_field(const struct json *v, size_t number, struct dtype_field *f)
 		r = parse_shape(json_at(v, 2), f);
 	if (r == 0)
 		r = dtype_parse_v2(json_at(v, 1), &f->type);
+	if (r == 0 && f->type.narrow) {
+		f->type = narrow_raw(&f->type);
+		r = err_set(-ENOTSUP, "data type '%s' in a structured one is not supported",
+			narrow_name(f->type.narrow));
+	}
 	return r < 0 && f->name ? err_add(r, "field '%.100s'", f->name) : r;
-}
-
-/* Puts a parsed field behind those before it. */
-static int
-place(struct dtype *d, struct dtype_field *f)
-{
-	uint64_t bytes, end;
-	if (mul_over(f->type.size, f->count, &bytes) || add_over(d->size, bytes, &end) ||
-		end > ELEMENT_MAX)
-		return err_set(-EINVAL, "elements of a structured dtype are too large");
-	f->offset = d->size;
-	d->size = (uint32_t)end;
-	return 0;
 }
 
 /* Sets what follows from the fields. */
@@ -334,7 +318,7 @@ parse_fields(const struct json *list, struct dtype *ret)
 		if (r == -ENOTSUP)
 			result = r; /* of the whole; its size still counts */
 		if (r == 0 || r == -ENOTSUP)
-			r = place(&d, &d.field[i]);
+			r = dtype_place_field(&d, &d.field[i]);
 	}
 	if (r == 0)
 		return finish(&d, result, ret);
@@ -349,5 +333,5 @@ dtype_parse_v2(const struct json *v, struct dtype *ret)
 		return parse_fields(v, ret);
 	if (!v || json_type(v) != JSON_TYPE_TEXT)
 		return err_set(-EINVAL, "%s as dtype", json_type_name(v));
-	return parse_name(json_text(v, NULL), ret);
+	return dtype_parse_name(json_text(v, NULL), ret);
 }

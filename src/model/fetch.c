@@ -1,7 +1,7 @@
 /* Metadata objects brought from the store. */
 #include "base/err.h"
 #include "base/log.h"
-#include "model/place.h"
+#include "model/node_cache.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ key_of(const char *path, const char *name, char *key, size_t size)
 }
 
 static struct zmap_get
-ask(const struct look *l, const struct fetch *f, struct request *q)
+ask(const struct discovery *l, const struct fetch *f, struct request *q)
 {
 	const struct seen *seen = f->if_changed ? &f->if_changed[q->kind] : NULL;
 	return (struct zmap_get){
@@ -64,7 +64,7 @@ request_done(void *arg, int r, const struct zmap_stat *s)
 }
 
 static void
-submit_all(const struct look *l, const struct fetch *f, struct request *q, unsigned n)
+submit_all(const struct discovery *l, const struct fetch *f, struct request *q, unsigned n)
 {
 	struct batch b = {
 		.lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .pending = n};
@@ -82,7 +82,7 @@ submit_all(const struct look *l, const struct fetch *f, struct request *q, unsig
 }
 
 static void
-get_one(const struct look *l, const struct fetch *f, struct request *q)
+get_one(const struct discovery *l, const struct fetch *f, struct request *q)
 {
 	struct zmap_get g = ask(l, f, q);
 	q->result = zmap_get(l->model->zmap, &g, &q->stat);
@@ -103,7 +103,7 @@ keep(struct request *q, struct meta *m)
 }
 
 static void
-warn_without(const struct look *l, const char *why)
+warn_without(const struct discovery *l, const char *why)
 {
 	char text[ERR_TEXT];
 	int n = snprintf(text, sizeof text, "done without consolidated metadata: %s", why);
@@ -112,7 +112,7 @@ warn_without(const struct look *l, const char *why)
 }
 
 static void
-take(const struct look *l, struct request *q, struct fetch *f)
+take(const struct discovery *l, struct request *q, struct fetch *f)
 {
 	struct meta *m = &f->metas.of[q->kind];
 	int r = q->result;
@@ -123,6 +123,7 @@ take(const struct look *l, struct request *q, struct fetch *f)
 	if (r == 0 || r == ZMAP_SAME) {
 		m->mtime = q->stat.mtime;
 		memcpy(m->version, q->stat.version, sizeof m->version);
+		m->chunks = q->stat.chunks;
 	}
 	buf_free(&q->bytes);
 	f->result[q->kind] = r;
@@ -137,7 +138,7 @@ take(const struct look *l, struct request *q, struct fetch *f)
 
 /* V1's other spelling. */
 static void
-try_second_name(const struct look *l, const struct fetch *f, struct request *q)
+try_second_name(const struct discovery *l, const struct fetch *f, struct request *q)
 {
 	const char *second = meta_name[q->kind][1];
 	if (q->result == ZMAP_ABSENT && second &&
@@ -146,7 +147,7 @@ try_second_name(const struct look *l, const struct fetch *f, struct request *q)
 }
 
 void
-fetch(const struct look *l, struct fetch *f)
+fetch(const struct discovery *l, struct fetch *f)
 {
 	struct request *q = calloc((size_t)__builtin_popcount(f->want), sizeof *q);
 	unsigned n = 0;
@@ -180,7 +181,7 @@ stop_at_first(void *arg, const char *name, bool prefix, const struct zmap_stat *
 }
 
 int
-fetch_below(const struct look *l)
+fetch_below(const struct discovery *l)
 {
 	char prefix[PATH_BYTES_MAX + 32];
 	bool found = false;
@@ -196,15 +197,12 @@ fetch_below(const struct look *l)
 static const char *
 root_object(struct model *m, char *key, size_t size)
 {
-	static const enum meta_kind kinds[] = {
-		META_ARRAY, META_GROUP, META_ALL, META_ATTRS, META_NC_GROUP, META_V3};
 	const char *found = NULL;
 	LOCKED(&m->lock) {
-		const struct place *root = place_find(m, "");
-		for (unsigned i = 0;
-			root && root->seen && i < sizeof kinds / sizeof *kinds && !found; i++)
-			if (root->seen[kinds[i]].present)
-				found = meta_name[kinds[i]][0];
+		const struct cached_node *root = node_cache_find(m, "");
+		for (unsigned k = 0; root && root->seen && k < META_KINDS && !found; k++)
+			if (root->seen[k].present)
+				found = meta_name[k][0];
 	}
 	return found && key_of("", found, key, size) == 0 ? key : NULL;
 }

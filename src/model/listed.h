@@ -1,6 +1,6 @@
-/* What a listing above stores said: objects, each with its stat where the store said that too, and prefixes. Whoever walks through
- * a directory needs to ask for none of these objects. Owned by the place of the directory; guarded by the model's lock. There may be
- * 100,000 names, so they share blocks of memory, with those who still go through them. */
+/* What a listing above stores said: objects, each with its stat where the store said that too, and prefixes. A thread that walks through
+ * a directory needs to ask for none of these objects. Owned by the cached node of the directory; guarded by the model's lock. There may be
+ * 100,000 names, so they share blocks of memory, with the threads that still go through them. */
 #pragma once
 
 #include "store/zmap.h"
@@ -18,8 +18,8 @@ struct listed {
 	const char **of; /* sorted */
 	size_t count;
 	int64_t begun,
-		due; /* when_now(): when the store was asked, and until when the answer is good */
-	/* of who walks through it: the entry behind the last one that was asked for, how many were so before that, up to which entry all
+		due; /* clock_now(): when the store was asked, and until when the answer is good */
+	/* of the thread that walks through it: the entry behind the last one that was asked for, how many were so before that, up to which entry all
 	 * were looked at, and how many together at last */
 	size_t next, in_order, ahead, wide;
 };

@@ -1,34 +1,12 @@
 #include "model/meta.h"
 
 #include "base/err.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-const char *const meta_name[META_KINDS][2] = {
-	[META_ARRAY] = {".zarray"},
-	[META_GROUP] = {".zgroup"},
-	[META_ATTRS] = {".zattrs"},
-	[META_ALL] = {".zmetadata"},
-	[META_NC_GROUP] = {".nczgroup"},
-	[META_NC_ARRAY] = {".nczvar", ".nczarray"},
-	[META_NC_ATTRS] = {".nczattr", ".nczattrs"},
-	[META_V3] = {"zarr.json"},
-};
-
-bool
-meta_is_name(const char *name)
-{
-	if (!strcmp(name, ".nczarr"))
-		return true;
-	for (unsigned k = 0; k < META_KINDS; k++)
-		for (unsigned i = 0; i < 2 && meta_name[k][i]; i++)
-			if (!strcmp(name, meta_name[k][i]))
-				return true;
-	return false;
-}
 
 void
 metas_done(struct metas *m)
@@ -63,7 +41,7 @@ parse(const struct metas *m, enum meta_kind k, struct parsed *p)
 	if (r == 0 && json_type(doc) != JSON_TYPE_DICT)
 		r = err_set(-EINVAL, "%s instead of a dict", json_type_name(doc));
 	if (r < 0) {
-		p->hash = hash_more(p->hash, meta->data, meta->len);
+		p->hash = hash_bytes(p->hash, meta->data, meta->len);
 		return err_add(r, "bad %s", meta_name[k][0]);
 	}
 	/* Without blanks, and an empty one as none, so that a consolidated copy and the object itself compare equal. */
@@ -72,8 +50,8 @@ parse(const struct metas *m, enum meta_kind k, struct parsed *p)
 	CLEAN(clean_free) char *canonical = json_dump(doc);
 	if (!canonical)
 		return err_set(-ENOMEM, "no memory for metadata");
-	p->hash = hash_more(p->hash, &k, sizeof k);
-	p->hash = hash_more(p->hash, canonical, strlen(canonical));
+	p->hash = hash_bytes(p->hash, &k, sizeof k);
+	p->hash = hash_bytes(p->hash, canonical, strlen(canonical));
 	p->doc[k] = MOVE(doc);
 	return 0;
 }
@@ -101,21 +79,34 @@ keep_attrs(const struct metas *m, bool pure, struct node *n)
 }
 
 static int
-finish(const struct metas *m, const struct parsed *p, const struct scope *s, struct node *n)
+finish(const struct metas *m, const struct parsed *p, const struct dim_scope *s, struct node *n)
 {
 	snprintf(n->version, sizeof n->version, "%016" PRIx64, p->hash);
 	for (unsigned k = 0; k < META_KINDS; k++)
 		if (m->of[k].data && m->of[k].mtime > n->mtime &&
 			(k != META_ALL || n->kind == NODE_GROUP))
 			n->mtime = m->of[k].mtime;
-	bool pure = scope_pure(s);
+	bool pure = dim_scope_pure(s);
 	n->nczarr = !pure && p->doc[META_ATTRS] &&
 		    nczarr_types(p->doc[META_ATTRS], p->doc[META_NC_ATTRS]);
 	return keep_attrs(m, pure, n);
 }
 
+/* Chunks of this array are asked for by the version of the object that describes it. */
+static int
+take_chunks(const struct meta *doc, struct node *n)
+{
+	struct array_meta *a = n->array;
+	if (!a || !doc->chunks)
+		return 0;
+	a->chunks_of = strdup(doc->version);
+	a->separator_assumed = false;
+	a->layout = hash_bytes(a->layout, doc->version, strlen(doc->version));
+	return a->chunks_of ? 0 : err_set(-ENOMEM, "no memory for metadata");
+}
+
 int
-meta_v2_array(const char *path, const struct metas *m, const struct scope *s, struct node **ret)
+meta_v2_array(const char *path, const struct metas *m, const struct dim_scope *s, struct node **ret)
 {
 	CLEAN(parsed_done) struct parsed p = {.hash = HASH_START};
 	CLEAN(node_unrefp) struct node *n = NULL;
@@ -145,12 +136,14 @@ meta_v2_array(const char *path, const struct metas *m, const struct scope *s, st
 	if (r == 0)
 		r = finish(m, &p, s, n);
 	if (r == 0)
+		r = take_chunks(&m->of[META_ARRAY], n);
+	if (r == 0)
 		*ret = MOVE(n);
 	return r;
 }
 
 int
-meta_v2_group(const char *path, const struct metas *m, const struct scope *s, struct node **ret)
+meta_v2_group(const char *path, const struct metas *m, const struct dim_scope *s, struct node **ret)
 {
 	CLEAN(parsed_done) struct parsed p = {.hash = HASH_START};
 	CLEAN(node_unrefp) struct node *n = NULL;
@@ -164,7 +157,7 @@ meta_v2_group(const char *path, const struct metas *m, const struct scope *s, st
 	if (r == 0) {
 		const struct nczarr_docs d = {
 			p.doc[META_ATTRS], p.doc[META_GROUP], p.doc[META_NC_GROUP]};
-		r = nczarr_group(&d, scope_parent(s), scope_pure(s), &n->group);
+		r = nczarr_group(&d, dim_scope_parent(s), dim_scope_pure(s), &n->group);
 	}
 	if (r == 0)
 		r = finish(m, &p, s, n);
@@ -173,28 +166,110 @@ meta_v2_group(const char *path, const struct metas *m, const struct scope *s, st
 	return r;
 }
 
+/* The member "attributes" as it stands in the document. */
+static int
+find_attrs(const struct json_slice *s, void *arg)
+{
+	static const char name[] = "attributes";
+	struct node *n = arg;
+	if (s->key_len == sizeof name - 1 && !memcmp(s->key, name, s->key_len) && s->value_len &&
+		*s->value == '{') {
+		n->attrs_text = s->value;
+		n->attrs_len = s->value_len;
+	}
+	return 0;
+}
+
+static int
+keep_attrs_v3(const struct meta *m, bool pure, struct node *n)
+{
+	struct attr_context *c = calloc(1, sizeof *c);
+	if (!c)
+		return err_set(-ENOMEM, "no memory for attributes");
+	n->attr_context = c;
+	c->pure = pure;
+	c->attrs = text_ref(m->owner);
+	json_scan(m->data, m->len, NULL, find_attrs, n);
+	return 0;
+}
+
+static int
+group_v3(const struct nczarr_docs *d, const struct dim_scope *s, struct node *n)
+{
+	static const char *const known[] = {
+		"zarr_format", "node_type", "attributes", "consolidated_metadata", NULL};
+	int r = nczarr_group(d, dim_scope_parent(s), dim_scope_pure(s), &n->group);
+	if (r < 0)
+		return r;
+	n->group->v3 = true;
+	r = d->main ? meta_v3_understood(d->main, known) : 0;
+	return r < 0 ? node_mark(n, r) : 0;
+}
+
+static int
+check_v3(const struct json *doc, bool *array)
+{
+	const struct json *type = json_get(doc, "node_type");
+	const struct json *format = json_get(doc, "zarr_format");
+	int64_t number;
+	*array = type && json_is(type, "array");
+	if (!format || json_int(format, &number) < 0 || number != 3)
+		return err_set(-ENOTSUP, "'zarr_format' is not 3");
+	if (!*array && !(type && json_is(type, "group")))
+		return err_set(-EINVAL, "'node_type' is neither 'array' nor 'group'");
+	return 0;
+}
+
+/* Of a document that is none, or an array of no known shape. */
+static int
+mark_v3(struct node *n, int r)
+{
+	array_meta_free(n->array);
+	n->array = NULL;
+	if (n->kind == NODE_GROUP && !n->group && !(n->group = calloc(1, sizeof *n->group)))
+		return err_set(-ENOMEM, "no memory for a group");
+	return node_mark(n, r);
+}
+
+static int
+make_v3(const struct nczarr_docs *d, const struct dim_scope *s, int r, struct node *n)
+{
+	bool array = n->kind == NODE_ARRAY;
+	if (r == 0)
+		r = array ? array_v3(d, s, n) : group_v3(d, s, n);
+	if (r < 0 && r != -ENOMEM)
+		r = mark_v3(n, r);
+	return r;
+}
+
 int
-meta_v3(const char *path, const struct metas *m, struct node **ret)
+meta_v3(const char *path, const struct metas *m, const struct dim_scope *s, struct node **ret)
 {
 	CLEAN(parsed_done) struct parsed p = {.hash = HASH_START};
 	CLEAN(node_unrefp) struct node *n = NULL;
-	int r = parse(m, META_V3, &p);
-	if (r == -ENOMEM)
+	const struct meta *doc = &m->of[META_V3];
+	bool array = false;
+	int bad = parse(m, META_V3, &p);
+	if (bad == 0 && p.doc[META_V3])
+		bad = check_v3(p.doc[META_V3], &array);
+	int r = bad == -ENOMEM ? bad : node_new(array ? NODE_ARRAY : NODE_GROUP, path, &n);
+	if (r < 0)
 		return r;
-	const struct json *type = r == 0 ? json_get(p.doc[META_V3], "node_type") : NULL;
-	if (r == 0)
-		r = err_set(-ENOTSUP, "Zarr version 3 is not supported");
-	bool array = type && json_is(type, "array");
-	int made = node_new(array ? NODE_ARRAY : NODE_GROUP, path, &n);
-	if (made == 0)
-		made = node_mark(n, r);
-	if (made == 0 && !array && !(n->group = calloc(1, sizeof *n->group)))
-		made = err_set(-ENOMEM, "no memory for a group");
-	if (made < 0)
-		return made;
 	n->made_of = array ? meta_name[META_V3][0] : NULL;
+	const struct nczarr_docs docs = {
+		.attrs = p.doc[META_V3] ? json_get(p.doc[META_V3], "attributes") : NULL,
+		.main = p.doc[META_V3]};
+	r = make_v3(&docs, s, bad, n);
+	if (r < 0)
+		return r;
 	snprintf(n->version, sizeof n->version, "%016" PRIx64, p.hash);
-	n->mtime = m->of[META_V3].mtime;
-	*ret = MOVE(n);
-	return 0;
+	n->mtime = doc->mtime;
+	n->nczarr = !dim_scope_pure(s) && nczarr_types(docs.attrs, NULL);
+	if (doc->data)
+		r = keep_attrs_v3(doc, dim_scope_pure(s), n);
+	if (r == 0)
+		r = take_chunks(doc, n);
+	if (r == 0)
+		*ret = MOVE(n);
+	return r;
 }

@@ -1,25 +1,9 @@
-/* The metadata objects of one node: their names, their bytes, and the node that they make. */
+/* The metadata objects of one node: their bytes, and the node that they make. */
 #pragma once
 
+#include "model/dialect.h"
 #include "model/nczarr.h"
 #include "model/node.h"
-
-enum meta_kind {
-	META_ARRAY,    /* .zarray */
-	META_GROUP,    /* .zgroup */
-	META_ATTRS,    /* .zattrs */
-	META_ALL,      /* .zmetadata */
-	META_NC_GROUP, /* .nczgroup: NCZarr V1 */
-	META_NC_ARRAY, /* .nczvar, .nczarray */
-	META_NC_ATTRS, /* .nczattr, .nczattrs */
-	META_V3,       /* zarr.json */
-	META_KINDS,
-};
-
-/* Names of the object, the usual one first; the second may be NULL. */
-extern const char *const meta_name[META_KINDS][2];
-/* A name that is no key of a user's own: metadata of any kind. */
-bool meta_is_name(const char *name);
 
 /* One object. data NULL: it is not there. */
 struct meta {
@@ -28,6 +12,7 @@ struct meta {
 	size_t len;
 	int64_t mtime;
 	char version[ZMAP_VERSION];
+	bool chunks; /* zmap_stat.chunks */
 };
 
 struct metas {
@@ -36,14 +21,27 @@ struct metas {
 
 void metas_done(struct metas *);
 
-/* A Zarr V2 array or group (V1 and later NCZarr with it) at `path`. What is wrong with it marks the node; fails only without memory. */
-int meta_v2_array(const char *path, const struct metas *, const struct scope *, struct node **ret);
-int meta_v2_group(const char *path, const struct metas *, const struct scope *, struct node **ret);
-/* Zarr V3, which is shown but not read. */
-int meta_v3(const char *path, const struct metas *, struct node **ret);
+/* A Zarr V2 array or group, NCZarr V1 with it; of V3 the object says which. Without one: a group that nothing says anything of. */
+dialect_read meta_v2_array, meta_v2_group, meta_v3;
+/* The body of a V3 array (V3 spec, "Array metadata"), as array_v2. */
+int array_v3(const struct nczarr_docs *, const struct dim_scope *, struct node *);
+/* Members of a V3 object that one may not pass over. 0, or -ENOTSUP with the name of the first. */
+int meta_v3_understood(const struct json *, const char *const *known);
 /* The body of a V2 array: shape, chunks, type, codecs, fill value. 0, or why it is none. What is only beyond us marks the node. */
-int array_v2(const struct nczarr_docs *, const struct scope *, struct node *);
-/* Codecs of a .zarray in order of encoding, order F included; a->codec grows. */
+int array_v2(const struct nczarr_docs *, const struct dim_scope *, struct node *);
+/* Parts of both: a list of sizes, or a single one where rank is one; … */
+int array_sizes(const struct json *, const char *what, unsigned *rank, uint64_t *out);
+/* … shape and chunks as they were read, put into a; … */
+int array_take_sizes(struct array_meta *, const uint64_t *shape, const uint64_t *chunk);
+/* … the fill value of a type of variable length; … */
+int array_fill_text(const struct json *, struct array_meta *);
+/* … room for that of another; -ENOTSUP: of an element too large to have one; … */
+int array_fill_room(struct array_meta *);
+/* … and sizes that nothing here could address. */
+int array_check_sizes(const struct array_meta *);
+/* Codecs of a V2 array in order of encoding, order F included; a->codec grows. */
 int codecs_v2(const struct json *zarray, struct array_meta *a);
+/* Codecs of V3; the byte order that they say goes into a->dtype. */
+int codecs_v3(const struct json *list, struct array_meta *a);
 /* -ENOTSUP: one of them is not in this build or never will be. */
 int codecs_known(const struct array_meta *a);

@@ -1,4 +1,4 @@
-#include "model/place.h"
+#include "model/node_cache.h"
 
 #include "base/err.h"
 #include "model/parallel.h"
@@ -22,9 +22,9 @@ model_open(struct zmap *z, const struct model_options *options, struct model **r
 		m->opt.meta_max = META_MAX;
 	if (m->opt.timeout <= 0 || m->opt.timeout > TIMEOUT_MAX)
 		m->opt.timeout = m->opt.timeout > 0 ? TIMEOUT_MAX : TIMEOUT;
-	m->seed = (uint32_t)when_now();
+	m->seed = (uint32_t)clock_now();
 	pthread_mutex_init(&m->lock, NULL);
-	when_cond_init(&m->idle);
+	clock_cond_init(&m->idle);
 	*ret = m;
 	return 0;
 }
@@ -36,7 +36,7 @@ model_close(struct model *m)
 		return NULL;
 	for (size_t i = 0; i < m->nbuckets; i++)
 		while (m->bucket[i])
-			place_forget(m, m->bucket[i]);
+			node_cache_forget(m, m->bucket[i]);
 	free(m->bucket);
 	pthread_cond_destroy(&m->idle);
 	pthread_mutex_destroy(&m->lock);
@@ -54,19 +54,19 @@ model_on_change(struct model *m, model_changed_fn *fn, void *arg)
 int
 model_lookup(struct model *m, const char *path, struct node **ret)
 {
-	return place_get(m, path, HOW_LOOKUP, NULL, ret);
+	return node_cache_get(m, path, HOW_LOOKUP, NULL, ret);
 }
 
 int
 model_check(struct model *m, const char *path, struct node **ret)
 {
-	return place_get(m, path, HOW_CHECK, NULL, ret);
+	return node_cache_get(m, path, HOW_CHECK, NULL, ret);
 }
 
 int
 model_look_again(struct model *m, const char *path, struct node **ret)
 {
-	return place_get(m, path, HOW_NOW, NULL, ret);
+	return node_cache_get(m, path, HOW_NOW, NULL, ret);
 }
 
 /* Of the nearest group above with consolidated metadata. Lock held. */
@@ -81,7 +81,7 @@ seen_above(const struct model *m, const char *path)
 	while (*above) {
 		char *slash = strrchr(above, '/');
 		*(slash ? slash : above) = 0;
-		const struct place *p = place_find(m, above);
+		const struct cached_node *p = node_cache_find(m, above);
 		if (p && p->con)
 			return p->wall;
 	}
@@ -93,16 +93,16 @@ model_is_due(struct model *m, const char *path)
 {
 	bool due = false;
 	LOCKED(&m->lock) {
-		const struct place *p = place_find(m, path);
+		const struct cached_node *p = node_cache_find(m, path);
 		due = m->opt.consolidated != CONSOLIDATED_TRUST &&
-		      (!p || !p->known || p->due <= when_now());
+		      (!p || !p->known || p->due <= clock_now());
 	}
 	return due;
 }
 
 /* Lock held. */
 static int64_t
-seen_so_far(const struct model *m, const char *path, const struct place *p)
+seen_so_far(const struct model *m, const char *path, const struct cached_node *p)
 {
 	int64_t wall = p ? p->wall : 0;
 	int64_t above = m->opt.consolidated == CONSOLIDATED_TRUST ? seen_above(m, path) : 0;
@@ -114,8 +114,8 @@ model_seen(struct model *m, const char *path, int64_t wanted, struct node **ret)
 {
 	int64_t wall = 0;
 	LOCKED(&m->lock) {
-		const struct place *p;
-		while ((wall = seen_so_far(m, path, p = place_find(m, path))) < wanted && p &&
+		const struct cached_node *p;
+		while ((wall = seen_so_far(m, path, p = node_cache_find(m, path))) < wanted && p &&
 			p->busy)
 			pthread_cond_wait(&m->idle, &m->lock);
 		if (ret)
@@ -124,6 +124,24 @@ model_seen(struct model *m, const char *path, int64_t wanted, struct node **ret)
 			wall = 0;
 	}
 	return wall;
+}
+
+uint64_t
+model_renamed(struct model *m)
+{
+	uint64_t n = 0;
+	LOCKED(&m->lock)
+		n = m->renamed;
+	return n;
+}
+
+uint64_t
+model_moment(struct model *m)
+{
+	uint64_t last = 0;
+	LOCKED(&m->lock)
+		last = m->last_con + m->renamed;
+	return last;
 }
 
 /* A node as it was before a refresh, and what became of it. */
@@ -164,7 +182,7 @@ expire(struct model *m, struct refresh *f)
 	LOCKED(&m->lock) {
 		f->of = calloc(m->nplaces + 1, sizeof *f->of);
 		for (size_t i = 0; i < m->nbuckets; i++)
-			for (struct place *p = m->bucket[i]; p; p = p->next) {
+			for (struct cached_node *p = m->bucket[i]; p; p = p->next) {
 				p->due = p->names_due = 0;
 				if (p->listed)
 					p->listed->due = 0;
@@ -183,7 +201,7 @@ renew(void *arg, size_t i)
 {
 	const struct refresh *f = arg;
 	struct renewal *n = &f->of[i];
-	n->result = place_get(f->model, n->old->path, HOW_LOOKUP, NULL, &n->new);
+	n->result = node_cache_get(f->model, n->old->path, HOW_LOOKUP, NULL, &n->new);
 	if (n->result < 0)
 		n->why = strdup(err_text());
 }
@@ -210,49 +228,4 @@ model_refresh(struct model *m, struct buf *ret)
 	for (size_t i = 0; r == 0 && i < f.count; i++)
 		r = report(&f.of[i], ret);
 	return r;
-}
-
-/* Groups with consolidated metadata and the root stay: they cost the most to look at again, and say whether the store still lives. */
-static bool
-may_forget(const struct place *p, bool listings)
-{
-	bool held = p->node && atomic_load(&p->node->refs) > 1;
-	bool listing = p->listed && when_now() < p->listed->due;
-	return !held && !p->busy && !p->con && *p->path && (listings || !listing);
-}
-
-/* Lock held. What is left. */
-static size_t
-forget(struct model *m, bool listings)
-{
-	for (size_t i = 0; i < m->nbuckets; i++)
-		for (struct place *p = m->bucket[i], *next; p; p = next) {
-			next = p->next;
-			if (may_forget(p, listings))
-				place_forget(m, p);
-		}
-	return m->bytes + m->nplaces * sizeof(struct place);
-}
-
-/* A listing, by which the objects of a large directory are known, goes only where that is what takes the memory. */
-size_t
-model_trim(struct model *m)
-{
-	size_t before = 0, after = 0;
-	LOCKED(&m->lock) {
-		before = m->bytes + m->nplaces * sizeof(struct place);
-		after = forget(m, false);
-		if (after > before / 2)
-			after = forget(m, true);
-	}
-	return before - after;
-}
-
-size_t
-model_bytes(struct model *m)
-{
-	size_t n = 0;
-	LOCKED(&m->lock)
-		n = m->bytes + m->nplaces * sizeof(struct place);
-	return n;
 }

@@ -1,7 +1,7 @@
 /* The groups and arrays of a store, as netCDF sees them: one model for every Zarr and NCZarr dialect.
  *
  * Nodes are immutable once made, counted one by one and loaded lazily, level by level. A refresh replaces nodes that changed;
- * whoever still holds the old one goes on seeing the old one. What is odd in one node marks that node
+ * a holder of the old one goes on seeing the old one. What is odd in one node marks that node
  * (node->error), never the store. All calls are safe from every thread. */
 #pragma once
 
@@ -9,6 +9,7 @@
 #include "codec/codec.h"
 #include "model/attr.h"
 #include "model/dtype.h"
+#include "model/edges.h"
 #include "store/zmap.h"
 
 enum node_kind {
@@ -24,16 +25,25 @@ struct dim {
 	char *fqn;     /* "/g1/x" where NCZarr says so, else NULL: local to the array's group */
 	uint64_t size; /* of this array in it */
 	bool unlimited;
+	/* Element i lies at origin + i × step along it, as the metadata of an image say (model/ngff.h). */
+	bool placed;
+	char letter; /* of the axis, as CF calls it: X, Y, Z, T; 0: none of them */
+	double origin, step;
+	char *unit; /* of both; NULL: not said */
 };
 
 struct array_meta {
 	struct dtype dtype;
 	unsigned rank;
 	uint64_t *shape, *chunk; /* elements; chunk >= 1 everywhere */
-	struct dim *dim;         /* rank of them */
-	char separator;          /* between chunk indices: '.' or '/' */
-	bool separator_assumed; /* metadata do not name one, and nobody has looked at the chunks yet */
-	char key_form;          /* '2': "0.0"; later V3's 'c' */
+	uint64_t *
+		shard; /* elements of a stored object, where it is a shard whose chunks can be had alone; NULL: a chunk is an object */
+	struct edges *
+		edges; /* of a rectilinear grid, where `chunk` is the longest; NULL: it is regular */
+	struct dim *dim;        /* rank of them */
+	char separator;         /* between chunk indices: '.' or '/' */
+	bool separator_assumed; /* metadata do not name one, and the chunks were not looked at yet */
+	char key_form;          /* '2': "0.0"; 'c', V3's default: "c/0/0" */
 	struct codec_spec *codec; /* in order of encoding, order F included as a transpose */
 	size_t ncodecs;
 	uint8_t *fill; /* dtype.size bytes in the dtype's byte order; vlen: see fill_text */
@@ -42,6 +52,9 @@ struct array_meta {
 	char *fill_text;      /* of vlen types, with a NUL behind it; "" if none */
 	size_t fill_len;      /* bytes of it, which may be NULs too */
 	uint32_t strlen_hint; /* _nczarr_maxstrlen, 0: not said */
+	/* Version of the metadata by which the store is asked for chunks, see zmap_stat.chunks; in layout, too. NULL: chunks are
+	 * objects. What it is of never changes. */
+	char *chunks_of;
 	unsigned zarr_format; /* 2 or 3 */
 	char order;           /* 'C' or 'F', as stored; for user.zarrfs.* only */
 	uint64_t
@@ -54,9 +67,11 @@ struct group_meta {
 	size_t ndims;
 	char **order; /* names of its arrays, then of its groups, in order of definition */
 	size_t norder;
-	bool nczarr;     /* the hierarchy has NCZarr metadata, and they count */
-	bool v1;         /* in objects of their own (netcdf-c 4.8.0) */
-	unsigned writer; /* netcdf-c that wrote the hierarchy: 40902 is 4.9.2; 0: not said */
+	struct ngff *ngff; /* what it says of the image that its arrays are; NULL: they are none */
+	bool nczarr;       /* the hierarchy has NCZarr metadata, and they count */
+	bool v1;           /* in objects of their own (netcdf-c 4.8.0) */
+	bool v3;           /* Zarr version 3, and what lies below too */
+	unsigned writer;   /* netcdf-c that wrote the hierarchy: 40902 is 4.9.2; 0: not said */
 };
 
 struct node {
@@ -71,11 +86,10 @@ struct node {
 	struct group_meta *group;   /* NODE_GROUP, else NULL */
 	const char *attrs_text;     /* raw JSON of the attributes, or NULL: node_attrs makes them */
 	size_t attrs_len;
-	const char *
-		made_of; /* last part of the key that makes it an array, ".zarray"; NULL: no array */
-	bool nczarr;     /* attributes carry recorded types */
-	char *error;     /* why it cannot be read, one line; NULL: it can, as far as metadata say */
-	int error_code;  /* -errno of that */
+	const char *made_of; /* last part of the key that makes it an array; NULL: no array */
+	bool nczarr;         /* attributes carry recorded types */
+	char *error;    /* why it cannot be read, one line; NULL: it can, as far as metadata say */
+	int error_code; /* -errno of that */
 	char *flaw; /* what else of an array's metadata makes no sense; it can be read all the same */
 	struct attr_context *attr_context; /* what node_attrs needs besides; may be NULL */
 };
@@ -99,8 +113,9 @@ struct model_options {
 	bool missing_403; /* -o missing=403 */
 	int64_t timeout;  /* ns for one operation */
 	size_t meta_max;  /* largest metadata object, bytes; 0: 512 MiB */
-	void (*warn)(const char
-			*what); /* of what fails no call, but should be known; NULL: nobody cares */
+	size_t nodes_max; /* bytes that nodes may take, roughly: others go, the oldest first; 0: any */
+	void (*warn)(const char *
+			what); /* of what fails no call, but should be known; NULL: it is not told */
 	bool detect_separator; /* where metadata do not name one, look how the chunks are really called */
 };
 
@@ -111,7 +126,7 @@ struct model *model_close(struct model *);
 
 /* The node at path ("" root, "a/b"). 0 and a reference; ZMAP_ABSENT; -errno. Looks at the store again after the TTL. */
 int model_lookup(struct model *, const char *path, struct node **ret);
-/* As model_lookup, but a name that consolidated metadata lack, or a listing that still holds, is absent: nobody is asked. */
+/* As model_lookup, but a name that consolidated metadata lack, or a listing that still holds, is absent: the store is not asked. */
 int model_lookup_known(struct model *, const char *path, struct node **ret);
 /* As model_lookup, but the node's own metadata is surely not older than the TTL, consolidated or not: for opening a variable. */
 int model_check(struct model *, const char *path, struct node **ret);
@@ -119,9 +134,17 @@ int model_check(struct model *, const char *path, struct node **ret);
 int model_look_again(struct model *, const char *path, struct node **ret);
 /* Would model_check have to ask the store now? */
 bool model_is_due(struct model *, const char *path);
-/* When the node's own metadata were last seen, when_wall() clock; 0: never, or it was gone. *ret (or ret NULL): a reference to the node as it was
- * then; NULL: it is not known apart from consolidated metadata. Where that is before `wanted` it waits for who looks just now. */
+/* When the node's own metadata were last seen, clock_wall() clock; 0: never, or it was gone. *ret (or ret NULL): a reference to the node as it was
+ * then; NULL: it is not known apart from consolidated metadata. Where that is before `wanted` it waits for the look that is under way. */
 int64_t model_seen(struct model *, const char *path, int64_t wanted, struct node **ret);
+
+/* From now on, the least time (clock_now) until which what this thread is told by lookups and listings holds goes to *until, which is INT64_MAX
+ * at first: for as long as model_moment is the same. One at a time in a thread; NULL ends it. */
+void model_watch(int64_t *until);
+/* A number that is another one once consolidated metadata were read again, or a commit of this model made or removed a node. */
+uint64_t model_moment(struct model *);
+/* How often that was so far for the commits alone. */
+uint64_t model_renamed(struct model *);
 
 /* Children of a group or plain directory in a stable order. known: the kind is certain (else readdir says DT_UNKNOWN and kind is a guess). */
 struct model_child {
@@ -143,6 +166,10 @@ int model_refresh(struct model *, struct buf *ret);
 /* Told of each node that was replaced or vanished (new NULL), with no lock held. Set once before use. */
 typedef void model_changed_fn(void *arg, struct node *old, struct node *new);
 void model_on_change(struct model *, model_changed_fn *, void *arg);
-/* Drops nodes nobody holds, for the memory budget; returns bytes freed, roughly. */
+/* Drops nodes without holders, for the memory budget; returns bytes freed, roughly. */
 size_t model_trim(struct model *);
 size_t model_bytes(struct model *);
+/* Without consolidated metadata, which stay. */
+size_t model_loose_bytes(struct model *);
+/* Bytes of nodes that others have displaced so far. */
+size_t model_dropped(struct model *);

@@ -1,6 +1,7 @@
 #include "model/nczarr.h"
 
 #include "base/err.h"
+#include "model/ngff.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -44,7 +45,7 @@ dimrefs(const struct nczarr_docs *d)
 	return v && json_type(v) == JSON_TYPE_LIST ? v : NULL;
 }
 
-/* "version=2,netcdf=4.9.2,nczarr=2.0.0" → 40902. A netCDF-4 file has "hdf5=" there, and who converts one copies it: that tells
+/* "version=2,netcdf=4.9.2,nczarr=2.0.0" → 40902. A netCDF-4 file has "hdf5=" there, and a conversion of one copies it: that tells
  * nothing of the bytes here. */
 static unsigned
 writer_of(const struct json *attrs)
@@ -127,25 +128,26 @@ nczarr_group(const struct nczarr_docs *d, const struct group_meta *parent, bool 
 	g->writer = writer_of(d->attrs);
 	if (!g->writer && parent)
 		g->writer = parent->writer;
-	if (pure)
-		return 0;
+	int r = ngff_parse(d->attrs, &g->ngff);
+	if (r < 0 || pure)
+		return r;
 	g->v1 = d->v1 || (parent && parent->v1);
 	g->nczarr = said || part(d, "_nczarr_superblock", "_NCZARR_SUPERBLOCK") ||
 		    (parent && parent->nczarr);
-	int r = read_dims(either(said, "dimensions", "dims"), g);
+	r = read_dims(either(said, "dimensions", "dims"), g);
 	if (r == 0)
 		r = read_order(either(said, "arrays", "vars"), g);
 	return r < 0 ? r : read_order(said ? json_get(said, "groups") : NULL, g);
 }
 
 const struct group_meta *
-scope_parent(const struct scope *s)
+dim_scope_parent(const struct dim_scope *s)
 {
 	return s->depth ? s->group[s->depth - 1]->group : NULL;
 }
 
 bool
-scope_pure(const struct scope *s)
+dim_scope_pure(const struct dim_scope *s)
 {
 	return s->mode & (URL_ZARR | URL_XARRAY | URL_NOXARRAY);
 }
@@ -162,9 +164,9 @@ writer_by_mark(const struct nczarr_docs *d)
 }
 
 bool
-nczarr_wrote(const struct nczarr_docs *d, const struct scope *s, unsigned from, unsigned to)
+nczarr_wrote(const struct nczarr_docs *d, const struct dim_scope *s, unsigned from, unsigned to)
 {
-	const struct group_meta *g = scope_parent(s);
+	const struct group_meta *g = dim_scope_parent(s);
 	unsigned writer = g ? g->writer : 0; /* groups say it, no array does */
 	if (!writer)
 		writer = writer_by_mark(d);
@@ -173,7 +175,7 @@ nczarr_wrote(const struct nczarr_docs *d, const struct scope *s, unsigned from, 
 }
 
 static const struct json *
-xarray_dims(const struct nczarr_docs *d, const struct scope *s)
+xarray_dims(const struct nczarr_docs *d, const struct dim_scope *s)
 {
 	const struct json *v = d->attrs && !(s->mode & URL_NOXARRAY)
 				       ? json_get(d->attrs, "_ARRAY_DIMENSIONS")
@@ -194,11 +196,11 @@ says_scalar(const struct json *array)
 }
 
 bool
-nczarr_scalar(const struct nczarr_docs *d, const struct scope *s, const struct array_meta *a)
+nczarr_scalar(const struct nczarr_docs *d, const struct dim_scope *s, const struct array_meta *a)
 {
 	if (a->rank != 1 || a->shape[0] != 1 || a->chunk[0] != 1)
 		return false;
-	if (!scope_pure(s)) {
+	if (!dim_scope_pure(s)) {
 		const struct json *refs = dimrefs(d);
 		if (says_scalar(array_part(d)) || (refs && !json_count(refs)))
 			return true;
@@ -209,9 +211,17 @@ nczarr_scalar(const struct nczarr_docs *d, const struct scope *s, const struct a
 				(json_count(names) == 1 && json_is(json_at(names, 0), "_scalar_")));
 }
 
+bool
+nczarr_char(const struct nczarr_docs *d, const struct dim_scope *s)
+{
+	const struct json *array = dim_scope_pure(s) ? NULL : array_part(d);
+	const struct json *type = array ? json_get(array, "nczarr_type") : NULL;
+	return type && json_is(type, "char");
+}
+
 /* The group of a full name's directory, if it stands above the array. */
 static const struct group_meta *
-group_of(const char *fqn, const struct scope *s)
+group_of(const char *fqn, const struct dim_scope *s)
 {
 	const char *p = fqn + 1;
 	for (unsigned i = 0; i < s->depth; i++) {
@@ -229,7 +239,7 @@ group_of(const char *fqn, const struct scope *s)
 }
 
 static int
-set_fqn(struct dim *d, const char *fqn, const struct scope *s)
+set_fqn(struct dim *d, const char *fqn, const struct dim_scope *s)
 {
 	const char *name = strrchr(fqn, '/') + 1;
 	d->fqn = strdup(fqn);
@@ -260,9 +270,9 @@ is_fqn(const struct json *v)
 }
 
 int
-nczarr_dims(const struct nczarr_docs *d, const struct scope *s, struct array_meta *a)
+nczarr_dims(const struct nczarr_docs *d, const struct dim_scope *s, struct array_meta *a)
 {
-	const struct json *refs = scope_pure(s) ? NULL : dimrefs(d);
+	const struct json *refs = dim_scope_pure(s) ? NULL : dimrefs(d);
 	const struct json *names = xarray_dims(d, s);
 	a->dim = calloc(a->rank + 1, sizeof *a->dim);
 	if (!a->dim)

@@ -18,26 +18,28 @@ struct nczarr_docs {
 	const struct json *v1;    /* .nczgroup or .nczvar */
 };
 
-/* parent: the group above in the same hierarchy, NULL at its top. pure: NCZarr's metadata do not count, only who wrote them. */
+/* parent: the group above in the same hierarchy, NULL at its top. pure: NCZarr's metadata do not count, only which library wrote them. */
 int nczarr_group(const struct nczarr_docs *, const struct group_meta *parent, bool pure,
 	struct group_meta **ret);
 
 /* What stands above an array, from the top of its hierarchy: for dimensions by their full names. */
-struct scope {
+struct dim_scope {
 	struct node *const *group;
 	unsigned depth;
 	unsigned mode; /* enum url_mode */
 };
 
 /* The group that holds the array; NULL if it lies in none. */
-const struct group_meta *scope_parent(const struct scope *);
-bool scope_pure(const struct scope *);
+const struct group_meta *dim_scope_parent(const struct dim_scope *);
+bool dim_scope_pure(const struct dim_scope *);
 /* netcdf-c wrote this array itself, in a version from..to (40900 is 4.9.0). */
-bool nczarr_wrote(const struct nczarr_docs *, const struct scope *, unsigned from, unsigned to);
+bool nczarr_wrote(const struct nczarr_docs *, const struct dim_scope *, unsigned from, unsigned to);
 /* The array is a scalar, which NCZarr stores with shape [1]. */
-bool nczarr_scalar(const struct nczarr_docs *, const struct scope *, const struct array_meta *);
+bool nczarr_scalar(const struct nczarr_docs *, const struct dim_scope *, const struct array_meta *);
+/* Its one-byte strings are netCDF's char, said beside a type that every reader knows ("|S1"). */
+bool nczarr_char(const struct nczarr_docs *, const struct dim_scope *);
 /* Fills a->dim from what names the dimensions; what does not fit the array's rank is not used. */
-int nczarr_dims(const struct nczarr_docs *, const struct scope *, struct array_meta *a);
+int nczarr_dims(const struct nczarr_docs *, const struct dim_scope *, struct array_meta *a);
 /* _nczarr_maxstrlen; 0: not said. */
 uint32_t nczarr_strlen(const struct nczarr_docs *);
 

@@ -2,6 +2,9 @@
 
 #include "base/check.h"
 #include "base/err.h"
+#include "base/hash.h"
+#include "base/path.h"
+#include "model/ngff.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -48,8 +51,7 @@ node_new(enum node_kind kind, const char *path, struct node **ret)
 	}
 	atomic_init(&n->refs, 1);
 	n->kind = kind;
-	const char *slash = strrchr(n->path, '/');
-	n->name = slash ? slash + 1 : n->path;
+	n->name = path_name(n->path);
 	*ret = n;
 	return 0;
 }
@@ -60,6 +62,7 @@ dims_free(struct dim *dim, size_t n)
 	for (size_t i = 0; dim && i < n; i++) {
 		free(dim[i].name);
 		free(dim[i].fqn);
+		free(dim[i].unit);
 	}
 	free(dim);
 }
@@ -72,6 +75,8 @@ array_meta_free(struct array_meta *a)
 	dtype_free(&a->dtype);
 	free(a->shape);
 	free(a->chunk);
+	free(a->shard);
+	edges_free(a->edges);
 	dims_free(a->dim, a->rank);
 	for (size_t i = 0; i < a->ncodecs; i++) {
 		free(a->codec[i].id);
@@ -80,6 +85,7 @@ array_meta_free(struct array_meta *a)
 	free(a->codec);
 	free(a->fill);
 	free(a->fill_text);
+	free(a->chunks_of);
 	free(a->fill_error);
 	free(a);
 }
@@ -93,6 +99,7 @@ group_meta_free(struct group_meta *g)
 	for (size_t i = 0; i < g->norder; i++)
 		free(g->order[i]);
 	free(g->order);
+	ngff_free(g->ngff);
 	free(g);
 }
 
@@ -162,6 +169,7 @@ node_bytes(const struct node *n)
 			 a->rank * (2 * sizeof *a->shape + sizeof *a->dim + 2 * MALLOC_BYTES);
 		bytes += a->dtype.size + a->ncodecs * CODEC_BYTES_ABOUT +
 			 a->dtype.nfields * sizeof(struct dtype_field);
+		bytes += a->edges ? edges_bytes(a->edges) : 0;
 	}
 	if (n->group)
 		bytes += sizeof *n->group + (n->group->ndims + n->group->norder) * 4 * MALLOC_BYTES;
@@ -170,22 +178,6 @@ node_bytes(const struct node *n)
 	if (n->flaw)
 		bytes += strlen(n->flaw);
 	return bytes;
-}
-
-/* FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/ */
-uint64_t
-hash_more(uint64_t h, const void *data, size_t len)
-{
-	const uint8_t *p = data;
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ p[i]) * 0x100000001b3;
-	return h;
-}
-
-static uint64_t
-hash_text(uint64_t h, const char *s)
-{
-	return hash_more(h, s, strlen(s) + 1);
 }
 
 static int
@@ -212,15 +204,21 @@ array_fingerprint(struct array_meta *a)
 	uint64_t h = hash_text(HASH_START, type);
 	const uint32_t facts[] = {a->dtype.kind, a->dtype.big, a->dtype.is_char, a->dtype.size,
 		a->rank, (uint32_t)a->separator, (uint32_t)a->key_form, a->null_fill,
-		a->zarr_format};
-	h = hash_more(h, facts, sizeof facts);
-	h = hash_more(h, a->chunk, a->rank * sizeof *a->chunk);
+		a->zarr_format, a->dtype.narrow};
+	h = hash_bytes(h, facts, sizeof facts);
+	h = hash_bytes(h, a->chunk, a->rank * sizeof *a->chunk);
+	for (unsigned d = 0; a->edges && d < a->rank; d++)
+		if (a->edges->dim[d].start)
+			h = hash_bytes(h, a->edges->dim[d].start,
+				(a->edges->dim[d].n + 1) * sizeof *a->edges->dim[d].start);
+	if (a->shard)
+		h = hash_bytes(h, a->shard, a->rank * sizeof *a->shard);
 	if (a->fill)
-		h = hash_more(h, a->fill, a->dtype.size);
+		h = hash_bytes(h, a->fill, a->dtype.size);
 	if (a->fill_error)
 		h = hash_text(h, a->fill_error);
 	if (a->fill_text)
-		h = hash_more(h, a->fill_text, a->fill_len + 1);
+		h = hash_bytes(h, a->fill_text, a->fill_len + 1);
 	int r = hash_codecs(a, &h);
 	if (r == 0)
 		a->layout = h;

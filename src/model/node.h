@@ -34,7 +34,3 @@ size_t node_bytes(const struct node *);
 void array_meta_free(struct array_meta *);
 /* Sets array->layout. */
 int array_fingerprint(struct array_meta *);
-
-/* A 64-bit hash that goes on from another; HASH_START begins. The same on every machine. */
-static const uint64_t HASH_START = 0xcbf29ce484222325;
-uint64_t hash_more(uint64_t, const void *, size_t);

@@ -1,8 +1,9 @@
-/* Above stores: who walks through a directory, as `ls -l` and find do, asks what each of its entries is, one after another in the order
+/* Above stores: a program that walks through a directory, as `ls -l` and find do, asks what each of its entries is, one after another in the order
  * of the listing. What comes next in it is then looked at together, a few at first. */
 #include "base/err.h"
+#include "base/path.h"
 #include "model/parallel.h"
-#include "model/place.h"
+#include "model/node_cache.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,10 +15,10 @@ enum {
 	WIDE_MOST = 33, /* … until there is a thread for each */
 };
 
-/* Entries that are looked at together, the first one for who asked. */
+/* Entries that are looked at together, the first one for the thread that asked. */
 struct siblings {
 	struct model *model;
-	const struct walk *walk;
+	const struct path_walk *walk;
 	const char *dir;
 	struct texts *texts;
 	const char *name[WIDE_MOST];
@@ -65,9 +66,9 @@ look_at_one(void *arg, size_t i)
 	int n = snprintf(path, sizeof path, "%s%s%s", s->dir, *s->dir ? "/" : "", s->name[i]);
 	if (n < 0 || (size_t)n >= sizeof path)
 		return;
-	int r = place_get_child(s->model, path, HOW_LOOKUP, s->walk, &node);
+	int r = node_cache_get_child(s->model, path, HOW_LOOKUP, s->walk, &node);
 	if (i)
-		return; /* who asks for it next is told, also why not */
+		return; /* the next one to ask is told, also why not */
 	s->result = r;
 	if (r < 0)
 		err_save(r, &s->err);
@@ -75,20 +76,19 @@ look_at_one(void *arg, size_t i)
 }
 
 int
-siblings_get(struct model *m, const char *path, const struct walk *w, struct node **ret)
+siblings_get(struct model *m, const char *path, const struct path_walk *w, struct node **ret)
 {
-	const char *slash = strrchr(path, '/');
-	CLEAN(clean_free) char *dir = strndup(path, slash ? (size_t)(slash - path) : 0);
+	CLEAN(clean_free) char *dir = path_above(path);
 	struct siblings s = {.model = m, .walk = w, .dir = dir, .result = ZMAP_ABSENT};
 	if (!dir)
 		return err_set(-ENOMEM, "no memory for a path");
 	LOCKED(&m->lock) {
-		const struct place *p = place_find(m, dir);
-		if (p && p->listed && when_now() < p->listed->due)
-			gather(&s, p->listed, slash ? slash + 1 : path);
+		const struct cached_node *p = node_cache_find(m, dir);
+		if (p && p->listed && clock_now() < p->listed->due)
+			gather(&s, p->listed, path_name(path));
 	}
 	if (!s.n)
-		return place_get_child(m, path, HOW_LOOKUP, w, ret);
+		return node_cache_get_child(m, path, HOW_LOOKUP, w, ret);
 	in_parallel(s.n, true, look_at_one, &s);
 	texts_unref(s.texts);
 	if (s.result < 0)

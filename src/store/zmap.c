@@ -22,7 +22,7 @@ struct call {
 	struct zmap *z;
 	enum zmap_kind kind;
 	const char *key;
-	int64_t started; /* 0: nobody looks */
+	int64_t started; /* 0: it is not looked at */
 };
 
 static struct call
@@ -31,7 +31,7 @@ call_begin(struct zmap *z, enum zmap_kind kind, const char *key)
 	assert(key);
 	atomic_fetch_add_explicit(&z->counts.calls[kind], 1, memory_order_relaxed);
 	bool traced = log_get_level() >= LOG_LEVEL_DEBUG;
-	return (struct call){z, kind, key, traced ? when_now() : 0};
+	return (struct call){z, kind, key, traced ? clock_now() : 0};
 }
 
 static const char *
@@ -63,7 +63,8 @@ call_end(const struct call *c, int r, size_t bytes)
 	}
 	if (c->started)
 		log_debug("%s: %s '%s': %s, %zu bytes, %" PRId64 " us", c->z->ops->name,
-			verb[c->kind], c->key, outcome(r), bytes, (when_now() - c->started) / 1000);
+			verb[c->kind], c->key, outcome(r), bytes,
+			(clock_now() - c->started) / 1000);
 	return r;
 }
 
@@ -87,7 +88,7 @@ zmap_patience(int64_t deadline, struct cancel *cancel)
 {
 	if (cancelled(cancel))
 		return err_set(-EINTR, "nobody waits for it any more");
-	if (when_over(deadline))
+	if (clock_over(deadline))
 		return err_set(-ETIMEDOUT, "no answer in time");
 	return 0;
 }
@@ -139,12 +140,16 @@ to_be_cached(const struct url *url, const struct zmap_options *options)
 int
 zmap_open(const struct url *url, const struct zmap_options *options, struct zmap **ret)
 {
-	static const char diskcache[] = "diskcache";
+	static const char container[] = "container", diskcache[] = "diskcache";
 	struct url inner = *url; /* borrows all of it */
 	const char *name = url->backend;
 	size_t len = strlen(name);
 	bool wraps = url->wrappers && *url->wrappers;
-	if (wraps) {
+	if (options->containers) { /* outermost: what it asks for is what others see */
+		wraps = true;
+		name = container;
+		len = strlen(name);
+	} else if (wraps) {
 		char *end = strchrnul(url->wrappers, '+');
 		name = url->wrappers;
 		len = (size_t)(end - name);
@@ -206,7 +211,7 @@ prepare(struct zmap *z, const struct zmap_get *asked, struct zmap_get *ret)
 {
 	*ret = *asked;
 	if (!ret->deadline && z->timeout)
-		ret->deadline = when_now() + z->timeout;
+		ret->deadline = clock_now() + z->timeout;
 	int r = zmap_check_key(asked->key);
 	if (r == 0)
 		r = zmap_patience(ret->deadline, ret->cancel);
@@ -291,9 +296,13 @@ struct listing {
 	zmap_list_fn *fn;
 	void *arg;
 	size_t names;
+	size_t bytes, max; /* what keeping them takes; 0: as many as there are */
 };
 
-/* Names that could not be part of a key are of no use to anybody: "a//b" in a bucket. */
+/* Roughly, of each name: sorted, given to the kernel, and remembered as a place each. */
+enum { NAME_COST = 128, NAME_COPIES = 3 };
+
+/* Names that could not be part of a key are of no use: "a//b" in a bucket. */
 static int
 list_entry(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
 {
@@ -301,6 +310,9 @@ list_entry(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
 	if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
 		return 0;
 	l->names++;
+	l->bytes += NAME_COST + NAME_COPIES * strlen(name);
+	if (l->max && l->bytes > l->max)
+		return -EFBIG; /* backends say what they like about that */
 	return l->fn(l->arg, name, prefix, s);
 }
 
@@ -322,11 +334,15 @@ int
 zmap_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 {
 	struct call c = call_begin(z, ZMAP_LISTING, prefix);
-	struct listing l = {fn, arg, 0};
+	struct listing l = {.fn = fn, .arg = arg, .max = z->list_max};
 	int r = check_prefix(prefix);
 	if (r == 0)
 		r = z->ops->list ? z->ops->list(z, prefix, list_entry, &l)
 				 : err_set(-ENOSYS, "this store cannot list");
+	if (l.max && l.bytes > l.max)
+		r = err_set(-EFBIG,
+			"a listing of more than %zu names (option memory says how many may be)",
+			l.names - 1);
 	return call_end(&c, r, l.names);
 }
 
@@ -339,29 +355,86 @@ check_write(struct zmap *z, const char *key)
 	return r;
 }
 
-int
-zmap_put(struct zmap *z, const char *key, struct span bytes, const char *if_version)
+/* A version that the store did not say is no condition that could hold. */
+static int
+check_match(const char *if_match)
 {
-	struct call c = call_begin(z, ZMAP_PUT, key);
-	int r = check_write(z, key);
-	if (r == 0 && if_version && !(z->caps & ZMAP_CONDITIONAL))
-		r = err_set(-ENOSYS, "this store cannot write on a condition");
-	if (r == 0)
-		r = z->ops->put ? z->ops->put(z, key, bytes, if_version)
-				: err_set(-EROFS, "this store cannot write");
-	if (r == 0)
-		atomic_fetch_add_explicit(&z->counts.bytes_out, bytes.len, memory_order_relaxed);
-	return call_end(&c, r, bytes.len);
+	return if_match && !*if_match ? err_set(-ENOTSUP, "its version is not known") : 0;
 }
 
 int
-zmap_del(struct zmap *z, const char *key)
+zmap_put(struct zmap *z, const struct zmap_put *asked, struct zmap_stat *ret)
 {
-	struct call c = call_begin(z, ZMAP_DEL, key);
-	int r = check_write(z, key);
+	struct call c = call_begin(z, ZMAP_PUT, asked->key);
+	struct zmap_put p = *asked;
+	struct zmap_stat s = {0};
+	assert(!(p.if_match && p.if_absent));
+	p.put_off = p.deadline ? p.put_off : z->timeout; /* wrappers have filled it in */
+	if (!p.deadline && z->timeout)
+		p.deadline = clock_now() + z->timeout;
+	int r = check_write(z, p.key);
+	if (r == 0 && (p.if_match || p.if_absent) && !(z->caps & ZMAP_CONDITIONAL))
+		r = err_set(-ENOTSUP, "this store cannot write on a condition");
 	if (r == 0)
-		r = z->ops->del ? z->ops->del(z, key) : err_set(-EROFS, "this store cannot delete");
+		r = check_match(p.if_match);
+	if (r == 0)
+		r = zmap_patience(p.deadline, p.cancel);
+	if (r == 0)
+		r = z->ops->put ? z->ops->put(z, &p, &s)
+				: err_set(-EROFS, "this store cannot write");
+	if (r == 0)
+		atomic_fetch_add_explicit(&z->counts.bytes_out, p.bytes.len, memory_order_relaxed);
+	if (r == 0 && ret)
+		*ret = s;
+	return call_end(&c, r, p.bytes.len);
+}
+
+int
+zmap_del(struct zmap *z, const struct zmap_del *asked)
+{
+	struct call c = call_begin(z, ZMAP_DEL, asked->key);
+	struct zmap_del d = *asked;
+	if (!d.deadline && z->timeout)
+		d.deadline = clock_now() + z->timeout;
+	int r = check_write(z, d.key);
+	if (r == 0 && d.if_match && !(z->caps & ZMAP_CONDITIONAL))
+		r = err_set(-ENOTSUP, "this store cannot delete on a condition");
+	if (r == 0)
+		r = check_match(d.if_match);
+	if (r == 0)
+		r = zmap_patience(d.deadline, d.cancel);
+	if (r == 0)
+		r = z->ops->del ? z->ops->del(z, &d) : err_set(-EROFS, "this store cannot delete");
 	return call_end(&c, r, 0);
+}
+
+int
+zmap_try_writing(struct zmap *z, struct buf *said)
+{
+	if (z->ops->try_writing)
+		return z->ops->try_writing(z, said);
+	if (!z->ops->put || !(z->caps & ZMAP_WRITE))
+		return err_set(-EROFS, "a store of the kind '%s' cannot be written", z->ops->name);
+	return z->caps & ZMAP_CONDITIONAL ? 0 : zmap_say_unconditional(said, "by its kind");
+}
+
+int
+zmap_say_unconditional(struct buf *said, const char *why)
+{
+	return buf_addf(said,
+		"this store puts on no condition (%s): what several programs write into one chunk "
+		"at "
+		"the same time can be lost\n",
+		why);
+}
+
+int
+zmap_try_below(struct zmap *z, struct zmap *below, struct buf *said)
+{
+	int r = zmap_try_writing(below, said);
+	if (!(below->caps & ZMAP_CONDITIONAL))
+		z->caps &= ~(unsigned)ZMAP_CONDITIONAL;
+	return r;
 }
 
 int
@@ -377,7 +450,32 @@ zmap_alive(struct zmap *z)
 }
 
 int
+zmap_enter(struct zmap *z, const char *path, bool bare)
+{
+	int r = *path ? zmap_check_key(path) : 0;
+	return r < 0 || !z->ops->enter ? r : z->ops->enter(z, path, bare);
+}
+
+bool
+zmap_enter_sign(struct zmap *z, const char *name)
+{
+	return z->ops->sign && z->ops->sign(z, name);
+}
+
+int
+zmap_history(struct zmap *z, struct buf *ret)
+{
+	return z->ops->history ? z->ops->history(z, ret) : ZMAP_ABSENT;
+}
+
+int
 zmap_stats(struct zmap *z, struct buf *ret)
 {
 	return z->ops->stats ? z->ops->stats(z, ret) : 0;
+}
+
+size_t
+zmap_held(struct zmap *z)
+{
+	return z->ops->held ? z->ops->held(z) : 0;
 }

@@ -1,5 +1,6 @@
 #include "view/advice.h"
 
+#include "model/dialect.h"
 #include "view/state.h"
 
 #include <errno.h>
@@ -21,13 +22,8 @@ is_nearly_url(const char *store)
 static bool
 is_part(const struct url *u)
 {
-	static const char *const part[] = {
-		".zgroup", ".zarray", ".zattrs", ".zmetadata", "zarr.json", NULL};
-	const char *slash = strrchr(u->shown, '/'), *name = slash ? slash + 1 : u->shown;
-	unsigned i = 0;
-	while (part[i] && strcmp(name, part[i]) != 0)
-		i++;
-	return part[i];
+	const char *slash = strrchr(u->shown, '/');
+	return meta_is_name(slash ? slash + 1 : u->shown);
 }
 
 static int
@@ -65,10 +61,33 @@ is_object(const struct mount *m)
 	return dir && zmap_open(&u, &o, &z) == 0 && zmap_stat(z, slash + 1, &st) == 0;
 }
 
+/* Ends the listing at the first name. */
+static int
+any_name(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
+{
+	*(bool *)arg = true;
+	return 1;
+}
+
+/* A bucket without keys, or a prefix below which only its own marker lies: a key that ends in '/', by which programs for S3 make folders. */
+static bool
+is_empty(const struct mount *m)
+{
+	const unsigned need_both = ZMAP_REMOTE | ZMAP_LIST;
+	bool named = false;
+	return (m->zmap->caps & need_both) == need_both &&
+	       zmap_list(m->zmap, "", any_name, &named) == 0 && !named;
+}
+
 int
 advice_absent(struct mount *m)
 {
 	const char *shown = m->url.shown;
+	if (is_empty(m))
+		return err_set(-ENOENT,
+			"'%s' is empty: at most the marker of a folder is there, and no key below "
+			"it",
+			shown);
 	if (is_object(m))
 		return is_part(&m->url)
 			       ? say_part(shown, -EINVAL)

@@ -1,7 +1,7 @@
 #include "view/cdl.h"
 
-#include "base/when.h"
-#include "view/hash.h"
+#include "base/clock.h"
+#include "base/hash.h"
 #include "view/state.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@ struct cdl_text {
 	unsigned refs; /* under the table's lock */
 	char *path;
 	uint64_t moment; /* which metadata it is of */
-	int64_t born;    /* when_now() */
+	int64_t born;    /* clock_now() */
 	struct buf text;
 	uint64_t version;
 	int64_t mtime;
@@ -66,7 +66,7 @@ recall(struct mount *m, const char *path, uint64_t moment)
 	LOCKED(&m->cdl.lock) {
 		t = *slot_of(&m->cdl, path);
 		bool good = t && t->moment == moment && strcmp(t->path, path) == 0 &&
-			    when_now() - t->born < m->pages_ttl;
+			    clock_now() - t->born < m->pages_ttl;
 		t = good ? t : NULL;
 		if (t)
 			t->refs++;
@@ -96,6 +96,7 @@ get(struct mount *m, const struct node *n, struct cdl_text **ret)
 {
 	uint64_t reading = n->kind == NODE_GROUP ? model_consolidated(m->model, n->path) : 0;
 	uint64_t moment = hash_number(hash_number(HASH_START, reading), atomic_load(&m->changes));
+	moment = hash_number(moment, model_renamed(m->model));
 	struct cdl_text *t = recall(m, n->path, moment);
 	if (t) {
 		*ret = t;
@@ -108,7 +109,7 @@ get(struct mount *m, const struct node *n, struct cdl_text **ret)
 	}
 	t->refs = 1;
 	t->moment = moment;
-	t->born = when_now();
+	t->born = clock_now();
 	int r = cdl_write(m, n, &t->text, &t->mtime);
 	if (r < 0) {
 		text_free(t);
@@ -121,7 +122,7 @@ get(struct mount *m, const struct node *n, struct cdl_text **ret)
 }
 
 static int
-measure(struct mount *m, const struct node *n, struct view_facts *ret)
+measure(struct mount *m, const struct node *n, const char *path, struct view_facts *ret)
 {
 	struct cdl_text *t = NULL;
 	int r = get(m, n, &t);
@@ -133,7 +134,7 @@ measure(struct mount *m, const struct node *n, struct view_facts *ret)
 }
 
 static int
-lay_out(struct mount *m, const struct node *n, struct layout **ret)
+lay_out(struct mount *m, const struct node *n, const char *path, struct layout **ret)
 {
 	CLEAN(layout_unrefp) struct layout *l = NULL;
 	struct cdl_text *t = NULL;

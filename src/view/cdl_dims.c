@@ -119,6 +119,8 @@ use(struct cdl_scope *s, const struct cdl_dim *d)
 		return add(s, d);
 	found->users++;
 	found->unlimited |= d->unlimited;
+	if (!found->placed)
+		found->placed = d->placed;
 	return 0;
 }
 
@@ -138,10 +140,11 @@ cdl_use(struct cdl_scope *s, const struct array_meta *a, unsigned k)
 	if (!d.before && owner(s, is))
 		return 0;
 	d.unlimited = !d.before && is->unlimited;
+	d.placed = !d.before && is->placed ? is : NULL;
 	return use(s, &d);
 }
 
-/* Who of two sizes of a name keeps it. */
+/* Which of two sizes of a name keeps it. */
 static bool
 beats(const struct cdl_dim *a, const struct cdl_dim *b)
 {

@@ -11,6 +11,8 @@ struct cdl_dim {
 	unsigned before; /* how many of that name and size come before it in an array */
 	bool unlimited, declared;
 	unsigned users;
+	const struct dim *
+		placed; /* what says where its elements lie; borrowed of an array's; NULL: nothing */
 };
 
 /* A group and what stands above it. */

@@ -1,11 +1,11 @@
-/* Groups, types, variables and attributes, written as ncdump -h writes them. */
+/* Groups, types and variables, written as ncdump -h writes them. */
 #include "view/cdl.h"
 
 #include "view/cdl_dims.h"
 #include "view/cdl_members.h"
 #include "view/cdl_text.h"
-#include "view/missing.h"
-#include "view/nc_attrs.h"
+#include "view/cdl_writer.h"
+#include "view/nc_axes.h"
 #include "view/state.h"
 
 #include <errno.h>
@@ -14,17 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
-struct writer {
-	struct mount *mount;
-	struct buf *to;
-	int64_t mtime;
-	unsigned depth;
-	size_t skip; /* bytes of paths before the top of the hierarchy */
-};
-
 /* One group while it is written. */
 struct group_text {
-	struct writer *w;
+	struct cdl_writer *w;
 	struct cdl_scope scope;
 	struct cdl_members in;
 };
@@ -38,7 +30,8 @@ group_done(struct group_text *g)
 	cdl_scope_done(&g->scope);
 }
 
-static int __attribute__((format(printf, 2, 3))) put(struct writer *w, const char *fmt, ...)
+int
+cdl_put(struct cdl_writer *w, const char *fmt, ...)
 {
 	char text[256];
 	va_list ap;
@@ -51,8 +44,8 @@ static int __attribute__((format(printf, 2, 3))) put(struct writer *w, const cha
 }
 
 /* A new line of this group, with so many tabs. */
-static int
-indent(struct writer *w, unsigned tabs)
+int
+cdl_indent(struct cdl_writer *w, unsigned tabs)
 {
 	int r = 0;
 	for (unsigned i = 0; i < w->depth && r == 0; i++)
@@ -62,11 +55,11 @@ indent(struct writer *w, unsigned tabs)
 	return r;
 }
 
-static int
-heading(struct writer *w, const char *text)
+int
+cdl_heading(struct cdl_writer *w, const char *text)
 {
-	int r = indent(w, 0);
-	return r < 0 ? r : put(w, "%s\n", text);
+	int r = cdl_indent(w, 0);
+	return r < 0 ? r : cdl_put(w, "%s\n", text);
 }
 
 /* Dimensions. */
@@ -98,19 +91,19 @@ collect_dims(struct group_text *g, const struct node *n)
 static int
 write_dims(struct group_text *g)
 {
-	struct writer *w = g->w;
-	int r = g->scope.ndims ? heading(w, "dimensions:") : 0;
+	struct cdl_writer *w = g->w;
+	int r = g->scope.ndims ? cdl_heading(w, "dimensions:") : 0;
 	for (size_t i = 0; i < g->scope.ndims && r == 0; i++) {
 		const struct cdl_dim *d = &g->scope.dim[i];
-		r = indent(w, 1);
+		r = cdl_indent(w, 1);
 		if (r == 0)
 			r = cdl_name(d->shown, w->to);
 		if (r < 0)
 			return r;
 		if (d->unlimited || !d->size)
-			r = put(w, " = UNLIMITED ; // (%" PRIu64 " currently)\n", d->size);
+			r = cdl_put(w, " = UNLIMITED ; // (%" PRIu64 " currently)\n", d->size);
 		else /* ncgen wants the suffix from 2^32 on */
-			r = put(w, " = %" PRIu64 "%s ;\n", d->size, d->size >> 32 ? "LL" : "");
+			r = cdl_put(w, " = %" PRIu64 "%s ;\n", d->size, d->size >> 32 ? "LL" : "");
 	}
 	return r;
 }
@@ -132,7 +125,7 @@ write_field(struct group_text *g, struct nc_taken *names, const struct dtype_fie
 		r = nc_columns_make(&one, 0, &c);
 	if (r == 0)
 		r = buf_addf(ret, "%s ",
-			type ? type : cdl_type_name(nc_type_in_file(&c.of->type, true)));
+			type ? type : cdl_type_name(nc_type_in_file(&c.of->type, CDF_5)));
 	if (r == 0)
 		r = cdl_name(name, ret);
 	unsigned n = 0;
@@ -170,7 +163,7 @@ write_fields(struct group_text *g, const char *name, const struct dtype *t, stru
 static int
 write_compound(struct group_text *g, const char *name, const struct dtype *t, char **ret)
 {
-	struct writer *w = g->w;
+	struct cdl_writer *w = g->w;
 	CLEAN(buf_free) struct buf fields = {0}, shown = {0};
 	CLEAN(clean_free) char *with = nc_name_with(name, "_t");
 	CLEAN(clean_free) char *once = with ? nc_name_once(&g->in.names, with) : NULL;
@@ -180,13 +173,13 @@ write_compound(struct group_text *g, const char *name, const struct dtype *t, ch
 	if (r == 0)
 		r = write_fields(g, name, t, &fields);
 	if (r == 0)
-		r = indent(w, 0);
+		r = cdl_indent(w, 0);
 	if (r == 0)
 		r = buf_addf(w->to, "  compound %s {\n", (char *)shown.data);
 	if (r == 0)
 		r = buf_add(w->to, fields.data, fields.len);
 	if (r == 0)
-		r = indent(w, 0);
+		r = cdl_indent(w, 0);
 	if (r == 0)
 		r = buf_addf(w->to, "  }; // %s\n", (char *)shown.data);
 	if (r == 0 && !(*ret = strdup((char *)shown.data)))
@@ -224,101 +217,11 @@ write_types(struct group_text *g)
 		struct cdl_variable *v = &g->in.var[i];
 		if (v->why || !cdl_is_compound(v))
 			continue;
-		r = any ? 0 : heading(g->w, "types:");
+		r = any ? 0 : cdl_heading(g->w, "types:");
 		any = true;
 		if (r == 0)
 			r = write_type(g, v);
 	}
-	return r;
-}
-
-/* Attributes. */
-
-/* owner: what stands before the colon, as CDL writes it; "" for a group's. */
-static int
-write_attr(struct writer *w, const char *owner, const struct attr *a)
-{
-	CLEAN(buf_free) struct buf values = {0};
-	int r = cdl_values(a, &values);
-	if (r)
-		return r < 0 ? r : 0;
-	r = indent(w, 2);
-	if (r == 0)
-		r = buf_addf(w->to, "%s%s:", a->type == NC_TYPE_STRING ? "string " : "", owner);
-	if (r == 0)
-		r = cdl_attr_name(a->name, *owner, w->to);
-	if (r == 0)
-		r = put(w, " = ");
-	if (r == 0)
-		r = buf_add(w->to, values.data, values.len);
-	return r < 0 ? r : put(w, " ;\n");
-}
-
-static int
-write_attrs(struct writer *w, const char *owner, const struct attrs *as)
-{
-	int r = 0;
-	for (size_t i = 0; i < as->count && r == 0; i++)
-		r = write_attr(w, owner, &as->attr[i]);
-	return r;
-}
-
-static void
-tell_problems(struct writer *w, const struct node *n, const struct attrs *as)
-{
-	for (size_t i = 0; i < as->nproblems; i++)
-		notes_add(&w->mount->notes, "'%s': %s", *n->path ? n->path : "/", as->problem[i]);
-}
-
-/* What belongs to the type has no form for a compound one. */
-static void
-drop_fill(struct attrs *as)
-{
-	for (size_t i = 0; i < as->count; i++)
-		if (strcmp(as->attr[i].name, "_FillValue") == 0) {
-			attr_clear(&as->attr[i]);
-			memmove(&as->attr[i], &as->attr[i + 1],
-				(--as->count - i) * sizeof *as->attr);
-		}
-}
-
-static int
-make_attrs(struct writer *w, const struct cdl_variable *v, struct attrs *stored, struct attrs *ret)
-{
-	const struct array_meta *a = v->node->array;
-	struct recode recode = {0};
-	struct nc_attrs_of of = {.dtype = &a->dtype, .lists = true};
-	if (cdl_is_compound(v)) {
-		drop_fill(stored);
-		return nc_attrs_make(stored, &of, CDF_5, ret);
-	}
-	of.dtype = &v->columns.of->type;
-	of.type = nc_type_in_file(of.dtype, true);
-	int r = missing_by_fill(w->mount, v->node);
-	if (r > 0 && a->fill) {
-		of.fill = a->fill;
-		of.recode = &recode;
-		r = recode_make(of.dtype, of.type, &recode);
-	}
-	if (r >= 0)
-		r = nc_attrs_make(stored, &of, CDF_5, ret);
-	recode_free(&recode);
-	return r;
-}
-
-static int
-write_variable_attrs(struct writer *w, const char *owner, const struct cdl_variable *v)
-{
-	struct attrs stored = {0}, made = {0};
-	int r = node_attrs(v->node, &stored);
-	if (r == 0)
-		r = make_attrs(w, v, &stored, &made);
-	if (r == 0)
-		r = write_attrs(w, owner, &made);
-	tell_problems(w, v->node, &stored);
-	tell_problems(w, v->node, &made);
-	attrs_free(&stored);
-	attrs_free(&made);
 	return r;
 }
 
@@ -346,92 +249,112 @@ write_shape(struct group_text *g, const struct cdl_variable *v)
 }
 
 static int
-write_left_out(struct writer *w, const struct cdl_variable *v)
+write_left_out(struct cdl_writer *w, const struct cdl_variable *v)
 {
-	int r = indent(w, 1);
+	int r = cdl_indent(w, 1);
 	if (r == 0)
-		r = put(w, "// ");
+		r = cdl_put(w, "// ");
 	if (r == 0)
 		r = cdl_comment(v->shown, w->to);
 	if (r == 0)
-		r = put(w, " is left out: ");
+		r = cdl_put(w, " is left out: ");
 	if (r == 0)
 		r = cdl_comment(v->why, w->to);
-	return r < 0 ? r : put(w, "\n");
+	return r < 0 ? r : cdl_put(w, "\n");
 }
 
 static int
 write_variable(struct group_text *g, const struct cdl_variable *v)
 {
-	struct writer *w = g->w;
+	struct cdl_writer *w = g->w;
 	CLEAN(buf_free) struct buf name = {0};
 	if (v->why)
 		return write_left_out(w, v);
 	const char *type =
-		v->type ? v->type : cdl_type_name(nc_type_in_file(&v->columns.of->type, true));
+		v->type ? v->type : cdl_type_name(nc_type_in_file(&v->columns.of->type, CDF_5));
 	int r = cdl_name(v->shown, &name);
 	if (r == 0)
 		r = buf_terminate(&name);
 	if (r == 0)
-		r = indent(w, 1);
+		r = cdl_indent(w, 1);
 	if (r == 0)
 		r = buf_addf(w->to, "%s %s", type, (char *)name.data);
 	if (r == 0)
 		r = write_shape(g, v);
-	return r < 0 ? r : write_variable_attrs(w, (char *)name.data, v);
+	return r < 0 ? r : cdl_variable_attrs(w, (char *)name.data, v);
+}
+
+static bool
+has_variable(const struct group_text *g, const struct cdl_dim *d)
+{
+	for (size_t i = 0; i < g->in.nvars; i++) {
+		const struct node *n = g->in.var[i].node;
+		if (n->array && n->array->rank && n->array->dim[0].size == d->size &&
+			strcmp(n->name, d->name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Of a dimension, as a netCDF file has it, though the store has none. */
+static int
+write_place(struct group_text *g, const struct cdl_dim *d)
+{
+	struct cdl_writer *w = g->w;
+	struct attrs as = {0};
+	CLEAN(buf_free) struct buf name = {0}, dim = {0};
+	CLEAN(clean_free) char *once = nc_name_once(&g->in.names, d->shown);
+	int r = once ? cdl_name(once, &name) : err_set(-ENOMEM, "no memory for a name");
+	if (r == 0)
+		r = buf_terminate(&name);
+	if (r == 0)
+		r = cdl_name(d->shown, &dim);
+	if (r == 0)
+		r = cdl_indent(w, 1);
+	if (r == 0)
+		r = buf_addf(w->to, "double %s(%.*s) ;\n", (char *)name.data, (int)dim.len,
+			(char *)dim.data);
+	if (r == 0)
+		r = nc_axis_attrs(d->placed, &as);
+	if (r == 0)
+		r = cdl_attrs(w, (char *)name.data, &as);
+	attrs_free(&as);
+	return r;
 }
 
 static int
 write_variables(struct group_text *g)
 {
-	int r = g->in.nvars ? heading(g->w, "variables:") : 0;
+	int r = g->in.nvars ? cdl_heading(g->w, "variables:") : 0;
+	for (size_t i = 0; i < g->scope.ndims && r == 0; i++)
+		if (g->scope.dim[i].placed && !has_variable(g, &g->scope.dim[i]))
+			r = write_place(g, &g->scope.dim[i]);
 	for (size_t i = 0; i < g->in.nvars && r == 0; i++)
 		r = write_variable(g, &g->in.var[i]);
 	return r;
 }
 
-static int
-write_group_attrs(struct writer *w, const struct node *n)
-{
-	static const struct nc_attrs_of of = {.lists = true};
-	struct attrs stored = {0}, made = {0};
-	int r = n->kind == NODE_GROUP ? node_attrs(n, &stored) : 0;
-	if (r == 0)
-		r = nc_attrs_make(&stored, &of, CDF_5, &made);
-	if (r == 0 && made.count)
-		r = put(w, "\n");
-	if (r == 0 && made.count)
-		r = heading(w, w->depth ? "// group attributes:" : "// global attributes:");
-	if (r == 0)
-		r = write_attrs(w, "", &made);
-	tell_problems(w, n, &stored);
-	tell_problems(w, n, &made);
-	attrs_free(&stored);
-	attrs_free(&made);
-	return r;
-}
-
-static int write_group(struct writer *, const struct cdl_scope *up, const struct node *);
+static int write_group(struct cdl_writer *, const struct cdl_scope *up, const struct node *);
 
 static int
 write_subgroup(struct group_text *g, size_t i)
 {
-	struct writer *w = g->w;
+	struct cdl_writer *w = g->w;
 	CLEAN(buf_free) struct buf name = {0};
 	int r = cdl_name(g->in.group_shown[i], &name);
 	if (r == 0)
 		r = buf_terminate(&name);
 	if (r == 0)
-		r = put(w, "\n");
+		r = cdl_put(w, "\n");
 	if (r == 0)
-		r = indent(w, 0);
+		r = cdl_indent(w, 0);
 	if (r == 0)
 		r = buf_addf(w->to, "group: %s {\n", (char *)name.data);
 	w->depth++;
 	if (r == 0)
 		r = write_group(w, &g->scope, g->in.group[i]);
 	if (r == 0)
-		r = indent(w, 0);
+		r = cdl_indent(w, 0);
 	w->depth--;
 	return r < 0 ? r : buf_addf(w->to, "} // group %s\n", (char *)name.data);
 }
@@ -451,14 +374,14 @@ write_body(struct group_text *g, const struct node *n)
 	if (r == 0)
 		r = write_variables(g);
 	if (r == 0)
-		r = write_group_attrs(g->w, n);
+		r = cdl_group_attrs(g->w, n);
 	for (size_t i = 0; i < g->in.ngroups && r == 0; i++)
 		r = write_subgroup(g, i);
 	return r;
 }
 
 static int
-write_group(struct writer *w, const struct cdl_scope *up, const struct node *n)
+write_group(struct cdl_writer *w, const struct cdl_scope *up, const struct node *n)
 {
 	CLEAN(clean_free) char *path = NULL;
 	const char *below = n->path + (strlen(n->path) > w->skip ? w->skip : strlen(n->path));
@@ -473,16 +396,16 @@ write_group(struct writer *w, const struct cdl_scope *up, const struct node *n)
 int
 cdl_write(struct mount *m, const struct node *n, struct buf *ret, int64_t *ret_mtime)
 {
-	struct writer w = {.mount = m, .to = ret};
+	struct cdl_writer w = {.mount = m, .to = ret};
 	CLEAN(clean_free) char *top = NULL;
 	int r = n->kind == NODE_GROUP ? cf_top(m->model, n->path, &top) : 0;
 	w.skip = top ? strlen(top) : 0;
 	if (r == 0)
-		r = put(&w, "netcdf dataset {\n");
+		r = cdl_put(&w, "netcdf dataset {\n");
 	if (r == 0)
 		r = write_group(&w, NULL, n);
 	if (r == 0)
-		r = put(&w, "}\n");
+		r = cdl_put(&w, "}\n");
 	*ret_mtime = w.mtime;
 	return r;
 }

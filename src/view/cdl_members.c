@@ -118,7 +118,7 @@ preload_one(void *arg, size_t i)
 	const struct child *c = &p->all->of[i];
 	CLEAN(clean_free) char *path = c->array ? NULL : child_path(p->group, c->name);
 	if (path)
-		model_preload(p->mount->model, path); /* if it fails, who asks again says so */
+		model_preload(p->mount->model, path); /* if it fails, the next one to ask says so */
 }
 
 /* What lies in the groups, of all of them at once: one after another each would wait for the store. */
@@ -140,7 +140,7 @@ describe_variable(struct mount *m, struct cdl_variable *v)
 		      : err_set(-ENOTSUP, "%s", n->error ? n->error : "its metadata are odd");
 	if (r == 0)
 		r = nc_columns_make(n->array, v->width, &v->columns);
-	if (r != -ENOTSUP)
+	if (r != -ENOTSUP && r != -EACCES)
 		return r;
 	v->why = strdup(err_text());
 	return v->why ? 0 : err_set(-ENOMEM, "no memory for a message");
@@ -159,6 +159,8 @@ add_array(struct mount *m, struct cdl_members *g, struct node *n)
 	v->node = n;
 	if (n->mtime > g->mtime)
 		g->mtime = n->mtime;
+	if (g->nodes_only)
+		return 0;
 	v->shown = nc_name_once(&g->names, *n->path ? n->name : m->single);
 	return v->shown ? describe_variable(m, v) : err_set(-ENOMEM, "no memory for a name");
 }
@@ -168,6 +170,8 @@ add_group(struct cdl_members *g, struct node *n)
 {
 	size_t i = g->ngroups++;
 	g->group[i] = n;
+	if (g->nodes_only)
+		return 0;
 	g->group_shown[i] = nc_name_once(&g->names, n->name);
 	return g->group_shown[i] ? 0 : err_set(-ENOMEM, "no memory for a name");
 }
@@ -197,6 +201,11 @@ load_children(struct mount *m, const struct node *n, struct cdl_members *g)
 			r = add_group(g, c);
 		else
 			node_unref(c);
+		if (r == -EACCES) {
+			notes_add(&m->notes, "'%s' is not in the files of its group: %s", path,
+				err_text());
+			r = 0;
+		}
 	}
 	return r < 0 ? r : 0;
 }

@@ -17,6 +17,7 @@ struct cdl_variable {
 };
 
 struct cdl_members {
+	bool nodes_only; /* asked for: nothing but nodes and mtime */
 	struct cdl_variable *var;
 	size_t nvars;
 	struct node **group;

@@ -5,7 +5,7 @@
 #include "model/parallel.h"
 #include "view/csv_axis.h"
 #include "view/flat.h"
-#include "view/hash.h"
+#include "base/hash.h"
 #include "view/missing.h"
 #include "view/state.h"
 
@@ -183,7 +183,7 @@ version(const struct node *n, uint32_t width, const struct csv *c)
 }
 
 static int
-measure(struct mount *m, const struct node *n, struct view_facts *ret)
+measure(struct mount *m, const struct node *n, const char *path, struct view_facts *ret)
 {
 	CLEAN(csv_done) struct csv c = {0};
 	uint32_t width = 0;
@@ -412,7 +412,7 @@ add_lines(struct mount *m, const struct node *n, uint32_t width, struct csv *c, 
 }
 
 static int
-lay_out(struct mount *m, const struct node *n, struct layout **ret)
+lay_out(struct mount *m, const struct node *n, const char *path, struct layout **ret)
 {
 	CLEAN(layout_unrefp) struct layout *l = NULL;
 	uint32_t width = 0;

@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "base/number.h"
 #include "view/flat.h"
-#include "view/hash.h"
+#include "base/hash.h"
 #include "view/missing.h"
 #include "view/state.h"
 
@@ -54,6 +54,21 @@ learn(struct mount *m, struct axis *a)
 	return r < 0 ? r : 0;
 }
 
+/* Places are shown as a variable of doubles would be. */
+static int
+place(const struct dim *d, struct axis *a)
+{
+	static const struct dtype type = {.kind = DTYPE_FLOAT,
+		.size = sizeof(double),
+		.big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__};
+	int r = cells_new(&type, 0, &a->cells);
+	if (r < 0)
+		return r;
+	a->place = nc_axis_of(d);
+	a->width = a->cells.cell[0].width;
+	return 0;
+}
+
 int
 axis_new(struct mount *m, const struct node *n, unsigned dim, const char *name, struct axis *ret)
 {
@@ -67,11 +82,13 @@ axis_new(struct mount *m, const struct node *n, unsigned dim, const char *name, 
 		       : err_set(-ENOMEM, "no memory for a name");
 	if (r == 0 && a.coordinate->error)
 		notes_add(&m->notes,
-			"coordinate '%s' is in no .csv, which has the index instead: %s",
+			"coordinate '%s' is in no .csv or .png, which have the index instead: %s",
 			mount_path(m, a.coordinate->path), a.coordinate->error);
 	if (r == 0 && !serves(a.coordinate))
 		a.coordinate = node_unref(a.coordinate);
-	if (r == 0 && a.coordinate)
+	if (r >= 0 && !a.coordinate)
+		r = d->placed ? place(d, &a) : 0;
+	else if (r == 0)
 		r = learn(m, &a);
 	if (r < 0)
 		axis_free(&a);
@@ -114,6 +131,9 @@ uint64_t
 axis_hash(const struct axis *a, uint64_t h)
 {
 	h = hash_number(h, a->width);
+	if (a->place.is)
+		h = hash_bytes(hash_bytes(h, &a->place.origin, sizeof a->place.origin),
+			&a->place.step, sizeof a->place.step);
 	if (!a->coordinate)
 		return hash_number(h, a->size);
 	h = cells_hash(&a->cells, h);
@@ -221,6 +241,16 @@ from_window(const struct axis *a, struct axis_cursor *c, const struct array_want
 }
 
 int
+axis_place(const struct axis *a, uint64_t i, struct buf *ret)
+{
+	const double at = nc_axis_at(&a->place, i);
+	int r = buf_reserve(ret, a->width + 1);
+	return r < 0 ? r
+		     : cell_text(&a->cells.cell[0], (const uint8_t *)&at, (char *)ret->data,
+			       &ret->len);
+}
+
+int
 axis_text(const struct axis *a, struct axis_cursor *c, const struct array_want *want, uint64_t i,
 	struct span *ret)
 {
@@ -235,6 +265,8 @@ axis_text(const struct axis *a, struct axis_cursor *c, const struct array_want *
 	if (!c->valid || c->index != i) {
 		if (a->coordinate)
 			r = from_window(a, c, want, i);
+		else if (a->place.is)
+			r = axis_place(a, i, &c->text);
 		else if ((r = buf_reserve(&c->text, NUMBER_INT)) == 0)
 			c->text.len = number_uint(i, (char *)c->text.data);
 		if (r < 0)

@@ -1,8 +1,10 @@
-/* A column of a CSV that tells where an element is in one dimension: the value of the coordinate variable, or the index. */
+/* A column of a CSV that tells where an element is in one dimension: the value of the coordinate variable, the place that the metadata of an
+ * image give it, or the index. */
 #pragma once
 
 #include "data/array.h"
 #include "view/csv_cell.h"
+#include "view/nc_axes.h"
 
 struct mount;
 struct variable;
@@ -11,7 +13,8 @@ struct axis {
 	uint64_t size;
 	char *name;
 	uint32_t width;          /* bytes of the longest text */
-	struct node *coordinate; /* NULL: the index is shown */
+	struct node *coordinate; /* NULL: its place, or the index, is shown */
+	struct nc_axis place;    /* where metadata say it, and the store has no coordinate */
 	struct cells cells;      /* one cell */
 	uint32_t element_width;  /* of elements of variable length */
 	struct buf
@@ -42,9 +45,11 @@ struct axis_cursor {
 };
 
 void axis_cursor_free(struct axis_cursor *);
-/* The text of index i; lives until the cursor's next use. want: for its deadline and whom to listen to. */
+/* The text of index i; lives until the cursor's next use. want: for its deadline and its cancel. */
 int axis_text(const struct axis *, struct axis_cursor *, const struct array_want *want, uint64_t i,
 	struct span *ret);
+/* The text of the place with index i. */
+int axis_place(const struct axis *, uint64_t i, struct buf *ret);
 /* axis_prepare comes next: a far store is asked while it is asked for something else too. */
 void axis_expect(const struct axis *);
 /* Decodes all coordinates once, if they are few enough. */

@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "base/number.h"
 #include "view/convert.h"
-#include "view/hash.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,14 +1,19 @@
 #include "view/describe.h"
 
+#include "base/check.h"
 #include "base/number.h"
 #include "model/dims.h"
+#include "model/narrow.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <utf8proc.h>
 
-enum { ELEMENT_MAX = 4096 }; /* bytes of a fill value that are shown */
+enum {
+	ELEMENT_MAX = 4096, /* bytes of a fill value that are shown */
+	LENGTHS_MAX = 100,  /* lengths of chunks */
+};
 
 static int
 numbers(const uint64_t *v, unsigned n, struct buf *ret)
@@ -17,6 +22,16 @@ numbers(const uint64_t *v, unsigned n, struct buf *ret)
 	for (unsigned i = 0; i < n && r == 0; i++)
 		r = buf_addf(ret, "%s%" PRIu64, i ? ", " : "", v[i]);
 	return r;
+}
+
+/* Of a dimension whose chunks have lengths of their own: "[10, 20, 30]", the first of them if there are many. */
+static int
+lengths(const uint64_t *start, uint64_t n, struct buf *ret)
+{
+	int r = buf_add(ret, "[", 1);
+	for (uint64_t i = 0; i < n && i < LENGTHS_MAX && r == 0; i++)
+		r = buf_addf(ret, "%s%" PRIu64, i ? ", " : "", start[i + 1] - start[i]);
+	return r < 0 ? r : buf_addf(ret, "%s]", n > LENGTHS_MAX ? ", ..." : "");
 }
 
 static int
@@ -28,7 +43,15 @@ shape(const struct node *n, struct buf *ret)
 static int
 chunks(const struct node *n, struct buf *ret)
 {
-	return numbers(n->array->chunk, n->array->rank, ret);
+	const struct edges *e = n->array->edges;
+	int r = 0;
+	for (unsigned d = 0; d < n->array->rank && r == 0; d++) {
+		r = d ? buf_add(ret, ", ", 2) : 0;
+		if (r == 0)
+			r = e && e->dim[d].start ? lengths(e->dim[d].start, e->dim[d].n, ret)
+						 : numbers(&n->array->chunk[d], 1, ret);
+	}
+	return r;
 }
 
 static int
@@ -53,13 +76,30 @@ add_text(char *text, struct buf *ret)
 static int
 dtype(const struct node *n, struct buf *ret)
 {
-	return add_text(dtype_text(&n->array->dtype), ret);
+	const struct dtype *t = &n->array->dtype;
+	return add_text(t->narrow ? strdup(narrow_name(t->narrow)) : dtype_text(t), ret);
 }
 
 static int
 codecs(const struct node *n, struct buf *ret)
 {
 	return codec_chain_text(n->array->codec, n->array->ncodecs, ret);
+}
+
+/* Bytes that are decoded for one index of the leading dimension, where chunks are decoded whole: those of all chunks that it lies in. */
+static int
+cost(const struct node *n, struct buf *ret)
+{
+	const struct array_meta *a = n->array;
+	uint64_t bytes = a->dtype.size;
+	for (unsigned d = 0; d < a->rank; d++) {
+		const uint64_t *start = a->edges ? a->edges->dim[d].start : NULL;
+		uint64_t all = start ? start[a->edges->dim[d].n]
+				     : ceil_div(a->shape[d], a->chunk[d]) * a->chunk[d];
+		if (mul_over(bytes, d ? all : a->chunk[d], &bytes))
+			bytes = UINT64_MAX;
+	}
+	return bytes ? buf_addf(ret, "%" PRIu64, bytes) : ZMAP_ABSENT;
 }
 
 static int
@@ -168,7 +208,7 @@ fill_value(const struct node *n, struct buf *ret)
 }
 
 const char *const describe_names[] = {
-	"shape", "dims", "dtype", "chunks", "codecs", "fill_value", "format", "key", NULL};
+	"shape", "dims", "dtype", "chunks", "codecs", "fill_value", "format", "cost", "key", NULL};
 
 int
 describe(const struct node *n, const char *name, struct buf *ret)
@@ -181,6 +221,7 @@ describe(const struct node *n, const char *name, struct buf *ret)
 		codecs,
 		fill_value,
 		format,
+		cost,
 		key,
 	};
 	for (unsigned i = 0; describe_names[i]; i++)

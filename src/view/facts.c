@@ -1,8 +1,8 @@
 #include "view/facts.h"
 
 #include "base/err.h"
-#include "base/when.h"
-#include "view/hash.h"
+#include "base/clock.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,11 +12,13 @@ enum width_state { WIDTH_NONE, WIDTH_MEASURING, WIDTH_KNOWN };
 struct fact {
 	struct fact *next;
 	int64_t mtime, noticed; /* of a changed chunk */
+	int64_t written;        /* clock_now() of when its flat file was written last */
 	uint64_t pages_version;
-	int64_t pages_since; /* when_now(); 0: no pages to keep */
+	int64_t pages_since; /* clock_now(); 0: no pages to keep */
 	unsigned opens;
 	enum width_state width_state;
-	uint64_t width_key, ticket; /* of who measures; a new one where what it measures is stale */
+	uint64_t width_key,
+		ticket; /* of the thread that measures; a new one where what it measures is stale */
 	uint32_t width;
 	char path[];
 };
@@ -74,14 +76,17 @@ have(struct facts *f, const char *path)
 }
 
 static void
-forget_width(struct fact *a)
+forget_width(struct facts *f, struct fact *a)
 {
+	if (a->width_state != WIDTH_NONE)
+		atomic_fetch_add(&f->forgotten, 1);
 	a->width_state = WIDTH_NONE;
-	a->ticket++; /* who is measuring now may have read the old chunk */
+	a->ticket++; /* a thread that is measuring now may have read the old chunk */
 }
 
-void
-facts_changed(struct facts *f, const char *path, int64_t mtime)
+/* The file's bytes are others from now on. here: this mount wrote them; else it was noticed in the store. */
+static void
+change(struct facts *f, const char *path, int64_t mtime, bool here)
 {
 	LOCKED(&f->lock) {
 		struct fact *a = have(f, path);
@@ -89,9 +94,22 @@ facts_changed(struct facts *f, const char *path, int64_t mtime)
 			return;
 		if (mtime > a->mtime)
 			a->mtime = mtime;
-		a->noticed = when_now();
-		forget_width(a);
+		*(here ? &a->written : &a->noticed) = clock_now();
+		atomic_fetch_add(&f->changes, 1);
+		forget_width(f, a);
 	}
+}
+
+void
+facts_changed(struct facts *f, const char *path, int64_t mtime)
+{
+	change(f, path, mtime, false);
+}
+
+void
+facts_written(struct facts *f, const char *path, int64_t mtime)
+{
+	change(f, path, mtime, true);
 }
 
 int64_t
@@ -106,12 +124,14 @@ facts_mtime(struct facts *f, const char *path)
 }
 
 int64_t
-facts_noticed(struct facts *f, const char *path)
+facts_noticed(struct facts *f, const char *path, bool flat)
 {
 	int64_t t = 0;
 	LOCKED(&f->lock) {
 		const struct fact *a = find(f, path);
 		t = a ? a->noticed : 0;
+		if (a && !flat && a->written > t)
+			t = a->written;
 	}
 	return t;
 }
@@ -120,7 +140,7 @@ facts_noticed(struct facts *f, const char *path)
 static bool
 older(int64_t since, int64_t ttl)
 {
-	return when_now() - since >= ttl;
+	return clock_now() - since >= ttl;
 }
 
 bool
@@ -135,7 +155,7 @@ facts_open(struct facts *f, const char *path, uint64_t version, int64_t ttl, int
 		keep = a->pages_since && a->pages_version == version &&
 		       !older(a->pages_since, ttl) && noticed < a->pages_since;
 		if (!keep) {
-			a->pages_since = when_now();
+			a->pages_since = clock_now();
 			a->pages_version = version;
 		}
 	}
@@ -153,11 +173,11 @@ facts_close(struct facts *f, const char *path)
 }
 
 static bool
-outlived(struct fact *a, int64_t ttl)
+outlived(struct facts *f, struct fact *a, int64_t ttl)
 {
 	bool out = a->opens && a->pages_since && older(a->pages_since, ttl);
 	if (out)
-		a->pages_since = when_now();
+		a->pages_since = clock_now();
 	return out;
 }
 
@@ -167,7 +187,7 @@ facts_outlived(struct facts *f, const char *path, int64_t ttl)
 	bool out = false;
 	LOCKED(&f->lock) {
 		struct fact *a = find(f, path);
-		out = a && outlived(a, ttl);
+		out = a && outlived(f, a, ttl);
 	}
 	return out;
 }
@@ -235,21 +255,23 @@ facts_forget_width(struct facts *f, const char *path)
 	LOCKED(&f->lock) {
 		struct fact *a = find(f, path);
 		if (a)
-			forget_width(a);
+			forget_width(f, a);
 	}
 }
 
 static bool
-expire(struct fact *a, int64_t ttl)
+expire(struct facts *f, struct fact *a, int64_t ttl)
 {
-	forget_width(a);
+	forget_width(f, a);
 	a->pages_version = ~a->pages_version; /* of no layout: the next open drops the pages */
 	return a->opens;
 }
 
-/* Copies the paths of those that `pick` finds, so that nobody is told with the lock held. */
+typedef bool pick_fn(struct facts *, struct fact *, int64_t ttl);
+
+/* Copies the paths of those that `pick` finds, so that none is told with the lock held. */
 static char **
-pick_in_slot(struct facts *f, unsigned slot, bool (*pick)(struct fact *, int64_t), int64_t ttl)
+pick_in_slot(struct facts *f, unsigned slot, pick_fn *pick, int64_t ttl)
 {
 	char **picked = NULL;
 	size_t n = 0;
@@ -260,15 +282,14 @@ pick_in_slot(struct facts *f, unsigned slot, bool (*pick)(struct fact *, int64_t
 			picked = calloc(n + 1, sizeof *picked);
 		n = 0;
 		for (struct fact *a = f->slot[slot]; a; a = a->next)
-			if (pick(a, ttl) && picked && (picked[n] = strdup(a->path)))
+			if (pick(f, a, ttl) && picked && (picked[n] = strdup(a->path)))
 				n++;
 	}
 	return picked;
 }
 
 static void
-tell(struct facts *f, bool (*pick)(struct fact *, int64_t), int64_t ttl, facts_path_fn *fn,
-	void *arg)
+tell(struct facts *f, pick_fn *pick, int64_t ttl, facts_path_fn *fn, void *arg)
 {
 	for (unsigned i = 0; i < FACT_SLOTS; i++) {
 		char **picked = pick_in_slot(f, i, pick, ttl);

@@ -4,6 +4,7 @@
 
 #include "base/clean.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,6 +16,8 @@ struct facts {
 	pthread_mutex_t lock; /* guards all below and every fact */
 	pthread_cond_t measured;
 	struct fact *slot[FACT_SLOTS];
+	atomic_ullong changes;   /* chunks that were seen to change so far */
+	atomic_ullong forgotten; /* widths that were known and are no longer */
 };
 
 void facts_init(struct facts *);
@@ -22,10 +25,12 @@ void facts_free(struct facts *);
 
 /* By the path of a node: a chunk was found to have changed at mtime (ns; 0: unknown). What hangs on the old chunk is forgotten. */
 void facts_changed(struct facts *, const char *path, int64_t mtime);
+/* It was written through its flat file, whose pages show it already. */
+void facts_written(struct facts *, const char *path, int64_t mtime);
 /* Time of the newest such change, 0: none. */
 int64_t facts_mtime(struct facts *, const char *path);
-/* when_now() of when the last one was noticed, 0: never. */
-int64_t facts_noticed(struct facts *, const char *path);
+/* clock_now() of when the last one was noticed, 0: never. flat: the last that the flat file's pages do not show. */
+int64_t facts_noticed(struct facts *, const char *path, bool flat);
 
 /* By the path of a file: it is opened in this version (closed). True: pages that the kernel kept from earlier
  * are of this version, not older than ttl, and `noticed` is not after them. False: the kernel drops them now. */

@@ -1,4 +1,5 @@
 /* Open files of a mount. */
+#include "view/kind.h"
 #include "view/raw.h"
 #include "view/special.h"
 #include "view/state.h"
@@ -6,23 +7,8 @@
 #include "base/check.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
-
-/* One of the three answers its reads. */
-struct file {
-	struct mount *mount;
-	struct file *next,
-		**link; /* among the open files whose layouts can change; link NULL: it is not */
-	char *path;
-	struct view_reader *reader; /* a view of a variable */
-	struct raw *raw;            /* a key's own bytes */
-	struct buf text;            /* made at open */
-	uint64_t size;
-	bool keep;
-	bool counted;         /* facts know that it is open */
-	atomic_llong late_at; /* when_now() of the last read that took all of its time; 0: none */
-	atomic_ullong late_off, late_end;
-};
 
 static void
 enlist(struct file *f)
@@ -49,7 +35,7 @@ delist(struct file *f)
 	}
 }
 
-/* Does it show elements of the node, as something else than its flat file? */
+/* Does it show elements of the node? */
 static bool
 shows(const struct file *f, const char *node_path)
 {
@@ -57,19 +43,19 @@ shows(const struct file *f, const char *node_path)
 	for (size_t i = 0; i < l->nspans; i++) {
 		const struct variable *v = l->span[i].variable;
 		if (v && strcmp(v->node->path, node_path) == 0)
-			return strcmp(f->path, mount_path(f->mount, node_path)) != 0;
+			return true;
 	}
 	return false;
 }
 
 void
-files_stale(struct mount *m, const char *node_path, enum stale_what what)
+files_stale(struct mount *m, const char *node_path, const char *except, enum stale_what what)
 {
 	struct stale *s = atomic_load(&m->stale);
 	CLEAN(buf_free) struct buf paths = {0};
 	LOCKED(&m->files.lock) {
 		for (const struct file *f = m->files.first; f; f = f->next)
-			if (shows(f, node_path) &&
+			if (shows(f, node_path) && !(except && strcmp(f->path, except) == 0) &&
 				buf_add(&paths, f->path, strlen(f->path) + 1) < 0)
 				break; /* versions and the TTL still hold */
 	}
@@ -82,6 +68,8 @@ file_close(struct file *f)
 {
 	if (!f)
 		return NULL;
+	if (f->kind)
+		f->kind->close(f);
 	delist(f);
 	if (f->counted)
 		facts_close(&f->mount->facts, f->path);
@@ -101,15 +89,26 @@ stale_entry(const char *path)
 
 /* The newest change that was noticed in any variable of the layout. */
 static int64_t
-noticed(struct mount *m, const struct layout *l)
+noticed(struct mount *m, const struct layout *l, bool flat)
 {
 	int64_t newest = 0;
 	for (size_t i = 0; i < l->nspans; i++) {
 		const struct variable *v = l->span[i].variable;
-		int64_t t = v ? facts_noticed(&m->facts, v->node->path) : 0;
+		int64_t t = v ? facts_noticed(&m->facts, v->node->path, flat) : 0;
 		newest = t > newest ? t : newest;
 	}
 	return newest;
+}
+
+/* Of a flat file that is not written. */
+static bool
+is_spread(const struct mount *m, const struct layout *l)
+{
+	struct array *a;
+	for (size_t i = 0; i < l->nspans && !m->options.rw; i++)
+		if (l->span[i].variable && variable_array(l->span[i].variable, &a) == 0)
+			return array_is_spread(a);
+	return false;
 }
 
 static int
@@ -117,7 +116,7 @@ open_layout(struct file *f, const struct entry *e, const struct node *now)
 {
 	struct mount *m = f->mount;
 	CLEAN(layout_unrefp) struct layout *l = NULL;
-	int r = e->view->lay_out(m, now, &l);
+	int r = layouts_get(m, &(struct view_file){e->view, now, e->path}, &l);
 	if (r == 0)
 		r = view_reader_new(l, &f->reader);
 	if (r < 0)
@@ -125,14 +124,17 @@ open_layout(struct file *f, const struct entry *e, const struct node *now)
 	if (l->version != e->version)
 		return stale_entry(e->path); /* widths were measured again in between */
 	f->size = l->size;
-	f->keep = facts_open(&m->facts, e->path, l->version, m->pages_ttl, noticed(m, l));
+	f->keep = facts_open(&m->facts, e->path, l->version, m->pages_ttl,
+		noticed(m, l, e->view == view_table[0]));
 	f->counted = true;
+	if (m->zmap->caps & ZMAP_REMOTE && e->view == view_table[0])
+		f->spread = is_spread(m, l);
 	enlist(f);
 	return 0;
 }
 
 /* The flat file is opened to be read, mostly from its beginning: a far store is asked for that while it is asked whether the metadata
- * still hold. If they do not, nobody will want it. */
+ * still hold. If they do not, it is of no use. */
 static void
 expect_reader(struct mount *m, const struct entry *e)
 {
@@ -145,8 +147,8 @@ expect_reader(struct mount *m, const struct entry *e)
 		array_expect(v->array);
 }
 
-static int
-open_view(struct file *f, const struct entry *e)
+int
+file_view_open(struct file *f, const struct entry *e)
 {
 	CLEAN(node_unrefp) struct node *now = NULL;
 	struct view_facts facts;
@@ -155,7 +157,7 @@ open_view(struct file *f, const struct entry *e)
 	if (r == ZMAP_ABSENT || (r == 0 && now->kind != e->node->kind))
 		return stale_entry(e->path);
 	if (r == 0)
-		r = e->view->measure(f->mount, now, &facts);
+		r = layouts_facts(f->mount, &(struct view_file){e->view, now, e->path}, &facts);
 	if (r == ZMAP_ABSENT || (r == 0 && facts.version != e->version))
 		return stale_entry(e->path);
 	if (r < 0)
@@ -169,7 +171,7 @@ open_view(struct file *f, const struct entry *e)
 	return r;
 }
 
-/* Who asks next sees what there is now. */
+/* The next one to ask sees what there is now. */
 static int
 look_again(struct mount *m, const struct entry *e)
 {
@@ -227,25 +229,45 @@ open_entry(struct file *f, const struct entry *e)
 		return open_key(f, e);
 	if (e->special)
 		return open_text(f, e);
-	return e->view ? open_view(f, e) : open_object(f, e);
+	return e->view ? file_view_open(f, e) : open_object(f, e);
+}
+
+/* Only kinds of files write; and only they have anything to say in a writable mount. */
+static int
+open_by_kind(struct file *f, const struct entry *e)
+{
+	int r = e->kind == ENTRY_DIR ? ZMAP_ABSENT : kinds_open(f, e, f->flags);
+	if (r != ZMAP_ABSENT)
+		return r;
+	if ((f->flags & O_ACCMODE) != O_RDONLY || f->flags & O_TRUNC)
+		return err_set(
+			f->mount->options.rw ? -EACCES : -EROFS, "'%s' cannot be written", e->path);
+	return open_entry(f, e);
 }
 
 int
 file_open(struct mount *m, const struct entry *e, struct file **ret)
 {
+	return file_open_for(m, e, O_RDONLY, ret);
+}
+
+int
+file_open_for(struct mount *m, const struct entry *e, int flags, struct file **ret)
+{
 	struct file *f = calloc(1, sizeof *f);
 	int r = -ENOMEM;
 	if (f) {
 		f->mount = m;
+		f->flags = flags;
 		f->path = strdup(e->path);
 	}
 	if (f && f->path)
-		r = open_entry(f, e);
+		r = open_by_kind(f, e);
 	else
 		err_set(r, "no memory for an open file");
 	if (r < 0) {
 		file_close(f);
-		return mount_error(r);
+		return mount_write_error(r);
 	}
 	*ret = f;
 	return 0;
@@ -280,7 +302,7 @@ static int64_t
 patience(struct file *f, const struct array_want *want)
 {
 	int64_t late = atomic_load_explicit(&f->late_at, memory_order_relaxed), now;
-	if (!late || !want->deadline || (now = when_now()) - late > AGAIN_NS ||
+	if (!late || !want->deadline || (now = clock_now()) - late > AGAIN_NS ||
 		want->off >= f->late_end || want->off + want->len <= f->late_off)
 		return want->deadline;
 	return now + AGAIN_PATIENCE_NS < want->deadline ? now + AGAIN_PATIENCE_NS : want->deadline;
@@ -289,11 +311,11 @@ patience(struct file *f, const struct array_want *want)
 static void
 note_late(struct file *f, const struct array_want *want)
 {
-	if (!want->deadline || when_now() + AGAIN_NS < want->deadline)
+	if (!want->deadline || clock_now() + AGAIN_NS < want->deadline)
 		return;
 	f->late_off = want->off;
 	f->late_end = want->off + want->len;
-	f->late_at = when_now();
+	f->late_at = clock_now();
 }
 
 int
@@ -302,7 +324,11 @@ file_read(struct file *f, const struct array_want *want, struct reply *ret)
 	struct array_want w = *want;
 	int r;
 	w.deadline = patience(f, want);
-	if (f->reader)
+	if (atomic_load_explicit(&f->mount->waiting, memory_order_relaxed))
+		kinds_other_read(f);
+	if (f->kind)
+		r = f->kind->read(f, &w, ret);
+	else if (f->reader)
 		r = view_read(f->reader, &w, ret);
 	else if (f->raw)
 		r = raw_read(f->raw, &w, ret);
@@ -315,6 +341,12 @@ file_read(struct file *f, const struct array_want *want, struct reply *ret)
 	if (f->reader)
 		forget_widths(f);
 	return mount_error(r);
+}
+
+int
+file_view_read(struct file *f, const struct array_want *want, struct reply *ret)
+{
+	return view_read(f->reader, want, ret);
 }
 
 void
@@ -340,6 +372,15 @@ bool
 file_move(struct file *f, const struct array_move *m)
 {
 	return !f->reader || view_move(f->reader, m);
+}
+
+bool
+file_own_size(struct file *f, uint64_t *ret)
+{
+	const bool own = f->kind && f->kind->size;
+	if (own)
+		*ret = f->kind->size(f);
+	return own;
 }
 
 bool

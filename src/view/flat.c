@@ -3,9 +3,11 @@
 
 #include "base/check.h"
 #include "view/convert.h"
+#include "view/flats.h"
 #include "view/state.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* What widths are measured of. */
 enum { STORED_MAX = 1 << 20 /* bytes of a chunk */, CHUNKS_MAX = 1000, TIME_MAX = 5 /* s */ };
@@ -39,7 +41,7 @@ measure_width(void *arg, uint32_t *ret)
 	const struct array_measuring limits = {
 		.max_chunks = CHUNKS_MAX,
 		.max_stored = STORED_MAX,
-		.deadline = when_now() + (quarter && quarter < most ? quarter : most),
+		.deadline = clock_now() + (quarter && quarter < most ? quarter : most),
 	};
 	int r = array_measure(m->data, m->zmap, n->path, n->array, &limits, ret);
 	if (r != ZMAP_ABSENT && r != -ETIMEDOUT)
@@ -86,8 +88,27 @@ flat_size(const struct node *n, uint32_t width, uint64_t before)
 	return over || size > INT64_MAX ? SIZE_OF_UNREADABLE : size;
 }
 
+bool
+flat_grows(const struct mount *m, const struct node *n)
+{
+	const struct array_meta *a = n->array;
+	const char *name = m->options.unlimited;
+	if (!a || !a->rank)
+		return false;
+	return a->dim[0].unlimited ||
+	       (!n->nczarr && name && a->dim[0].name && !strcmp(a->dim[0].name, name));
+}
+
+/* Of a file that may grow its length is no part: the kernel keeps its inode. */
+static uint64_t
+version_of(const struct mount *m, const struct node *n, uint32_t width)
+{
+	return m->options.rw && flat_grows(m, n) ? variable_version_with(n, width, 0)
+						 : variable_version(n, width);
+}
+
 static int
-measure(struct mount *m, const struct node *n, struct view_facts *ret)
+measure(struct mount *m, const struct node *n, const char *path, struct view_facts *ret)
 {
 	uint32_t width = 0;
 	int r = n->array ? flat_width(m, n, &width) : 0;
@@ -95,8 +116,10 @@ measure(struct mount *m, const struct node *n, struct view_facts *ret)
 		return r;
 	*ret = (struct view_facts){
 		.size = n->array ? flat_size(n, width, 0) : 0,
-		.version = variable_version(n, width),
+		.version = version_of(m, n, width),
 	};
+	if (m->options.rw && n->array)
+		flats_size(m, n, &ret->size);
 	return 0;
 }
 
@@ -132,7 +155,7 @@ flat_lay_out(struct mount *m, const struct node *n, uint32_t width, struct span 
 {
 	struct variable *v = NULL;
 	CLEAN(layout_unrefp) struct layout *l = NULL;
-	int r = layout_new(variable_version(n, width), &l);
+	int r = layout_new(header.len ? variable_version(n, width) : version_of(m, n, width), &l);
 	if (r == 0 && header.len)
 		r = layout_add_text(l, header);
 	if (r == 0)
@@ -144,8 +167,24 @@ flat_lay_out(struct mount *m, const struct node *n, uint32_t width, struct span 
 	return r;
 }
 
+int
+flat_lay_out_grown(
+	struct mount *m, const struct node *n, uint32_t width, uint64_t rows, struct layout **ret)
+{
+	struct variable *v = NULL;
+	CLEAN(layout_unrefp) struct layout *l = NULL;
+	int r = layout_new(version_of(m, n, width), &l);
+	if (r == 0)
+		r = variable_grown(m, n, rows, width, &v);
+	if (r == 0)
+		r = add_elements(m, l, v);
+	if (r == 0)
+		*ret = MOVE(l);
+	return r;
+}
+
 static int
-lay_out(struct mount *m, const struct node *n, struct layout **ret)
+lay_out(struct mount *m, const struct node *n, const char *path, struct layout **ret)
 {
 	if (!n->array)
 		return err_set(-EIO, "its metadata could not be understood");

@@ -15,3 +15,11 @@ int flat_lay_out(struct mount *, const struct node *, uint32_t width, struct spa
 	struct layout **ret);
 /* That order, unless it is each array's own. */
 bool flat_is_big(const struct mount *);
+
+/* --- of a writable mount --- */
+
+/* Is its leading dimension one that grows: unlimited, or the one that -o unlimited= names where the store says nothing? */
+bool flat_grows(const struct mount *, const struct node *);
+/* The flat file with another length of the leading dimension than the metadata say. */
+int flat_lay_out_grown(
+	struct mount *, const struct node *, uint32_t width, uint64_t rows, struct layout **ret);

@@ -23,8 +23,12 @@ static void
 span_free(struct layout_span *s)
 {
 	variable_unref(s->variable);
-	dtype_free(&s->swap);
-	recode_free(&s->recode);
+	if (s->swap)
+		dtype_free(s->swap);
+	if (s->recode)
+		recode_free(s->recode);
+	free(s->swap);
+	free(s->recode);
 	free(s->text);
 	if (s->made && s->made->free)
 		s->made->free(s->made_arg);
@@ -68,29 +72,40 @@ layout_add_variable(struct layout *l, struct variable *v, const struct dtype *sw
 		.length = array_bytes(v->array),
 		.variable = v,
 		.convert = swap ? CONVERT_SWAP : CONVERT_NONE,
+		.swap = swap ? calloc(1, sizeof *swap) : NULL,
 	};
-	int r = swap ? dtype_copy(swap, &s.swap) : 0;
-	if (r < 0) {
-		variable_unref(v);
-		return r;
-	}
-	return add_span(l, &s);
+	int r = !swap     ? 0
+		: !s.swap ? err_set(-ENOMEM, "no memory for a layout")
+			  : dtype_copy(swap, s.swap);
+	if (r == 0)
+		return add_span(l, &s);
+	span_free(&s);
+	return r;
 }
 
 int
 layout_add_recoded(struct layout *l, struct variable *v, struct recode *c, uint64_t length)
 {
+	const bool none = recode_none(c);
 	struct layout_span s = {
 		.length = length,
 		.variable = v,
-		.convert = recode_none(c) ? CONVERT_NONE : CONVERT_RECODE,
-		.recode = *c,
+		.convert = none ? CONVERT_NONE : CONVERT_RECODE,
+		.recode = none ? NULL : malloc(sizeof *c),
 	};
+	if (!none && !s.recode) {
+		recode_free(c);
+		span_free(&s);
+		return err_set(-ENOMEM, "no memory for a layout");
+	}
+	if (none) {
+		recode_free(c);
+	} else {
+		*s.recode = *c;
+		l->record_refuses |= l->fixed != SIZE_MAX && recode_refuses(c);
+		l->element_max = max_u64(l->element_max, c->out);
+	}
 	*c = (struct recode){0};
-	if (l->fixed != SIZE_MAX)
-		l->record_refuses |= recode_refuses(&s.recode);
-	if (s.convert == CONVERT_RECODE)
-		l->element_max = max_u64(l->element_max, s.recode.out);
 	return add_span(l, &s);
 }
 
@@ -124,6 +139,19 @@ layout_add_made(struct layout *l, const struct made_ops *ops, void *arg, struct 
 {
 	return add_span(l, &(struct layout_span){
 				   .length = length, .variable = v, .made = ops, .made_arg = arg});
+}
+
+size_t
+layout_bytes(const struct layout *l)
+{
+	size_t bytes = sizeof *l + l->nspans * sizeof *l->span;
+	for (size_t i = 0; i < l->nspans; i++) {
+		const struct layout_span *s = &l->span[i];
+		bytes += s->text ? s->length : 0;
+		bytes += s->variable ? sizeof *s->variable : 0;
+		bytes += s->recode ? sizeof *s->recode : 0;
+	}
+	return bytes;
 }
 
 struct layout *

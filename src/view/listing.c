@@ -18,7 +18,7 @@ struct listing {
 	unsigned words; /* enum list_word: what is to be listed */
 	struct buf
 		text; /* of each node: DT_REG for an array, else another type; its name and a NUL */
-	bool plain;   /* above stores: no group, so nobody looks at the nodes again */
+	bool plain;   /* above stores: no group, so the nodes are not looked at again */
 	size_t nodes;
 	const char **name; /* into text, sorted */
 };

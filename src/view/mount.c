@@ -1,9 +1,12 @@
 #include "view/mount.h"
 
-#include "data/limits.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/path.h"
 #include "view/advice.h"
 #include "view/flat.h"
-#include "view/hash.h"
+#include "view/flats.h"
+#include "view/kind.h"
 #include "view/raw.h"
 #include "view/special.h"
 #include "view/state.h"
@@ -17,7 +20,9 @@
 
 static const char STORE_DIR[] = ".store", OWN_DIR[] = ".zarrfs";
 
-enum { ROOT_INO = 1, META_LEAST = 64 << 20 /* bytes */ };
+enum {
+	ROOT_INO = 1,
+};
 
 uint64_t
 mount_ino(const char *path)
@@ -55,8 +60,9 @@ mount_stale(struct mount *m, const char *node_path, enum stale_what what)
 	struct stale *s = atomic_load(&m->stale);
 	if (!s)
 		return;
-	stale_push(s, mount_path(m, node_path), what);
-	files_stale(m, node_path, what);
+	const char *flat = mount_path(m, node_path);
+	stale_push(s, flat, what);
+	files_stale(m, node_path, flat, what);
 }
 
 static void
@@ -81,9 +87,8 @@ get_root(struct mount *m)
 	return n;
 }
 
-/* The names of the files that views make of a variable, and of its group. */
-static void
-views_stale(struct mount *m, const char *node_path)
+void
+views_stale(struct mount *m, const char *node_path, const char *except, enum stale_what what)
 {
 	struct stale *s = atomic_load(&m->stale);
 	const char *path = mount_path(m, node_path), *slash = strrchr(path, '/');
@@ -93,8 +98,9 @@ views_stale(struct mount *m, const char *node_path)
 		bool group = (*v)->of_group;
 		if ((group || *(*v)->suffix) &&
 			asprintf(&file, "%.*s%s", group ? dir : (int)strlen(path), path,
-				(*v)->suffix) >= 0)
-			stale_push(s, file, STALE_NAME);
+				(*v)->suffix) >= 0 &&
+			!(except && strcmp(file, except) == 0))
+			stale_push(s, file, what);
 		free(file);
 	}
 }
@@ -109,12 +115,13 @@ node_changed(void *arg, struct node *old, struct node *now)
 	if (!*path && now)
 		set_root(m, now);
 	variables_replaced(m, path, now);
+	flats_changed(m, path, now);
 	bool group = old && now && old->kind == now->kind &&
 		     (now->kind == NODE_GROUP || now->kind == NODE_PLAIN);
 	bool pages = !group && !(old && variable_lives_on(old, now));
 	mount_stale(m, path, pages ? STALE_PAGES : group ? STALE_ATTRIBUTES : STALE_NAME);
 	if (!group)
-		views_stale(m, path);
+		views_stale(m, path, NULL, STALE_NAME);
 }
 
 /* What the one variable of a single array is called: the last part of where it is. */
@@ -127,7 +134,7 @@ single_name(const struct url *u)
 	size_t len = strlen(path);
 	while (len && path[len - 1] == '/')
 		path[--len] = 0;
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = path_name(path);
 	if (!strcmp(name, ".") || !strcmp(name, "..")) {
 		char *real = realpath(u->path, NULL);
 		char *last = real ? strdup(strrchr(real, '/') + 1) : NULL;
@@ -143,7 +150,7 @@ single_name(const struct url *u)
 	return strdup("array");
 }
 
-/* Whether this version can show anything of it: not of Zarr V3, nor of an array whose shape nobody knows. */
+/* Whether this version can show anything of it: not of Zarr V3, nor of an array of unknown shape. */
 static bool
 shows(const struct node *n)
 {
@@ -171,31 +178,6 @@ look_at_root(struct mount *m)
 	return m->single ? 0 : err_set(-ENOMEM, "no memory for a name");
 }
 
-static void
-set_options(struct mount *m, const struct mount_options *o)
-{
-	m->options = *o;
-	m->options.model.mode |= m->url.mode;
-	m->options.zmap.cache_ttl = o->data.ttl;
-	int64_t left = o->data.ttl;
-	if (o->zmap.cache_dir && left != INT64_MAX) { /* a third of the time it may lie on disk */
-		m->options.zmap.cache_ttl = left / 3;
-		left -= left / 3;
-		m->options.model.ttl = left;
-	} else if (*m->url.below && left != INT64_MAX) { /* or, but for metadata, with an archive */
-		m->options.zmap.cache_ttl = left / 3;
-		left -= left / 3;
-	}
-	/* A chunk that was cached for half of the time may lie in the kernel for the other half. */
-	m->options.data.ttl = left == INT64_MAX ? left : left / 2;
-	m->pages_ttl = m->options.data.ttl;
-	/* One object of metadata takes no more than all of the memory that there may be. */
-	size_t memory = m->options.data.memory ? m->options.data.memory : limits_memory();
-	size_t meta_max = memory > META_LEAST ? memory : META_LEAST;
-	if (m->options.model.meta_max > meta_max)
-		m->options.model.meta_max = meta_max;
-}
-
 int
 mount_open(const char *store, const struct mount_options *o, struct mount **ret)
 {
@@ -207,17 +189,22 @@ mount_open(const char *store, const struct mount_options *o, struct mount **ret)
 	pthread_mutex_init(&m->files.lock, NULL);
 	facts_init(&m->facts);
 	roles_init(&m->roles);
+	layouts_init(&m->layouts);
+	pictures_init(&m->pictures);
 	cdl_texts_init(&m->cdl);
 	notes_init(&m->notes);
 	int r = url_parse(store, &m->url);
 	if (r == 0) {
-		set_options(m, o);
+		mount_set_options(m, o);
 		r = zmap_open(&m->url, &m->options.zmap, &m->zmap);
 		r = r < 0 ? advice_unopened(&m->url, store, r) : r;
 	}
 	if (r == 0)
+		r = kinds_may_write(m);
+	if (r == 0)
 		r = model_open(m->zmap, &m->options.model, &m->model);
 	if (r == 0) {
+		m->zmap->list_max = mount_list_max(m);
 		m->options.data.remote = m->zmap->caps & ZMAP_REMOTE && !o->zmap.cache_dir;
 		r = data_new(&m->options.data, &m->data);
 	}
@@ -225,6 +212,8 @@ mount_open(const char *store, const struct mount_options *o, struct mount **ret)
 		model_on_change(m->model, node_changed, m);
 		r = look_at_root(m);
 	}
+	if (r == 0)
+		r = kinds_begin(m);
 	if (r < 0) {
 		mount_close(m);
 		return r;
@@ -238,6 +227,8 @@ mount_close(struct mount *m)
 {
 	if (!m)
 		return NULL;
+	kinds_end(m);
+	layouts_free(&m->layouts);
 	data_free(m->data); /* its workers call back until they have ended */
 	stale_free(m->stale);
 	node_unref(m->root);
@@ -247,6 +238,7 @@ mount_close(struct mount *m)
 	facts_free(&m->facts);
 	roles_free(&m->roles);
 	cdl_texts_free(&m->cdl);
+	pictures_free(&m->pictures);
 	pthread_mutex_destroy(&m->files.lock);
 	notes_free(&m->notes);
 	pthread_mutex_destroy(&m->variables.lock);
@@ -307,6 +299,13 @@ object_version(const struct node *n)
 		hash_number(hash_text(hash_number(HASH_START, n->kind), n->version), n->size));
 }
 
+static mode_t
+mode_of(struct mount *m, const struct view_ops *view, bool file)
+{
+	bool writable = file ? view && kinds_take(m, view) : m->options.rw;
+	return (file ? 0444 : 0555) | (writable ? 0200 : 0);
+}
+
 /* Takes the node's reference over. */
 static int
 node_entry(struct mount *m, const char *path, struct node *n, const struct view_ops *view,
@@ -315,11 +314,12 @@ node_entry(struct mount *m, const char *path, struct node *n, const struct view_
 	CLEAN(node_unrefp) struct node *node = n;
 	bool file = view || n->kind == NODE_OBJECT;
 	struct view_facts facts = {.size = n->size, .version = object_version(n)};
-	int r = view ? view->measure(m, n, &facts) : 0;
+	int r = view ? layouts_facts(m, &(struct view_file){view, n, path}, &facts) : 0;
 	if (view && n->error && !facts.size)
 		facts.size = SIZE_OF_UNREADABLE;
 	if (r == 0)
-		r = mount_entry(m, path, file ? ENTRY_FILE : ENTRY_DIR, file ? 0444 : 0555, ret);
+		r = mount_entry(
+			m, path, file ? ENTRY_FILE : ENTRY_DIR, mode_of(m, view, file), ret);
 	if (r)
 		return r;
 	int64_t changed = view ? facts_mtime(&m->facts, n->path) : 0;
@@ -342,18 +342,31 @@ below(const char *path, const char *dir)
 	return strncmp(path, dir, len) == 0 && (path[len] == 0 || path[len] == '/');
 }
 
-/* Models that nobody has looked at for a while make room when they outgrow their share of the memory. */
+void
+mount_count_memory(struct mount *m)
+{
+	const size_t tables = zmap_held(m->zmap), half = data_memory(m->data) / 2;
+	data_set_other(m->data, model_bytes(m->model) + layouts_bytes(m) + pictures_bytes(m) +
+					variables_bytes(m) + (tables < half ? tables : half));
+}
+
+/* Models make room when what is held in them, or listed, outgrows their share of the memory. */
 static void
 tend(struct mount *m)
 {
-	enum { SHARE = 8, MOST = 32 << 20 };
-	size_t share = data_memory(m->data) / SHARE;
-	long long last = atomic_load_explicit(&m->tended, memory_order_relaxed), now = when_now();
+	long long last = atomic_load_explicit(&m->tended, memory_order_relaxed), now = clock_now();
 	if (now - last < SECOND || !atomic_compare_exchange_strong(&m->tended, &last, now))
 		return;
-	if (model_bytes(m->model) > (share < MOST ? share : MOST))
+	if (model_loose_bytes(m->model) > m->options.model.nodes_max) {
+		layouts_drop(m); /* which hold nodes */
 		model_trim(m->model);
-	data_set_other(m->data, model_bytes(m->model));
+	}
+	size_t dropped = model_dropped(m->model);
+	if (dropped - atomic_load(&m->trimmed) > m->options.model.nodes_max) {
+		atomic_store(&m->trimmed, dropped);
+		mem_trim_holes();
+	}
+	mount_count_memory(m);
 }
 
 static void
@@ -376,7 +389,10 @@ look_up(struct mount *m, const char *path, struct entry *ret)
 	struct node *n = NULL;
 	const struct view_ops *view = NULL;
 	tend(m);
-	int r = tree_find(m, path, &n, &view);
+	int r = kinds_lookup(m, path, ret);
+	if (r != ZMAP_ABSENT)
+		return r == -ENOENT ? ZMAP_ABSENT : r;
+	r = tree_find(m, path, &n, &view);
 	if (r == 0)
 		r = node_entry(m, path, n, view, ret);
 	if (r == 0 && view && facts_outlived(&m->facts, path, m->pages_ttl))
@@ -407,7 +423,8 @@ mount_list(struct mount *m, const char *path, mount_dir_fn *fn, void *arg)
 	if (below(path, STORE_DIR))
 		return mount_error(raw_list(m, path, fn, arg));
 	tend(m);
-	return mount_error(tree_list(m, path, fn, arg));
+	int r = tree_list(m, path, fn, arg);
+	return mount_error(r ? r : kinds_list(m, path, fn, arg));
 }
 
 int
@@ -428,8 +445,13 @@ int
 mount_refresh(struct mount *m, struct buf *ret)
 {
 	size_t before = ret ? ret->len : 0;
+	kinds_retry(m, ret);
 	data_expire(m->data);
+	pictures_expire(m);
+	zmap_alive(m->zmap); /* what it says, those that look next will say */
 	int r = model_refresh(m->model, ret);
+	atomic_fetch_add(
+		&m->changes, 1); /* what was made of answers that no longer count is not kept */
 	facts_expire(&m->facts, page_stale, m);
 	if (r == 0 && ret && ret->len == before)
 		r = buf_addf(ret, "nothing changed\n");

@@ -12,7 +12,11 @@
 
 enum endian { ENDIAN_NATIVE, ENDIAN_LITTLE, ENDIAN_BIG, ENDIAN_STORED };
 
-enum nc_form { NC_FORM_AUTO, NC_FORM_CDF1, NC_FORM_CDF2, NC_FORM_CDF5 };
+enum nc_form { NC_FORM_AUTO, NC_FORM_CDF1, NC_FORM_CDF2, NC_FORM_CDF5, NC_FORM_NC4 };
+
+enum empty_chunks { EMPTY_KEEP, EMPTY_DELETE };
+
+enum new_codec { NEW_LZ4, NEW_ZSTD, NEW_ZLIB, NEW_NONE };
 
 struct mount_options {
 	struct model_options model;
@@ -22,14 +26,25 @@ struct mount_options {
 	uint32_t strlen; /* width of variable-length elements nothing says more about: 128 */
 	unsigned
 		list; /* enum list_word, together; 0: flat and nc, and cdl where metadata are consolidated */
-	enum nc_form nc; /* of netCDF files that are not called otherwise */
+	uint32_t picture; /* pixels of a picture's longer side; 0: 1024 */
+	enum nc_form nc;  /* of netCDF files that are not called otherwise */
 	const char *
 		unlimited; /* the dimension that becomes the record dimension; NULL: none. Outlives the mount */
 	uid_t uid;
 	gid_t gid;
 	mode_t umask;
-	int (*config)(struct buf
-			*ret); /* text of .zarrfs/config, by who parsed the options; may be NULL */
+	int (*config)(struct
+		buf *ret); /* text of .zarrfs/config, by the parser of the options; may be NULL */
+	bool rw;
+	/* What may be written, and how; all of it means nothing without rw. */
+	bool allow_delete;              /* of arrays */
+	enum empty_chunks empty_chunks; /* what becomes of chunks that are all fill */
+	size_t image;                   /* bytes of a netCDF file that wait to be understood */
+	/* How new arrays are stored: as the user wrote it, NULL or 0 where nothing was said. Outlives the mount. */
+	uint64_t chunk;       /* bytes of a chunk of a new variable; 0: 4 MiB */
+	enum new_codec codec; /* by which they are compressed */
+	uint64_t shard; /* Zarr V3: bytes of an object that holds many chunks; 0: each is one */
+	unsigned zarr_format; /* 2 or 3: of hierarchies that begin */
 };
 
 struct mount;
@@ -56,6 +71,7 @@ struct entry {
 	struct node *node;           /* NULL for entries of .zarrfs */
 	const struct view_ops *view; /* files of variables; else NULL */
 	int special;                 /* enum of mount.c for .zarrfs and .store; 0: none */
+	const struct file_kind *by;  /* what answers for this name instead of a node; or NULL */
 };
 
 void entry_free(struct entry *); /* what it holds, not itself */
@@ -77,14 +93,35 @@ int mount_preload(struct mount *, const char *path);
 struct file;
 /* The entry as looked up; metadata are checked (TTL). -ESTALE: the entry's version is not the present one, look it up again. */
 int file_open(struct mount *, const struct entry *, struct file **ret);
+/* The same with the flags of open(2): how it is to be written, and O_TRUNC. -EACCES: no file of this sort can be; -EROFS: not this one. */
+int file_open_for(struct mount *, const struct entry *, int flags, struct file **ret);
 struct file *file_close(struct file *);
 /* Past the end: a shorter or empty reply. */
 int file_read(struct file *, const struct array_want *, struct reply *ret);
 uint64_t file_size(struct file *);
+
+/* How a write came: O_APPEND; from a page that a program has mapped, of which only the bytes that differ from what was shown count. */
+enum file_write_flag { FILE_APPEND = 1, FILE_MAPPED = 2 };
+/* All bytes or none. how: deadline, cancel and since; its off and len count for nothing. Seen at once by all readers of the file. */
+int file_write(
+	struct file *, uint64_t off, struct span, const struct array_want *how, unsigned flags);
+/* through_handle: ftruncate(2); else truncate(2), by the file's name. */
+int file_truncate(struct file *, uint64_t size, bool through_handle);
+enum settle_why { SETTLE_FLUSH, SETTLE_FSYNC, SETTLE_RENAME, SETTLE_OTHER_READ, SETTLE_RELEASE };
+/* What was written is in the store, or why it is not; other files show it. deadline 0: as long as it takes. */
+int file_settle(struct file *, enum settle_why, int64_t deadline, struct cancel *);
+/* The kernel is to keep no pages of it. */
+bool file_is_direct(const struct file *);
+/* Pages are for who maps it: one that is read for a few bytes costs a far store many chunks, see array_is_spread. */
+bool file_is_spread(const struct file *);
+/* How long the open file is now, if it is one that can be longer or shorter than what its name leads to; else false. */
+bool file_own_size(struct file *, uint64_t *ret);
+/* Was it opened for writing? */
+bool file_is_writable(const struct file *);
 /* Before the first read of a netCDF file whose readers take what they find in the kernel's pages: it is given in whole blocks only, see
  * layout.block. */
 void file_guard(struct file *);
-/* Are there pages that who opens the file next must not find, see view_islands? */
+/* Are there pages that the next handle must not find, see view_islands? */
 bool file_islands(const struct file *);
 /* Reads of this file go on as if it had been opened later. False: not now, see stream_move. */
 bool file_move(struct file *, const struct array_move *);
@@ -96,18 +133,43 @@ int mount_getxattr(struct mount *, const struct entry *, const char *name, struc
 /* "user.a\0user.b\0…" */
 int mount_listxattr(struct mount *, const struct entry *, struct buf *ret);
 
-/* To be called now and then: who reads an open file from the kernel's pages alone (a mapping) is not shown older ones than the TTL
+/* --- names and attributes of a writable mount; -EROFS of any other --- */
+
+/* A new file, which is this mount's own until its content is taken in. */
+int mount_create(struct mount *, const char *path, struct entry *ret);
+int mount_unlink(struct mount *, const char *path);
+int mount_mkdir(struct mount *, const char *path, struct entry *ret);
+int mount_rmdir(struct mount *, const char *path);
+/* flags: of renameat2(2). */
+int mount_rename(struct mount *, const char *from, const char *to, unsigned flags);
+/* name without "user."; flags: of setxattr(2). */
+int mount_setxattr(
+	struct mount *, const struct entry *, const char *name, struct span value, int flags);
+int mount_removexattr(struct mount *, const struct entry *, const char *name);
+
+/* All that was written below a directory, as file_settle. */
+int mount_settle(struct mount *, const char *dir, enum settle_why, struct cancel *);
+/* At the end: the same of the whole mount. Appends a line for each file of which something could not be stored, those of mount_lost among
+ * them. said may be NULL. */
+int mount_drain(struct mount *, struct buf *said);
+/* 0, or -EIO: there are files whose content was refused when they were closed, or that were never taken in; a line each. The store is not
+ * asked. */
+int mount_lost(struct mount *, struct buf *said);
+/* Is there anything that was written and is not in the store? */
+bool mount_unstored(struct mount *);
+
+/* To be called now and then: a program that reads an open file from the kernel's pages alone (a mapping) is not shown older ones than the TTL
  * allows either. */
 void mount_age(struct mount *);
 /* Looks at the store again; says what changed. */
 int mount_refresh(struct mount *, struct buf *ret);
-/* Told, from a thread of its own with no lock held, what of a path is stale. Once; then once with NULL: nobody is told any more. */
+/* Told, from a thread of its own with no lock held, what of a path is stale. Once; then once with NULL: nothing is told any more. */
 typedef stale_fn mount_stale_fn;
 void mount_on_stale(struct mount *, mount_stale_fn *, void *arg);
 /* Told, once each, what a user would otherwise look for in vain: names that are left out, clashes, attributes that do not fit.
  * For the log. Any thread, no lock held. */
 typedef void mount_note_fn(void *arg, const char *line);
 void mount_on_note(struct mount *, mount_note_fn *, void *arg);
-/* More lines for .zarrfs/stats, from whoever speaks to the kernel. */
+/* More lines for .zarrfs/stats, from the part that speaks to the kernel. */
 typedef int mount_stats_fn(void *arg, struct buf *ret);
 void mount_on_stats(struct mount *, mount_stats_fn *, void *arg);

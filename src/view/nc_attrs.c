@@ -1,6 +1,7 @@
 #include "view/nc_attrs.h"
 
 #include "base/err.h"
+#include "view/nc4_file.h"
 #include "view/nc_names.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 
 struct making {
 	const struct nc_attrs_of *of;
-	bool five;
+	enum cdf_format format;
 	struct attrs *to;
 	struct nc_taken names;
 };
@@ -151,7 +152,7 @@ make_any(const struct making *m, const struct attr *a, struct attr *ret)
 		return make_text(a->data, a->count, ret);
 	if (a->type == NC_TYPE_STRING)
 		return m->of->lists && a->count ? make_list(a, ret) : make_spelled(a, ret);
-	if (m->five || a->type < NC_TYPE_UBYTE)
+	if (nc_has_all_types(m->format) || a->type < NC_TYPE_UBYTE)
 		return convert(a, a->type, true, ret);
 	for (const enum nc_type *t = wider[a->type]; *t; t++) {
 		int r = convert(a, *t, false, ret);
@@ -198,6 +199,26 @@ in_parts(const struct nc_attrs_of *of)
 {
 	return of->dtype->kind == DTYPE_COMPLEX ||
 	       (nc_type_size(of->type) == 1 && of->dtype->size > 1);
+}
+
+/* netCDF-4 has attributes of its own, and no message of HDF5 is longer. NULL: it can be there. */
+static const char *
+unfit(const struct attr *a, size_t before)
+{
+	static const char *const names[] = {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST",
+		"DIMENSION_LABELS", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties",
+		"_nc3_strict", NULL};
+	enum { ATTRS_MAX = 60000, REFERENCE = 16 };
+	const size_t each = a->type == NC_TYPE_STRING ? REFERENCE : nc_type_size(a->type);
+	if (in_list(names, a->name))
+		return "netCDF-4 means something else by the name";
+	if (before >= ATTRS_MAX)
+		return "there are too many";
+	if (a->count <= NC4_ATTR_MAX / each)
+		return NULL;
+	if (a->type != NC_TYPE_CHAR)
+		return "HDF5 has no room for so many elements";
+	return memchr(a->data, 0, a->count) ? "so long a text cannot have a NUL in it" : NULL;
 }
 
 static bool
@@ -265,6 +286,15 @@ make(struct making *m, const struct attr *a)
 		r = make_typed(m, a, &made);
 	else
 		r = make_any(m, a, &made);
+	if (r > 0 && m->format == NC_4) {
+		made.name = a->name;
+		const char *why = unfit(&made, m->to->count);
+		made.name = NULL;
+		if (why) {
+			attr_clear(&made);
+			return problem(m, a, why);
+		}
+	}
 	if (r < 0)
 		attr_clear(&made);
 	return r > 0 ? keep(m, a->name, &made) : r;
@@ -311,14 +341,14 @@ static int
 add_fill(struct making *m)
 {
 	const struct recode *c = m->of->recode;
-	uint8_t big[8], native[8];
+	uint8_t out[8], native[8];
 	size_t size = nc_type_size(m->of->type);
 	if (c->count != 1 || c->out != size || m->of->type == NC_TYPE_CHAR ||
-		recode_run(c, m->of->fill, 1, big) < 0)
+		recode_run(c, m->of->fill, 1, out) < 0)
 		return 0;
 	bool host_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 	for (size_t i = 0; i < size; i++)
-		native[i] = big[host_big ? i : size - 1 - i];
+		native[i] = out[host_big == c->big ? i : size - 1 - i];
 	return keep_number(m, "_FillValue", native);
 }
 
@@ -328,7 +358,7 @@ nc_attrs_make(const struct attrs *as, const struct nc_attrs_of *of, enum cdf_for
 {
 	enum { ADDED = 4 };
 	struct attrs to = {.attr = calloc(as->count + ADDED, sizeof *to.attr)};
-	struct making m = {.of = of, .five = format == CDF_5, .to = &to};
+	struct making m = {.of = of, .format = format, .to = &to};
 	int r = to.attr ? 0 : err_set(-ENOMEM, "no memory for attributes");
 	for (size_t i = 0; i < as->count && r == 0; i++)
 		r = make(&m, &as->attr[i]);

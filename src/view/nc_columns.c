@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of hostile metadata: more than these no table has that anybody reads as netCDF. */
+/* Of hostile metadata: more than these no table has that is read as netCDF. */
 enum { COLUMNS_MAX = 4096, PARTS_MAX = 1 << 16 };
 
 static void
-column_done(struct nc_column *c)
+column_done(struct nc_var_source *c)
 {
 	free(c->field);
 	for (unsigned i = 0; i < c->nmore; i++)
@@ -30,19 +30,20 @@ nc_columns_free(struct nc_columns *cs)
 }
 
 enum nc_type
-nc_type_in_file(const struct dtype *t, bool five)
+nc_type_in_file(const struct dtype *t, enum cdf_format format)
 {
+	const bool all = nc_has_all_types(format);
 	switch (t->kind) {
-	case DTYPE_BOOL:
-	case DTYPE_RAW: return NC_TYPE_BYTE;
+	case DTYPE_BOOL: return NC_TYPE_BYTE;
+	case DTYPE_RAW: return format == NC_4 ? NC_TYPE_UBYTE : NC_TYPE_BYTE;
 	case DTYPE_INT:
 		return nc_type_by_size(t->size, NC_TYPE_BYTE, NC_TYPE_SHORT, NC_TYPE_INT,
-			five ? NC_TYPE_INT64 : NC_TYPE_DOUBLE);
+			all ? NC_TYPE_INT64 : NC_TYPE_DOUBLE);
 	case DTYPE_UINT:
-		return five ? nc_type_by_size(t->size, NC_TYPE_UBYTE, NC_TYPE_USHORT, NC_TYPE_UINT,
-				      NC_TYPE_UINT64)
-			    : nc_type_by_size(t->size, NC_TYPE_SHORT, NC_TYPE_INT, NC_TYPE_DOUBLE,
-				      NC_TYPE_DOUBLE);
+		return all ? nc_type_by_size(t->size, NC_TYPE_UBYTE, NC_TYPE_USHORT, NC_TYPE_UINT,
+				     NC_TYPE_UINT64)
+			   : nc_type_by_size(t->size, NC_TYPE_SHORT, NC_TYPE_INT, NC_TYPE_DOUBLE,
+				     NC_TYPE_DOUBLE);
 	case DTYPE_FLOAT:
 		return nc_type_by_size(
 			t->size, NC_TYPE_NONE, NC_TYPE_FLOAT, NC_TYPE_FLOAT, NC_TYPE_DOUBLE);
@@ -51,7 +52,7 @@ nc_type_in_file(const struct dtype *t, bool five)
 			t->size / 2, NC_TYPE_NONE, NC_TYPE_NONE, NC_TYPE_FLOAT, NC_TYPE_DOUBLE);
 	case DTYPE_DATETIME:
 	case DTYPE_TIMEDELTA:
-		return five && (t->unit == TIME_GENERIC || recode_time_unit(t, NC_TYPE_INT64))
+		return all && (t->unit == TIME_GENERIC || recode_time_unit(t, NC_TYPE_INT64))
 			       ? NC_TYPE_INT64
 			       : NC_TYPE_DOUBLE;
 	case DTYPE_BYTES:
@@ -63,7 +64,7 @@ nc_type_in_file(const struct dtype *t, bool five)
 }
 
 static int
-add_more(struct nc_column *c, char *name, uint64_t size)
+add_more(struct nc_var_source *c, char *name, uint64_t size)
 {
 	struct nc_dim *more = name ? realloc(c->more, (c->nmore + 1) * sizeof *more) : NULL;
 	if (!more) {
@@ -85,7 +86,7 @@ numbered(const char *fmt, uint64_t n)
 
 /* What an element of the type has in it. */
 static int
-add_inner(struct nc_column *c)
+add_inner(struct nc_var_source *c)
 {
 	const struct dtype *t = &c->type;
 	switch (t->kind) {
@@ -121,7 +122,7 @@ add_name(const struct way *w, struct buf *ret)
 }
 
 static int
-add_subarray(const struct way *w, struct nc_column *c)
+add_subarray(const struct way *w, struct nc_var_source *c)
 {
 	if (!w->field)
 		return 0;
@@ -136,9 +137,9 @@ add_subarray(const struct way *w, struct nc_column *c)
 }
 
 static int
-check_column(const struct nc_column *c)
+check_column(const struct nc_var_source *c)
 {
-	if (nc_type_in_file(&c->type, false) == NC_TYPE_NONE)
+	if (nc_type_in_file(&c->type, CDF_2) == NC_TYPE_NONE)
 		return err_set(-ENOTSUP, "netCDF has no type for it");
 	for (unsigned i = 0; i < c->nmore; i++)
 		if (!c->more[i].size)
@@ -149,11 +150,13 @@ check_column(const struct nc_column *c)
 static int
 add_column(struct nc_columns *cs, const struct way *w, const struct dtype *t)
 {
-	struct nc_column c = {.type = *t};
+	struct nc_var_source c = {.type = *t};
 	CLEAN(buf_free) struct buf name = {0};
-	struct nc_column *more = realloc(cs->of, (cs->n + 1) * sizeof *more);
-	if (!more || cs->n == COLUMNS_MAX)
-		return err_set(more ? -ENOTSUP : -ENOMEM, "no memory for its fields");
+	if (cs->n == COLUMNS_MAX)
+		return err_set(-ENOTSUP, "more than %d fields", COLUMNS_MAX);
+	struct nc_var_source *more = realloc(cs->of, (cs->n + 1) * sizeof *more);
+	if (!more)
+		return err_set(-ENOMEM, "no memory for its fields");
 	cs->of = more;
 	int r = add_name(w, &name);
 	if (r == 0)

@@ -5,7 +5,7 @@
 #include "view/nc_file.h"
 #include "view/recode.h"
 
-struct nc_column {
+struct nc_var_source {
 	char *field; /* ".a.b" behind the array's name; "" */
 	struct dtype
 		type; /* of one element, or of one of the field; width filled in; what it points to is the array's */
@@ -18,7 +18,7 @@ struct nc_column {
 };
 
 struct nc_columns {
-	struct nc_column *of;
+	struct nc_var_source *of;
 	size_t n;
 };
 
@@ -26,5 +26,5 @@ struct nc_columns {
 int nc_columns_make(const struct array_meta *, uint32_t width, struct nc_columns *ret);
 void nc_columns_free(struct nc_columns *);
 
-/* The type of a column's numbers in a file of this kind; NC_TYPE_NONE: none holds them. */
-enum nc_type nc_type_in_file(const struct dtype *, bool cdf5);
+/* The type of a column's numbers in a file of this format; NC_TYPE_NONE: none holds them. */
+enum nc_type nc_type_in_file(const struct dtype *, enum cdf_format);

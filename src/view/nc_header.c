@@ -13,7 +13,7 @@ enum { TAG_DIMENSION = 10, TAG_VARIABLE = 11, TAG_ATTRIBUTE = 12 };
 /* Tools make attributes longer in place: without room after the header, netcdf-c moves all data. */
 static const uint64_t DATA_UNIT = 64 << 10, SPARE = 16 << 10;
 /* libnetcdf reads the header in blocks of 8 KiB, before which the kernel reads ahead: 32 KiB first, then more and more. What it reads of the
- * data costs chunks that nobody wants. */
+ * data costs chunks that are not wanted. */
 static const uint64_t BLOCK = 8 << 10, AHEAD_FIRST = 32 << 10, AHEAD_NEXT = 128 << 10,
 		      AHEAD_MOST = 1 << 20;
 /* The most that a reader takes at a time: CDO. */
@@ -51,6 +51,11 @@ nc_file_free(struct nc_file *f)
 		free(f->var[i].dim);
 		attrs_free(&f->var[i].attrs);
 	}
+	for (size_t i = 0; i < f->ngroups; i++) {
+		free(f->group[i].name);
+		attrs_free(&f->group[i].attrs);
+	}
+	free(f->group);
 	free(f->dim);
 	free(f->var);
 	attrs_free(&f->attrs);
@@ -335,11 +340,11 @@ check(struct nc_file *f)
 	return r;
 }
 
-static uint64_t
-data_start(uint64_t header)
+uint64_t
+nc_data_start(uint64_t header)
 {
 	uint64_t mark = BLOCK,
-		 ahead = AHEAD_FIRST; /* who comes behind the mark has more read ahead */
+		 ahead = AHEAD_FIRST; /* a reader that comes behind the mark has more read ahead */
 	for (uint64_t n = AHEAD_NEXT; header > mark; n = min_u64(2 * n, AHEAD_MOST)) {
 		mark = ahead;
 		ahead += n;
@@ -357,7 +362,7 @@ nc_lay_out(struct nc_file *f)
 	r = make_header(f); /* for its length, which does not depend on where things lie */
 	if (r < 0)
 		return r;
-	uint64_t at = data_start(f->header.len);
+	uint64_t at = nc_data_start(f->header.len);
 	size_t nfixed = 0;
 	while (nfixed < f->nvars && !nc_is_record(f, &f->var[nfixed]))
 		nfixed++;

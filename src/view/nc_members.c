@@ -2,6 +2,7 @@
 
 #include "base/set.h"
 #include "model/cf_ragged.h"
+#include "view/cdl_members.h"
 #include "view/flat.h"
 #include "view/state.h"
 
@@ -13,6 +14,7 @@ struct gathering {
 	struct mount *mount;
 	struct nc_members *to;
 	struct set paths;        /* of those that are there */
+	unsigned group;          /* which the next ones are in */
 	const struct node *from; /* whose attributes are followed */
 	bool bounds_only;
 };
@@ -24,6 +26,9 @@ nc_members_free(struct nc_members *ms)
 		variable_unref(ms->of[i].variable);
 		node_unref(ms->of[i].node);
 	}
+	for (size_t i = 0; i < ms->ngroups; i++)
+		node_unref(ms->group[i].node);
+	free(ms->group);
 	free(ms->of);
 	*ms = (struct nc_members){0};
 }
@@ -42,7 +47,7 @@ taken(struct gathering *g, const struct node *n)
 
 /* Takes the reference over. */
 static int
-add(struct gathering *g, struct node *n)
+add_readable(struct gathering *g, struct node *n)
 {
 	CLEAN(node_unrefp) struct node *node = n;
 	struct nc_members *ms = g->to;
@@ -62,8 +67,25 @@ add(struct gathering *g, struct node *n)
 	r = set_add(&g->paths, n->path, by_path);
 	if (r < 0)
 		return r;
-	ms->of[ms->n++] = (struct nc_member){.node = MOVE(node), .width = width};
+	ms->of[ms->n++] = (struct nc_member){.node = MOVE(node), .width = width, .group = g->group};
 	return 0;
+}
+
+static int
+leave_out(struct gathering *g, const char *path)
+{
+	notes_add(&g->mount->notes, "'%s' is in no netCDF file but its own: %s",
+		mount_path(g->mount, path), err_text());
+	return 0;
+}
+
+/* Takes the reference over. How wide texts are that the store denies is not known: they cost the others nothing. */
+static int
+add(struct gathering *g, struct node *n)
+{
+	CLEAN(node_unrefp) struct node *held = node_ref(n);
+	int r = add_readable(g, n);
+	return r == -EACCES ? leave_out(g, held->path) : r;
 }
 
 static int
@@ -197,7 +219,7 @@ nc_members_of_array(struct mount *m, const struct node *n, struct nc_members *re
 {
 	*ret = (struct nc_members){0};
 	struct gathering g = {.mount = m, .to = ret};
-	int r = add(&g, node_ref((struct node *)n));
+	int r = add_readable(&g, node_ref((struct node *)n));
 	ret->own = ret->n;
 	if (r == 0)
 		r = add_coordinates(&g, n);
@@ -230,11 +252,8 @@ add_named(struct gathering *g, const struct node *group, const char *name)
 	if (r == 0 && n->kind == NODE_ARRAY)
 		return add(g, n);
 	node_unref(n);
-	if (r == -EACCES) {
-		notes_add(&g->mount->notes, "'%s' is not in the group's netCDF file: %s", path,
-			err_text());
-		return 0;
-	}
+	if (r == -EACCES)
+		return leave_out(g, path);
 	return r < 0 ? r : 0;
 }
 
@@ -260,6 +279,65 @@ nc_members_of_group(struct mount *m, const struct node *group, struct nc_members
 	return finish(&g, r);
 }
 
+/* Where nothing tells all nodes at once, so many are asked for. */
+enum { TREE_NODES_MAX = 1000 };
+
+/* Takes the reference over. */
+static int
+add_group(struct nc_members *ms, struct node *n, unsigned parent)
+{
+	if ((ms->ngroups & (ms->ngroups - 1)) == 0) { /* room doubles */
+		size_t room = ms->ngroups ? 2 * ms->ngroups : 1;
+		struct nc_member_group *more = realloc(ms->group, room * sizeof *more);
+		if (!more) {
+			node_unref(n);
+			return err_set(-ENOMEM, "no memory for groups");
+		}
+		ms->group = more;
+	}
+	ms->group[ms->ngroups++] = (struct nc_member_group){n, parent};
+	return 0;
+}
+
+/* What lies in the group g->group. */
+static int
+add_contents(struct gathering *g)
+{
+	const struct node *n = g->to->group[g->group].node;
+	CLEAN(cdl_members_done) struct cdl_members in = {.nodes_only = true};
+	int r = model_preload(g->mount->model, n->path);
+	if (r == 0)
+		r = cdl_members_load(g->mount, n, &in);
+	for (size_t i = 0; i < in.nvars && r == 0; i++)
+		r = add(g, node_ref(in.var[i].node));
+	for (size_t i = 0; i < in.ngroups && r == 0; i++)
+		r = add_group(g->to, node_ref(in.group[i]), g->group);
+	return r;
+}
+
+int
+nc_members_of_tree(struct mount *m, const struct node *top, struct nc_members *ret)
+{
+	*ret = (struct nc_members){0};
+	if (top->kind == NODE_ARRAY)
+		return nc_members_of_array(m, top, ret);
+	struct gathering g = {.mount = m, .to = ret};
+	bool known = model_consolidated(m->model, top->path) != 0;
+	int r = add_group(ret, node_ref((struct node *)top), 0);
+	for (; r == 0 && g.group < ret->ngroups; g.group++) {
+		r = add_contents(&g);
+		if (r == 0 && !known && ret->n + ret->ngroups > TREE_NODES_MAX)
+			r = err_set(-EFBIG,
+				"more than %d groups and variables, and no consolidated metadata",
+				TREE_NODES_MAX);
+	}
+	ret->own = ret->n;
+	g.group = 0;
+	for (size_t i = 0; *top->path && i < ret->own && r == 0; i++)
+		r = add_coordinates(&g, ret->of[i].node);
+	return finish(&g, r);
+}
+
 /* It may go better the next time. */
 static bool
 passes(int code)
@@ -275,7 +353,7 @@ nc_members_open(struct mount *m, struct nc_members *ms)
 		const struct node *n = a->node;
 		int r = n->error || !n->array
 				? err_set(-EIO, "%s", n->error ? n->error : "its type is not known")
-				: variable_get(m, n, a->width, &a->variable);
+				: variable_get_closed(m, n, a->width, &a->variable);
 		if (passes(r))
 			return r;
 		if (r < 0)

@@ -1,7 +1,7 @@
 #include "view/nc_names.h"
 
 #include "base/buf.h"
-#include "view/hash.h"
+#include "base/hash.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -81,10 +81,22 @@ cut(const char *name, size_t room)
 	return out;
 }
 
+/* Letters and digits, and nothing that an escape begins with: most names are like that, and stay as they are. */
+static bool
+is_plain(const char *name)
+{
+	for (const char *p = name; *p; p++)
+		if (!isalnum((unsigned char)*p) && !(*p == '_' && p[1] != 'x'))
+			return false;
+	return *name;
+}
+
 char *
 nc_name(const char *name)
 {
 	CLEAN(buf_free) struct buf escaped = {0};
+	if (is_plain(name))
+		return cut(name, NC_NAME_MAX);
 	if (!*name)
 		return strdup("_x00_"); /* what no other name gives */
 	if (escape(name, &escaped) < 0)
@@ -110,31 +122,34 @@ by_name(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-static bool
-take(struct nc_taken *t, const char *name, bool *ret_failed)
+/* Takes the name over. It is in the set now; NULL: it was before, or *ret_failed. */
+static char *
+take(struct nc_taken *t, char *name, bool *ret_failed)
 {
-	if (set_find(&t->names, name, by_name))
-		return false;
-	char *copy = strdup(name);
-	*ret_failed = !copy || set_add(&t->names, copy, by_name) < 0;
-	if (*ret_failed)
-		free(copy);
-	return true;
+	void *in = set_put(&t->names, name, by_name);
+	if (in == name)
+		return name;
+	*ret_failed = !in;
+	free(name);
+	return NULL;
 }
 
 char *
 nc_name_once(struct nc_taken *t, const char *name)
 {
+	char *n = nc_name(name), *in;
+	bool failed = !n;
+	in = n ? take(t, n, &failed) : NULL;
+	if (in || failed)
+		return in ? strdup(in) : NULL;
 	CLEAN(clean_free) char *first = nc_name(name);
-	CLEAN(clean_free) char *n = first ? strdup(first) : NULL;
-	bool failed = false;
-	for (unsigned i = 2; n && !take(t, n, &failed); i++) {
+	for (unsigned i = 2; !in && !failed; i++) {
 		char more[16];
 		snprintf(more, sizeof more, "_%u", i);
-		free(n);
-		n = nc_name_with(first, more);
+		failed = !first || !(n = nc_name_with(first, more));
+		in = failed ? NULL : take(t, n, &failed);
 	}
-	return failed ? NULL : MOVE(n);
+	return in ? strdup(in) : NULL;
 }
 
 void

@@ -1,7 +1,7 @@
 #include "view/nc_build.h"
 
 #include "model/cf.h"
-#include "view/hash.h"
+#include "base/hash.h"
 #include "view/state.h"
 
 #include <errno.h>
@@ -28,10 +28,10 @@ array_rank(const struct nc_candidate *c)
 }
 
 /* The dimension of length 0, if it is the only one and leads; *ret_more: there are such dimensions elsewhere. */
-static struct nc_use *
+static struct nc_dim_use *
 empty_lead(const struct nc_candidate *c, bool *ret_more)
 {
-	struct nc_use *lead = array_rank(c) && c->use[0]->size == 0 ? c->use[0] : NULL;
+	struct nc_dim_use *lead = array_rank(c) && c->use[0]->size == 0 ? c->use[0] : NULL;
 	*ret_more = false;
 	for (unsigned i = lead != NULL; i < c->rank; i++)
 		*ret_more |= c->use[i]->size == 0;
@@ -40,7 +40,7 @@ empty_lead(const struct nc_candidate *c, bool *ret_more)
 
 /* Has a variable the dimension elsewhere than in front? */
 static bool
-has_behind(const struct nc_candidate *c, const struct nc_use *u)
+has_behind(const struct nc_candidate *c, const struct nc_dim_use *u)
 {
 	bool behind = false;
 	for (unsigned i = 1; i < c->rank; i++)
@@ -49,7 +49,7 @@ has_behind(const struct nc_candidate *c, const struct nc_use *u)
 }
 
 /* The dimension that a variable leads with, if it can have records of it; empty: only if that has length 0. */
-static struct nc_use *
+static struct nc_dim_use *
 lead_of(const struct nc_candidate *c, bool empty)
 {
 	bool more;
@@ -60,7 +60,7 @@ lead_of(const struct nc_candidate *c, bool empty)
 
 /* Is x rather than y what a file has records of? How many variables lead with it counts last. */
 static bool
-suits_better(const struct nc_use *x, size_t nx, const struct nc_use *y, size_t ny)
+suits_better(const struct nc_dim_use *x, size_t nx, const struct nc_dim_use *y, size_t ny)
 {
 	if (x->unlimited != y->unlimited)
 		return x->unlimited;
@@ -68,14 +68,14 @@ suits_better(const struct nc_use *x, size_t nx, const struct nc_use *y, size_t n
 }
 
 /* Of the dimensions that variables lead with, the one that suits best; the file's own variable decides where there is one. name NULL: any. */
-static struct nc_use *
+static struct nc_dim_use *
 suited(const struct nc_build *b, bool empty, const char *name)
 {
-	struct nc_use *best = NULL;
+	struct nc_dim_use *best = NULL;
 	size_t most = 0;
 	for (size_t i = 0; i < b->n; i++) {
 		const struct nc_candidate *c = &b->candidate[i];
-		struct nc_use *u =
+		struct nc_dim_use *u =
 			c->out || (!b->want->of_group && !c->own) ? NULL : lead_of(c, empty);
 		size_t n = 0;
 		if (!u || u == best || (name && strcmp(u->name, name) != 0))
@@ -103,13 +103,13 @@ any_large(const struct nc_build *b)
 static void
 choose_empty(struct nc_build *b)
 {
-	struct nc_use *kept = b->record ? b->record : suited(b, true, NULL);
+	struct nc_dim_use *kept = b->record ? b->record : suited(b, true, NULL);
 	if (!b->record && b->want->of_group && any_large(b))
 		kept = NULL;
 	for (size_t i = 0; i < b->n; i++) {
 		struct nc_candidate *c = &b->candidate[i];
 		bool more;
-		struct nc_use *lead = c->out ? NULL : empty_lead(c, &more);
+		struct nc_dim_use *lead = c->out ? NULL : empty_lead(c, &more);
 		if (!c->out && (more || (lead && lead != kept)))
 			nc_build_leave_out(b, c, "it has a dimension of length 0");
 	}
@@ -125,6 +125,28 @@ check_record(struct nc_build *b)
 		struct nc_candidate *c = &b->candidate[i];
 		if (!c->out && has_behind(c, b->record))
 			nc_build_leave_out(b, c, "the record dimension is not its first");
+	}
+}
+
+bool
+nc_build_is_record(const struct nc_build *b, const struct nc_dim_use *u)
+{
+	return u == b->record || (b->want->format == NC_4 && b->record && !u->before &&
+					 strcmp(u->name, b->record->name) == 0);
+}
+
+/* In a netCDF-4 file what grows lies in chunks of whole rows. */
+static void
+check_chunks(struct nc_build *b)
+{
+	for (size_t i = 0; b->record && i < b->n; i++) {
+		struct nc_candidate *c = &b->candidate[i];
+		const uint64_t rows = c->rank ? c->use[0]->size : 0;
+		bool grows = false;
+		for (unsigned k = 0; k < c->rank; k++)
+			grows |= nc_build_is_record(b, c->use[k]);
+		if (grows && rows && !nc4_has_chunks(c->size / rows))
+			nc_build_leave_out(b, c, "its rows are longer than 4 GiB");
 	}
 }
 
@@ -157,8 +179,12 @@ choose_record(struct nc_build *b)
 		err_set(-ENOENT, "nothing has a dimension that could be that of records");
 		return ZMAP_ABSENT;
 	}
-	choose_empty(b);
-	check_record(b);
+	if (b->want->format == NC_4) {
+		check_chunks(b);
+	} else {
+		choose_empty(b);
+		check_record(b);
+	}
 	return 0;
 }
 
@@ -172,9 +198,9 @@ static uint64_t
 size_of(const struct nc_build *b, const struct nc_candidate *c)
 {
 	const struct dtype *t = &c->column->type;
-	uint64_t wide = nc_type_size(nc_type_in_file(t, false));
+	uint64_t wide = nc_type_size(nc_type_in_file(t, CDF_2));
 	return c->size == UINT64_MAX ? c->size
-				     : c->size / wide * nc_type_size(nc_type_in_file(t, b->five));
+				     : c->size / wide * nc_type_size(nc_type_in_file(t, b->format));
 }
 
 /* The file's own variable last, what has records behind what has none, the smallest first. */
@@ -219,15 +245,16 @@ sort(struct nc_build *b)
 }
 
 static enum cdf_format
-asked_format(const struct nc_build *b)
+asked_format(const struct mount *m, const struct nc_want *want)
 {
 	static const enum cdf_format by_option[] = {
 		[NC_FORM_AUTO] = CDF_NONE,
 		[NC_FORM_CDF1] = CDF_1,
 		[NC_FORM_CDF2] = CDF_2,
 		[NC_FORM_CDF5] = CDF_5,
+		[NC_FORM_NC4] = NC_4,
 	};
-	return b->want->format ? b->want->format : by_option[b->mount->options.nc];
+	return want->format ? want->format : by_option[m->options.nc];
 }
 
 /* Lays out as CDF-1 what fits it, though it was made for CDF-2: types are the same. */
@@ -245,13 +272,16 @@ lay_out_smallest(struct nc_file *f)
 static int
 make(struct nc_build *b, enum cdf_format format, struct nc_plan *ret)
 {
-	b->five = format == CDF_5;
-	int r = sort(b);
+	b->format = format;
+	/* Groups keep the order in which the store has what is in them. */
+	int r = format == NC_4 && b->want->of_group ? 0 : sort(b);
 	if (r == 0)
 		r = nc_build_file(b, format ? format : CDF_2, ret);
 	if (r < 0)
 		return r;
-	r = format ? nc_lay_out(&ret->file) : lay_out_smallest(&ret->file);
+	r = format == NC_4 ? nc4_lay_out(&ret->file)
+	    : format       ? nc_lay_out(&ret->file)
+			   : lay_out_smallest(&ret->file);
 	if (r < 0)
 		nc_plan_free(ret);
 	return r;
@@ -273,7 +303,7 @@ largest_companion(const struct nc_build *b)
 static int
 make_some(struct nc_build *b, struct nc_plan *ret)
 {
-	enum cdf_format format = asked_format(b);
+	enum cdf_format format = b->want->format;
 	struct nc_candidate *c;
 	int r = make(b, format, ret);
 	if (b->want->of_group) {
@@ -293,7 +323,7 @@ make_some(struct nc_build *b, struct nc_plan *ret)
 static bool
 worth_it(const struct nc_build *b)
 {
-	size_t own = 0, in = 0;
+	size_t own = 0, in = b->want->format == NC_4;
 	for (size_t i = 0; i < b->n; i++) {
 		own += b->candidate[i].own && !b->candidate[i].out;
 		in += !b->candidate[i].out;
@@ -308,12 +338,12 @@ seal(struct nc_build *b, struct nc_plan *p)
 	uint64_t h = hash_bytes(HASH_START, header->data, header->len);
 	for (size_t i = 0; i < p->file.nvars; i++) {
 		const struct variable *v = p->source[i].variable;
-		if (!v)
-			continue;
-		int64_t changed = facts_mtime(&b->mount->facts, v->node->path);
-		int64_t t = changed > v->node->mtime ? changed : v->node->mtime;
-		p->mtime = t > p->mtime ? t : p->mtime;
-		h = hash_number(hash_text(h, v->node->path), v->version);
+		const struct nc_axis *x = &p->source[i].axis;
+		if (x->is)
+			h = hash_bytes(hash_bytes(h, &x->origin, sizeof x->origin), &x->step,
+				sizeof x->step);
+		if (v)
+			h = hash_number(hash_text(h, v->node->path), v->version);
 	}
 	p->version = hash_end(h);
 	p->members = b->members;
@@ -325,7 +355,9 @@ nc_plan_make(struct mount *m, const struct node *n, const struct nc_want *want, 
 {
 	struct nc_build b;
 	struct nc_plan p = {0};
-	int r = nc_build_start(m, n, want, &b);
+	struct nc_want asked = *want;
+	asked.format = asked_format(m, want);
+	int r = nc_build_start(m, n, &asked, &b);
 	if (r < 0)
 		return r;
 	r = choose_record(&b);
@@ -346,17 +378,23 @@ nc_plan_make(struct mount *m, const struct node *n, const struct nc_want *want, 
 bool
 nc_plan_fits(struct mount *m, const struct node *n)
 {
+	uint64_t longest = m->options.nc == NC_FORM_CDF5 ? INT64_MAX : INT32_MAX;
+	for (unsigned i = 0; m->options.nc != NC_FORM_NC4 && n->array && i < n->array->rank; i++)
+		if (n->array->shape[i] > longest || (i && !n->array->shape[i]))
+			return false;
+	return nc_plan_fits_nc4(m, n);
+}
+
+bool
+nc_plan_fits_nc4(struct mount *m, const struct node *n)
+{
 	struct nc_columns cs = {0};
 	struct variable *v = NULL;
 	if (n->error || !n->array)
 		return false;
 	bool vlen =
 		n->array->dtype.kind == DTYPE_VLEN_TEXT || n->array->dtype.kind == DTYPE_VLEN_BYTES;
-	uint64_t longest = m->options.nc == NC_FORM_CDF5 ? INT64_MAX : INT32_MAX;
-	for (unsigned i = 0; i < n->array->rank; i++)
-		if (n->array->shape[i] > longest || (i && !n->array->shape[i]))
-			return false;
-	if (variable_get(m, n, 0, &v) < 0)
+	if (variable_get_closed(m, n, 0, &v) < 0)
 		return false;
 	variable_unref(v);
 	bool fits = nc_columns_make(n->array, vlen, &cs) == 0;

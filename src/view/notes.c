@@ -1,7 +1,7 @@
 #include "view/notes.h"
 
 #include "base/err.h"
-#include "view/hash.h"
+#include "base/hash.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What is left out of a mount, told once each to who logs. Any thread. */
+/* What is left out of a mount, told once each to the log. Any thread. */
 #pragma once
 
 #include "base/clean.h"

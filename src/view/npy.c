@@ -126,7 +126,7 @@ plan(struct mount *m, const struct node *n, uint32_t *width, struct buf *header)
 }
 
 static int
-measure(struct mount *m, const struct node *n, struct view_facts *ret)
+measure(struct mount *m, const struct node *n, const char *path, struct view_facts *ret)
 {
 	CLEAN(buf_free) struct buf header = {0};
 	uint32_t width = 0;
@@ -141,7 +141,7 @@ measure(struct mount *m, const struct node *n, struct view_facts *ret)
 }
 
 static int
-lay_out(struct mount *m, const struct node *n, struct layout **ret)
+lay_out(struct mount *m, const struct node *n, const char *path, struct layout **ret)
 {
 	CLEAN(buf_free) struct buf header = {0};
 	uint32_t width = 0;

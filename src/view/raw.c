@@ -1,7 +1,7 @@
 #include "view/raw.h"
 
 #include "base/check.h"
-#include "view/hash.h"
+#include "base/hash.h"
 #include "view/state.h"
 
 #include <dirent.h>

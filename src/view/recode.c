@@ -4,6 +4,7 @@
 #include "base/swap.h"
 #include "view/recode_bytes.h"
 #include "view/recode_time.h"
+#include "view/recode_undo.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -203,23 +204,24 @@ static void
 same(struct recode *c, bool big)
 {
 	bool turn = !big && (c->atom_in == 2 || c->atom_in == 4 || c->atom_in == 8);
-	c->atoms = turn ? swap_bytes : copy_bytes;
+	c->atoms = c->undo = turn ? swap_bytes : copy_bytes;
 }
 
 static const struct {
 	enum dtype_kind kind;
 	uint32_t size;
 	enum nc_type to;
-	int (*atoms)(const struct recode *, const uint8_t *in, uint64_t n, uint8_t *out);
+	recode_atoms *atoms, *undo;
 } widening[] = {
-	{DTYPE_UINT, 1, NC_TYPE_SHORT, ubyte_to_short},
-	{DTYPE_UINT, 2, NC_TYPE_INT, ushort_to_int},
-	{DTYPE_UINT, 4, NC_TYPE_DOUBLE, uint_to_double},
-	{DTYPE_UINT, 8, NC_TYPE_DOUBLE, uint64_to_double},
-	{DTYPE_INT, 8, NC_TYPE_DOUBLE, int64_to_double},
-	{DTYPE_DATETIME, 8, NC_TYPE_DOUBLE, int64_to_double}, /* without a unit */
-	{DTYPE_TIMEDELTA, 8, NC_TYPE_DOUBLE, int64_to_double},
-	{DTYPE_FLOAT, 2, NC_TYPE_FLOAT, half_to_float},
+	{DTYPE_UINT, 1, NC_TYPE_SHORT, ubyte_to_short, undo_short_to_ubyte},
+	{DTYPE_UINT, 2, NC_TYPE_INT, ushort_to_int, undo_int_to_ushort},
+	{DTYPE_UINT, 4, NC_TYPE_DOUBLE, uint_to_double, undo_double_to_uint},
+	{DTYPE_UINT, 8, NC_TYPE_DOUBLE, uint64_to_double, undo_double_to_uint64},
+	{DTYPE_INT, 8, NC_TYPE_DOUBLE, int64_to_double, undo_double_to_int64},
+	/* without a unit */
+	{DTYPE_DATETIME, 8, NC_TYPE_DOUBLE, int64_to_double, undo_double_to_int64},
+	{DTYPE_TIMEDELTA, 8, NC_TYPE_DOUBLE, int64_to_double, undo_double_to_int64},
+	{DTYPE_FLOAT, 2, NC_TYPE_FLOAT, half_to_float, undo_float_to_half},
 };
 
 static bool
@@ -229,6 +231,7 @@ widen(const struct dtype *t, enum nc_type type, struct recode *c)
 		if (widening[i].kind == t->kind && widening[i].size == t->size &&
 			widening[i].to == type) {
 			c->atoms = widening[i].atoms;
+			c->undo = widening[i].undo;
 			c->atom_out = (uint32_t)nc_type_size(type);
 			return true;
 		}
@@ -238,16 +241,22 @@ widen(const struct dtype *t, enum nc_type type, struct recode *c)
 int
 recode_make(const struct dtype *t, enum nc_type type, struct recode *ret)
 {
-	struct recode c = {
-		.atom_in = t->size, .atom_out = t->size, .swap = t->big != host_is_big()};
+	struct recode c = {.undo = copy_bytes,
+		.atom_in = t->size,
+		.atom_out = t->size,
+		.swap = t->big != host_is_big(),
+		.big = true};
 	if (t->kind == DTYPE_COMPLEX)
 		c.atom_in = c.atom_out = t->size / 2;
-	if (t->kind == DTYPE_UNICODE)
+	if (t->kind == DTYPE_UNICODE) {
 		c.atoms = ucs4_to_utf8;
-	else if (type == NC_TYPE_CHAR || nc_type_size(type) == 1)
+		c.undo = undo_utf8_to_ucs4;
+	} else if (type == NC_TYPE_CHAR || nc_type_size(type) == 1)
 		c.atoms = widen(t, type, &c) ? c.atoms : copy_bytes;
 	else if (!(type == NC_TYPE_DOUBLE && recode_time_make(t, &c)) && !widen(t, type, &c))
 		same(&c, t->big);
+	if (t->kind == DTYPE_BOOL)
+		c.undo = undo_bool;
 	if (!c.atom_in || c.atom_out % nc_type_size(type))
 		return err_set(-EINVAL, "no way from this type to that of the file");
 	c.count = t->size / c.atom_in;
@@ -255,6 +264,15 @@ recode_make(const struct dtype *t, enum nc_type type, struct recode *ret)
 	c.out = c.count * c.atom_out;
 	*ret = c;
 	return 0;
+}
+
+void
+recode_keep_order(struct recode *c)
+{
+	if (c->atoms != swap_bytes)
+		return;
+	c->atoms = c->undo = copy_bytes;
+	c->big = false;
 }
 
 void
@@ -289,6 +307,12 @@ bool
 recode_refuses(const struct recode *c)
 {
 	return c->atoms == int64_to_double || c->atoms == uint64_to_double;
+}
+
+bool
+recode_undo_refuses(const struct recode *c)
+{
+	return c->undo != copy_bytes && c->undo != swap_bytes;
 }
 
 bool

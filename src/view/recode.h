@@ -1,5 +1,5 @@
-/* Elements of a variable made into those of a netCDF file: big-endian, wider where the format lacks the type, text as UTF-8, times as
- * numbers, one field of a structured type. Never rounded, but for times and fill values. Immutable once made; any thread. */
+/* Elements of a variable made into those of a netCDF file: big-endian (netCDF-4 has both orders), wider where the format lacks the type, text as UTF-8, times as
+ * numbers, one field of a structured type. Never rounded, but for times and fill values. And back again. Immutable once made; any thread. */
 #pragma once
 
 #include "model/attr.h"
@@ -10,12 +10,16 @@ struct recode_part {
 		atoms; /* in an element: numbers that lie side by side, beginning at this byte */
 };
 
+struct recode;
+typedef int recode_atoms(const struct recode *, const uint8_t *in, uint64_t n, uint8_t *out);
+
 struct recode {
-	uint64_t in, out; /* bytes of one element, as it is stored and as it becomes */
-	int (*atoms)(const struct recode *, const uint8_t *in, uint64_t n, uint8_t *out);
+	uint64_t in, out;           /* bytes of one element, as it is stored and as it becomes */
+	recode_atoms *atoms, *undo; /* there, and back */
 	uint32_t atom_in, atom_out;
 	uint64_t count;    /* atoms of an element */
 	bool swap;         /* as stored they are not in the order that atoms wants */
+	bool big;          /* order of the numbers that it makes */
 	uint64_t mul, div; /* of times */
 	uint64_t fill[2];  /* numbers that need not be held exactly, in native order */
 	unsigned nfills;
@@ -26,6 +30,8 @@ struct recode {
 
 /* From elements of the type t, not a structured one, to `type`, which is the one that nc_type_in_file() says. */
 int recode_make(const struct dtype *t, enum nc_type type, struct recode *ret);
+/* Of what recode_make made: elements in which nothing but the order of bytes would change stay as they are. */
+void recode_keep_order(struct recode *);
 /* What recode_make made works on a field of type t of a structured element of `size` bytes; parts are taken over. */
 void recode_pick(struct recode *, uint32_t size, struct recode_part *part, uint32_t nparts);
 /* A number of the elements' type, in their byte order, that may be rounded. */
@@ -33,10 +39,19 @@ void recode_allow(struct recode *, const uint8_t *element);
 void recode_free(struct recode *);
 /* There are elements that it refuses. */
 bool recode_refuses(const struct recode *);
+/* There are numbers of the file that cannot be taken back. */
+bool recode_undo_refuses(const struct recode *);
 /* Bytes stay as they are. */
 bool recode_none(const struct recode *);
 /* n whole elements. -EIO: one cannot be held. */
 int recode_run(const struct recode *, const uint8_t *in, uint64_t n, uint8_t *out);
+
+/* n atoms that are all of the file's, made into those that are stored, packed. What recode_run would make of them is what was there, but for
+ * the bits of a NaN in half precision and the sign of an integer zero. -ERANGE: there is no such value, err_text says which. */
+int recode_undo(const struct recode *, const uint8_t *in, uint64_t n, uint8_t *out);
+/* The first byte of an atom, counted from the first element's first, in the elements as they are stored; *ret_run: how many lie side by side
+ * from there. */
+uint64_t recode_place(const struct recode *, uint64_t atom, uint64_t *ret_run);
 
 /* The unit in which times of this type are counted in a file of this type of numbers (DOUBLE or INT64); NULL: just numbers. */
 const char *recode_time_unit(const struct dtype *, enum nc_type);

@@ -1,4 +1,4 @@
-/* Numbers of elements: read in either byte order, written big-endian. */
+/* Numbers of elements: read in either byte order, written big-endian; those of a file: read big-endian. */
 #pragma once
 
 #include <endian.h>
@@ -54,4 +54,31 @@ store_double(uint8_t *p, double d)
 	memcpy(&v, &d, sizeof v);
 	v = htobe64(v);
 	memcpy(p, &v, sizeof v);
+}
+
+static inline uint16_t
+load_big16(const uint8_t *p)
+{
+	uint16_t v;
+	memcpy(&v, p, sizeof v);
+	return be16toh(v);
+}
+
+static inline uint32_t
+load_big32(const uint8_t *p)
+{
+	uint32_t v;
+	memcpy(&v, p, sizeof v);
+	return be32toh(v);
+}
+
+static inline double
+load_double(const uint8_t *p)
+{
+	uint64_t v;
+	double d;
+	memcpy(&v, p, sizeof v);
+	v = be64toh(v);
+	memcpy(&d, &v, sizeof d);
+	return d;
 }

@@ -2,6 +2,7 @@
 
 #include "view/recode.h"
 #include "view/recode_bytes.h"
+#include "view/recode_undo.h"
 
 #include <math.h>
 
@@ -57,6 +58,53 @@ time_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *o
 	return 0;
 }
 
+/* The number of a time that lies nearest. */
+static wide
+number_near(long double v)
+{
+	v = roundl(v);
+	return v <= (long double)NAT ? NAT + 1 : v >= 0x1p63L ? INT64_MAX : (wide)v;
+}
+
+/* The nearest of the numbers that are shown as d. */
+static bool
+unscaled(const struct recode *c, double d, int64_t *ret)
+{
+	enum { AROUND = 4 };
+	const long double near = (long double)d * (long double)c->div / (long double)c->mul;
+	if (!(fabsl(near) < 0x1p64L))
+		return false;
+	const wide v = number_near(near);
+	for (int i = 0; i <= 2 * AROUND; i++) {
+		wide w = v + (i % 2 ? -(i + 1) / 2 : i / 2);
+		if (w && w > INT64_MIN && w <= INT64_MAX && scaled(c, (int64_t)w) == d) {
+			*ret = (int64_t)w;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void
+put_time(const struct recode *c, int64_t v, uint8_t *out)
+{
+	uint64_t bits = c->swap ? __builtin_bswap64((uint64_t)v) : (uint64_t)v;
+	memcpy(out, &bits, sizeof bits);
+}
+
+static int
+double_to_time(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		double d = load_double(in + 8 * i);
+		int64_t v = d == recode_nat ? NAT : 0;
+		if (d != 0 && d != recode_nat && !unscaled(c, d, &v))
+			return undo_refuse(d);
+		put_time(c, v, out + 8 * i);
+	}
+	return 0;
+}
+
 static wide
 floor_div(wide a, int b)
 {
@@ -89,6 +137,38 @@ months_to_days(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *o
 		int64_t v = (int64_t)load64(in + 8 * i, c->swap);
 		wide days = v == NAT ? 0 : days_of_months((wide)v * (wide)c->mul);
 		store_double(out + 8 * i, v == NAT ? recode_nat : (double)days);
+	}
+	return 0;
+}
+
+/* Multiples of months: the one that begins on that day. */
+static bool
+months_of_days(const struct recode *c, double d, int64_t *ret)
+{
+	enum { AROUND = 3 };
+	static const long double MONTH = 30.436875L; /* days, the mean of 400 years */
+	const long double near = (long double)d / MONTH / (long double)c->mul;
+	if (!(fabsl(near) < 0x1p64L))
+		return false;
+	const wide at = number_near(near);
+	for (wide v = at - AROUND; v <= at + AROUND; v++)
+		if (v > INT64_MIN && v <= INT64_MAX &&
+			(double)days_of_months(v * (wide)c->mul) == d) {
+			*ret = (int64_t)v;
+			return true;
+		}
+	return false;
+}
+
+static int
+days_to_months(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		double d = load_double(in + 8 * i);
+		int64_t v = NAT;
+		if (d != recode_nat && !months_of_days(c, d, &v))
+			return undo_refuse(d);
+		put_time(c, v, out + 8 * i);
 	}
 	return 0;
 }
@@ -146,7 +226,9 @@ recode_time_make(const struct dtype *t, struct recode *c)
 	if (!is_time(t))
 		return false;
 	bool months = in_months(t);
-	c->atoms = months && t->kind == DTYPE_DATETIME ? months_to_days : time_to_double;
+	const bool calendar = months && t->kind == DTYPE_DATETIME;
+	c->atoms = calendar ? months_to_days : time_to_double;
+	c->undo = calendar ? days_to_months : double_to_time;
 	c->mul = counting[t->unit].mul;
 	c->div = counting[t->unit].div;
 	if (months && t->kind == DTYPE_TIMEDELTA)

@@ -1,8 +1,9 @@
 #include "view/roles.h"
 
-#include "base/when.h"
+#include "base/path.h"
+#include "base/clock.h"
 #include "model/cf_ragged.h"
-#include "view/hash.h"
+#include "base/hash.h"
 #include "view/state.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@ struct roles {
 	uint64_t
 		moment; /* which metadata hold: consolidated ones, and how many nodes have changed so far */
 	uint64_t key; /* of the names too, and of the versions of all nodes */
-	int64_t born; /* when_now() */
+	int64_t born; /* clock_now() */
 	size_t n;
 	char **name;
 	enum cf_role *role;
@@ -156,21 +157,38 @@ copy_names(const struct group_names *g, struct roles *to)
 	return good ? 0 : err_set(-ENOMEM, "no memory for the roles of %zu variables", g->n);
 }
 
+/* Its role by consolidated metadata, without a look at the others. 0 or -ENOMEM. */
+static int
+role_of(struct mount *m, const struct roles *to, const struct node *n, enum cf_role *ret)
+{
+	*ret = CF_COORDINATE;
+	if (cf_is_coordinate(n))
+		return 0;
+	*ret = CF_DATA;
+	int r = cf_role_known(m->model, to->group, n->name, ret);
+	return r == -ENOMEM ? r : 0;
+}
+
 static int
 work_out(struct mount *m, struct roles *to)
 {
 	uint32_t views = roles_listed_views(m);
+	enum cf_role any;
+	const bool alone = atomic_load(&m->root_is_array);
+	const bool known = !alone && cf_role_known(m->model, to->group, "", &any) == 0;
 	int r = 0;
-	if (!atomic_load(&m->root_is_array))
+	if (!alone && !known)
 		r = cf_roles(m->model, to->group, (const char *const *)to->name, to->n, to->role);
 	for (size_t i = 0; r == 0 && i < to->n; i++) {
 		CLEAN(node_unrefp) struct node *node = NULL;
 		int e = child(m, to->group, to->name[i], &node);
 		if (e == -ENOMEM)
 			r = e;
-		if (e == 0 && views)
+		if (e == 0 && known)
+			r = role_of(m, to, node, &to->role[i]);
+		if (e == 0 && r == 0 && views)
 			to->views[i] = those_that_apply(m, node, to->role[i], views);
-		if (e == 0)
+		if (e == 0 && r == 0)
 			r = cf_ragged_add(node, &to->ragged);
 	}
 	return r;
@@ -192,7 +210,7 @@ learn(struct mount *m, const struct group_names *g, const struct learned *ret)
 	CLEAN(roles_donep) struct roles *made = calloc(1, sizeof *made);
 	if (!made)
 		return err_set(-ENOMEM, "no memory for roles");
-	made->born = when_now();
+	made->born = clock_now();
 	int r = key_of(m, g, &made->moment, &made->key);
 	bool known = false;
 	if (r < 0)
@@ -273,7 +291,7 @@ recall(struct mount *m, const char *group, const char *name, enum cf_role *ret)
 	LOCKED(&t->lock) {
 		const struct roles *kept = *slot_of(t, group);
 		known = kept && strcmp(kept->group, group) == 0 && kept->moment == moment &&
-			(reading || when_now() - kept->born < m->pages_ttl);
+			(reading || clock_now() - kept->born < m->pages_ttl);
 		char **found =
 			known ? bsearch(&name, kept->name, kept->n, sizeof name, by_name) : NULL;
 		*ret = found ? kept->role[found - kept->name] : CF_DATA;
@@ -281,23 +299,19 @@ recall(struct mount *m, const char *group, const char *name, enum cf_role *ret)
 	return known;
 }
 
-static char *
-group_of(const struct node *n)
-{
-	const char *slash = strrchr(n->path, '/');
-	return strndup(n->path, slash ? (size_t)(slash - n->path) : 0);
-}
-
 int
 roles_of_array(struct mount *m, const struct node *n, enum cf_role *ret)
 {
-	CLEAN(clean_free) char *group = group_of(n);
+	CLEAN(clean_free) char *group = path_above(n->path);
 	if (!group)
 		return err_set(-ENOMEM, "no memory for a path");
 	*ret = cf_is_coordinate(n) ? CF_COORDINATE : CF_DATA;
-	if (*ret != CF_DATA || !*n->path || recall(m, group, n->name, ret))
+	if (*ret != CF_DATA || !*n->path)
 		return 0;
-	int r = learn_group(m, group, NULL);
+	int r = cf_role_known(m->model, group, n->name, ret);
+	if (r != ZMAP_ABSENT || recall(m, group, n->name, ret))
+		return r < 0 ? r : 0;
+	r = learn_group(m, group, NULL);
 	if (r == 0)
 		recall(m, group, n->name, ret);
 	return r;
@@ -330,14 +344,36 @@ has_features(struct mount *m, const char *group)
 	return n->attrs_text && memmem(n->attrs_text, n->attrs_len, mark, sizeof mark - 1);
 }
 
+/* Those of a group with consolidated metadata. ZMAP_ABSENT: these cannot say. */
+static int
+find_ragged(struct mount *m, const char *group, struct buf *ret)
+{
+	CLEAN(buf_free) struct buf names = {0};
+	const char *name;
+	int r = cf_ragged_known(m->model, group, &names);
+	for (size_t at = 0; at < names.len && r == 0; at += strlen(name) + 1) {
+		CLEAN(node_unrefp) struct node *node = NULL;
+		name = (const char *)names.data + at;
+		int e = child(m, group, name, &node);
+		if (e == -ENOMEM)
+			r = e;
+		if (e == 0)
+			r = cf_ragged_add(node, ret);
+	}
+	return r;
+}
+
 int
 roles_ragged(struct mount *m, const struct node *n, struct buf *ret)
 {
-	CLEAN(clean_free) char *group = group_of(n);
-	int r = 0;
+	CLEAN(clean_free) char *group = path_above(n->path);
 	if (!group)
 		return err_set(-ENOMEM, "no memory for a path");
-	if (!*n->path || recall_ragged(m, group, &r, ret))
+	int r = *n->path ? find_ragged(m, group, ret) : 0;
+	if (r != ZMAP_ABSENT)
+		return r;
+	r = 0;
+	if (recall_ragged(m, group, &r, ret))
 		return r;
 	if (!model_consolidated(m->model, group)) {
 		r = has_features(m, group);

@@ -23,7 +23,7 @@ uint32_t roles_listed_views(struct mount *);
 /* name[0..n): the arrays of the group, sorted by strcmp. ret[i]: those views that list a file of array i. 0 or -errno. */
 int roles_of_group(
 	struct mount *, const char *group, const char *const *name, size_t n, uint32_t *ret);
-/* Which variables of the array's group share out samples of ragged arrays: a list for cf_ragged_next, the caller's to free. Nobody is asked
+/* Which variables of the array's group share out samples of ragged arrays: a list for cf_ragged_next, the caller's to free. No store is asked
  * for it: empty where metadata are not consolidated, unless the group says `featureType`, as CF wants of what has ragged arrays. 0 or -errno. */
 int roles_ragged(struct mount *, const struct node *array, struct buf *ret);
 /* What an array is for, as its group is known to be within the TTL. 0 or -errno. */

@@ -15,6 +15,7 @@ enum { DIR_MODE = 0500, FILE_MODE = 0400 };
 static int stats_text(struct mount *, struct buf *ret);
 static int config_text(struct mount *, struct buf *ret);
 static int log_text(struct mount *, struct buf *ret);
+static int history_text(struct mount *, struct buf *ret);
 
 static const struct {
 	const char *path;
@@ -22,12 +23,19 @@ static const struct {
 	int (*text)(struct mount *, struct buf *ret);
 } file_table[] = {
 	{".zarrfs/config", SPECIAL_CONFIG, config_text},
+	{".zarrfs/history", SPECIAL_HISTORY, history_text},
 	{".zarrfs/log", SPECIAL_LOG, log_text},
 	{".zarrfs/refresh", SPECIAL_REFRESH, mount_refresh},
 	{".zarrfs/stats", SPECIAL_STATS, stats_text},
 };
 
 enum { FILES = sizeof file_table / sizeof file_table[0] };
+
+static bool
+is_there(struct mount *m, enum special s)
+{
+	return s != SPECIAL_HISTORY || zmap_history(m->zmap, NULL) == 0;
+}
 
 int
 special_lookup(struct mount *m, const char *path, struct entry *ret)
@@ -38,7 +46,7 @@ special_lookup(struct mount *m, const char *path, struct entry *ret)
 		ret->special = SPECIAL_ROOT;
 	}
 	for (unsigned i = 0; i < FILES && r == ZMAP_ABSENT; i++) {
-		if (strcmp(path, file_table[i].path) != 0)
+		if (strcmp(path, file_table[i].path) != 0 || !is_there(m, file_table[i].special))
 			continue;
 		r = mount_entry(m, path, ENTRY_FILE, FILE_MODE, ret);
 		ret->special = (int)file_table[i].special;
@@ -53,6 +61,8 @@ special_list(struct mount *m, const char *path, mount_dir_fn *fn, void *arg)
 	int r = strcmp(path, ".zarrfs") == 0 ? 0 : err_set(-ENOTDIR, "'%s' is a file", path);
 	for (unsigned i = 0; i < FILES && r == 0; i++) {
 		const char *p = file_table[i].path;
+		if (!is_there(m, file_table[i].special))
+			continue;
 		r = fn(arg, strchr(p, '/') + 1, mount_ino(p), DT_REG);
 	}
 	return r;
@@ -115,6 +125,10 @@ stats_text(struct mount *m, struct buf *ret)
 	if (r == 0)
 		r = buf_addf(ret, "zarrfs_model_bytes %zu\nzarrfs_memory_idle_bytes %zu\n",
 			model_bytes(m->model), mem_idle());
+	if (r == 0)
+		r = layouts_stats(m, ret);
+	if (r == 0)
+		r = pictures_stats(m, ret);
 	return r == 0 && more ? more(arg, ret) : r;
 }
 
@@ -129,4 +143,10 @@ static int
 log_text(struct mount *m, struct buf *ret)
 {
 	return log_recent(ret);
+}
+
+static int
+history_text(struct mount *m, struct buf *ret)
+{
+	return zmap_history(m->zmap, ret);
 }

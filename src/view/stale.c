@@ -1,6 +1,7 @@
 #include "view/stale.h"
 
 #include "base/err.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -9,6 +10,7 @@
 struct item {
 	struct item *next;
 	enum stale_what what;
+	int64_t pushed;
 	char path[];
 };
 
@@ -46,7 +48,7 @@ run(void *arg)
 {
 	struct stale *s = arg;
 	for (struct item *i; (i = take(s));) {
-		s->fn(s->arg, i->path, i->what);
+		s->fn(s->arg, i->path, i->what, i->pushed);
 		free(i);
 	}
 	return NULL;
@@ -115,6 +117,7 @@ stale_push(struct stale *s, const char *path, enum stale_what what)
 		return;
 	i->next = NULL;
 	i->what = what;
+	i->pushed = clock_now();
 	memcpy(i->path, path, len);
 	LOCKED(&s->lock) {
 		*s->last = i;

@@ -1,5 +1,7 @@
 #include "view/tree.h"
 
+#include "base/path.h"
+
 #include "view/state.h"
 
 #include <errno.h>
@@ -16,18 +18,11 @@ find_node(struct mount *m, const char *path, ask_fn *ask, struct node **ret)
 	return strcmp(path, m->single) == 0 ? ask(m->model, "", ret) : ZMAP_ABSENT;
 }
 
-static const char *
-last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 /* Length of path without the suffix of a view of variables, 0: it does not have it. */
 static size_t
 stem_len(const char *path, const struct view_ops *v)
 {
-	size_t len = strlen(last_part(path)), suffix = strlen(v->suffix);
+	size_t len = strlen(path_name(path)), suffix = strlen(v->suffix);
 	if (v->of_group || !suffix || len <= suffix)
 		return 0;
 	return strcmp(path + strlen(path) - suffix, v->suffix) == 0 ? strlen(path) - suffix : 0;
@@ -45,7 +40,7 @@ group_view(const char *name)
 static bool
 may_be_view(const char *path)
 {
-	if (group_view(last_part(path)))
+	if (group_view(path_name(path)))
 		return true;
 	for (const struct view_ops *const *v = view_table; *v; v++)
 		if (stem_len(path, *v))
@@ -64,7 +59,7 @@ static int
 find_group_view(
 	struct mount *m, const char *path, struct node **ret_node, const struct view_ops **ret_view)
 {
-	const char *name = last_part(path);
+	const char *name = path_name(path);
 	const struct view_ops *v = group_view(name);
 	CLEAN(node_unrefp) struct node *n = NULL;
 	bool single = atomic_load(&m->root_is_array);
@@ -83,6 +78,57 @@ find_group_view(
 	return 0;
 }
 
+/* The array that path[0, len) names, if it has a file of the view. */
+static int
+find_array(struct mount *m, const char *path, size_t len, const struct view_ops *v, ask_fn *ask,
+	struct node **ret)
+{
+	CLEAN(clean_free) char *stem = strndup(path, len);
+	if (!stem)
+		return err_set(-ENOMEM, "no memory for a path");
+	CLEAN(node_unrefp) struct node *n = NULL;
+	int r = find_node(m, stem, ask, &n);
+	if (r)
+		return r;
+	if (n->kind != NODE_ARRAY || !has_view(m, n, v))
+		return ZMAP_ABSENT;
+	*ret = MOVE(n);
+	return 0;
+}
+
+/* Takes ".12" from the end of path[0, *len), if there is something like it behind a name. */
+static bool
+cut_number(const char *path, size_t *len)
+{
+	size_t n = *len;
+	while (n && path[n - 1] >= '0' && path[n - 1] <= '9')
+		n--;
+	if (n == *len || n < 2 || path[n - 1] != '.' || path[n - 2] == '/')
+		return false;
+	*len = n - 1;
+	return true;
+}
+
+/* The array of which path[0, *len) with the view's suffix is a file, of all of it or of a part; *len becomes that of its name. */
+static int
+find_shown(struct mount *m, const char *path, size_t *len, const struct view_ops *v, ask_fn *ask,
+	struct node **ret)
+{
+	CLEAN(node_unrefp) struct node *n = NULL;
+	const size_t all = *len;
+	int r = find_array(m, path, all, v, ask, ret);
+	for (unsigned i = 0; r == ZMAP_ABSENT && v->has_part && i < RANK_MAX; i++) {
+		if (!cut_number(path, len))
+			break;
+		r = find_array(m, path, *len, v, ask, &n);
+		if (r == 0 && !v->has_part(n, path + *len, all - *len))
+			return ZMAP_ABSENT;
+		if (r == 0)
+			*ret = MOVE(n);
+	}
+	return r;
+}
+
 /* A file that a view makes of a variable: of "t.cdf5.nc", that of the longest variable name that there is. */
 static int
 find_view(struct mount *m, const char *path, ask_fn *ask, struct node **ret_node,
@@ -93,14 +139,11 @@ find_view(struct mount *m, const char *path, ask_fn *ask, struct node **ret_node
 		size_t len = stem_len(path, *v);
 		if (!len)
 			continue;
-		CLEAN(clean_free) char *stem = strndup(path, len);
-		if (!stem)
-			return err_set(-ENOMEM, "no memory for a path");
 		CLEAN(node_unrefp) struct node *n = NULL;
-		int r = find_node(m, stem, ask, &n);
+		int r = find_shown(m, path, &len, *v, ask, &n);
 		if (r < 0)
 			return r;
-		if (r > 0 || n->kind != NODE_ARRAY || !has_view(m, n, *v))
+		if (r > 0)
 			continue;
 		if (best)
 			notes_add(&m->notes,
@@ -130,6 +173,47 @@ find(struct mount *m, const char *path, ask_fn *ask, struct node **ret_node,
 	return r;
 }
 
+/* What GDAL keeps beside a file, with its name or instead of what is behind its '.': beside t2m.nc also "t2m.aux". */
+static bool
+is_side_suffix(const char *text)
+{
+	static const char *const known[] = {"aux", "aux.xml", "hdr", "msk", "ovr", NULL};
+	unsigned i = 0;
+	while (known[i] && strcasecmp(text, known[i]) != 0)
+		i++;
+	return known[i];
+}
+
+/* What programs keep beside a file, "t2m.nc.aux.xml", and look for in vain. Where there are no listings and consolidated metadata have no such name,
+ * each would cost a round trip. 1, 0 or -errno. */
+static int
+is_beside_view(struct mount *m, const char *path)
+{
+	const unsigned caps = m->zmap->caps & (ZMAP_REMOTE | ZMAP_LIST);
+	CLEAN(clean_free) char *stem = strdup(path);
+	if (!stem)
+		return err_set(-ENOMEM, "no memory for a path");
+	const size_t name = (size_t)(path_name(path) - path);
+	char *dot = caps == ZMAP_REMOTE ? strrchr(stem + name, '.') : NULL;
+	for (; dot && dot > stem + name; dot = strrchr(stem + name, '.')) {
+		CLEAN(node_unrefp) struct node *n = NULL;
+		CLEAN(node_unrefp) struct node *own = NULL;
+		const struct view_ops *v = NULL;
+		const bool side = is_side_suffix(path + (dot - stem) + 1);
+		*dot = 0;
+		int r = side || may_be_view(stem) ? find(m, stem, model_lookup_known, &n, &v)
+						  : ZMAP_ABSENT;
+		if (r < 0)
+			return r;
+		if (r > 0 || !v || (!*v->suffix && !side))
+			continue;
+		r = find_node(m, path, model_lookup_known, &own);
+		stem[name ? name - 1 : 0] = 0;
+		return r < 0 ? r : r == ZMAP_ABSENT && model_consolidated(m->model, stem);
+	}
+	return 0;
+}
+
 int
 tree_find(
 	struct mount *m, const char *path, struct node **ret_node, const struct view_ops **ret_view)
@@ -138,7 +222,10 @@ tree_find(
 	const struct view_ops *v = NULL;
 	/* `ls -l` asks for t2m.nc: no store should be asked for t2m.nc/.zarray because of that, where what is known says that there is none. */
 	int r = may_be_view(path) ? find(m, path, model_lookup_known, &n, &v) : ZMAP_ABSENT;
-	if (r == ZMAP_ABSENT)
+	int beside = r == ZMAP_ABSENT ? is_beside_view(m, path) : 0;
+	if (beside < 0)
+		return beside;
+	if (r == ZMAP_ABSENT && !beside)
 		r = find(m, path, model_lookup, &n, &v);
 	if (r)
 		return r;

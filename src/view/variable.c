@@ -1,7 +1,7 @@
 #include "view/variable.h"
 
 #include "view/facts.h"
-#include "view/hash.h"
+#include "base/hash.h"
 #include "view/state.h"
 
 #include <errno.h>
@@ -11,13 +11,20 @@ uint64_t
 variable_version(const struct node *n, uint32_t width)
 {
 	const struct array_meta *a = n->array;
+	return variable_version_with(n, width, a && a->rank ? a->shape[0] : 0);
+}
+
+uint64_t
+variable_version_with(const struct node *n, uint32_t width, uint64_t rows)
+{
+	const struct array_meta *a = n->array;
 	uint64_t h = hash_number(HASH_START, n->kind);
 	if (!a)
 		return hash_end(h);
 	h = hash_number(h, a->layout);
 	h = hash_number(h, a->rank);
 	for (unsigned i = 0; i < a->rank; i++)
-		h = hash_number(h, a->shape[i]);
+		h = hash_number(h, i ? a->shape[i] : rows);
 	h = hash_number(h, a->null_fill);
 	if (a->fill)
 		h = hash_bytes(h, a->fill, a->dtype.size);
@@ -138,27 +145,101 @@ insert(struct variable_table *t, struct variable *v)
 	}
 }
 
-static int
-open_array(struct mount *m, struct variable *v, uint32_t width)
+/* So that it becomes the variable's. */
+static void
+own_array(struct variable *v, struct array *a)
 {
-	const struct node *n = v->node;
-	int r = array_open(m->data, m->zmap, n->path, n->array, width, &v->array);
-	if (r < 0) {
-		release(v);
+	/* What never changes needs not be compared with what is there now. */
+	bool fixed = v->node->array->chunks_of;
+	array_set_hooks(a, &(struct array_hooks){
+				   .arg = v,
+				   .check = fixed ? NULL : check,
+				   .seen = fixed ? NULL : seen,
+				   .changed = changed,
+				   .release = release,
+			   });
+	v->mount->variables.opened++;
+	atomic_store(&v->array, a);
+}
+
+/* With one user, and in no table. */
+static int
+make(struct mount *m, const struct node *n, uint64_t version, uint32_t width, struct variable **ret)
+{
+	struct variable *v = calloc(1, sizeof *v);
+	if (!v)
+		return err_set(-ENOMEM, "no memory for a variable");
+	v->mount = m;
+	v->node = node_ref((struct node *)n);
+	v->version = version;
+	v->width = width;
+	v->users = 1;
+	*ret = v;
+	return 0;
+}
+
+static int
+open_array(struct variable *v, const struct array_meta *meta, struct array **ret)
+{
+	struct mount *m = v->mount;
+	struct array *a = NULL, *other = NULL;
+	int r = array_open(m->data, m->zmap, v->node->path, meta, v->width, &a);
+	if (r < 0)
 		return r;
+	LOCKED(&m->variables.lock) {
+		other = v->array;
+		if (!other)
+			own_array(v, a);
 	}
-	array_set_hooks(v->array, &(struct array_hooks){
-					  .arg = v,
-					  .check = check,
-					  .seen = seen,
-					  .changed = changed,
-					  .release = release,
-				  });
+	if (other)
+		array_unref(a);
+	*ret = other ? other : a;
 	return 0;
 }
 
 int
-variable_get(struct mount *m, const struct node *n, uint32_t width, struct variable **ret)
+variable_array(struct variable *v, struct array **ret)
+{
+	*ret = atomic_load(&v->array);
+	return *ret ? 0 : open_array(v, v->node->array, ret);
+}
+
+int
+variable_grown(
+	struct mount *m, const struct node *n, uint64_t rows, uint32_t width, struct variable **ret)
+{
+	struct array_meta meta = *n->array;
+	uint64_t shape[RANK_MAX];
+	struct array *a;
+	CLEAN(variable_unrefp) struct variable *v = NULL;
+	memcpy(shape, meta.shape, meta.rank * sizeof *shape);
+	shape[0] = rows;
+	meta.shape = shape;
+	int r = make(m, n, variable_version_with(n, width, rows), width, &v);
+	if (r == 0)
+		r = open_array(v, &meta, &a);
+	if (r == 0)
+		*ret = MOVE(v);
+	return r;
+}
+
+/* Can an array of this version be opened? */
+static int
+try_array(struct mount *m, const struct node *n, uint64_t version, uint32_t width)
+{
+	atomic_ullong *known = &m->variables.opens[version % VARIABLE_KINDS];
+	struct array *a = NULL;
+	if (atomic_load_explicit(known, memory_order_relaxed) == version)
+		return 0;
+	int r = array_open(m->data, m->zmap, n->path, n->array, width, &a);
+	if (r == 0)
+		atomic_store_explicit(known, version, memory_order_relaxed);
+	array_unref(a);
+	return r;
+}
+
+int
+variable_get_closed(struct mount *m, const struct node *n, uint32_t width, struct variable **ret)
 {
 	uint64_t version = variable_version(n, width);
 	struct variable *v = find(&m->variables, n->path, version);
@@ -167,19 +248,27 @@ variable_get(struct mount *m, const struct node *n, uint32_t width, struct varia
 		return 0;
 	}
 	variable_unref(v); /* marked, but the store has that version again: a new start */
-	v = calloc(1, sizeof *v);
-	if (!v)
-		return err_set(-ENOMEM, "no memory for a variable");
-	v->mount = m;
-	v->node = node_ref((struct node *)n);
-	v->version = version;
-	v->users = 1;
-	int r = open_array(m, v, width);
+	int r = try_array(m, n, version, width);
+	if (r == 0)
+		r = make(m, n, version, width, &v);
 	if (r < 0)
 		return r;
 	insert(&m->variables, v); /* two of one version, opened at the same moment, do no harm */
 	*ret = v;
 	return 0;
+}
+
+int
+variable_get(struct mount *m, const struct node *n, uint32_t width, struct variable **ret)
+{
+	struct array *a;
+	CLEAN(variable_unrefp) struct variable *v = NULL;
+	int r = variable_get_closed(m, n, width, &v);
+	if (r == 0)
+		r = variable_array(v, &a);
+	if (r == 0)
+		*ret = MOVE(v);
+	return r;
 }
 
 struct variable *
@@ -204,10 +293,13 @@ variable_unref(struct variable *v)
 			at = &(*at)->next;
 		if (last && *at)
 			*at = v->next;
+		t->opened -= last && v->array;
 	}
-	if (last)
+	if (last && v->array)
 		array_unref(
 			v->array); /* a worker may hold it for a while: release frees v when all are done */
+	else if (last)
+		release(v);
 	return NULL;
 }
 
@@ -217,7 +309,20 @@ variables_replaced(struct mount *m, const char *path, const struct node *now)
 	struct variable_table *t = &m->variables;
 	LOCKED(&t->lock) {
 		for (struct variable *v = *slot_of(t, path); v; v = v->next)
-			if (strcmp(v->node->path, path) == 0 && !variable_lives_on(v->node, now))
+			if (strcmp(v->node->path, path) == 0 && !v->node->array->chunks_of &&
+				!variable_lives_on(v->node, now))
 				atomic_store(&v->rewritten, true);
 	}
+}
+
+/* Measured, not counted: an open array with its codecs. */
+enum { ARRAY_BYTES_ABOUT = 4096 };
+
+size_t
+variables_bytes(struct mount *m)
+{
+	size_t n = 0;
+	LOCKED(&m->variables.lock)
+		n = m->variables.opened * ARRAY_BYTES_ABOUT;
+	return n;
 }

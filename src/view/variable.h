@@ -10,29 +10,46 @@ struct variable {
 	struct mount *mount;
 	struct node *node; /* as it was when the array was opened */
 	uint64_t version;
-	struct array *array;
-	atomic_bool rewritten; /* what this variable was is no longer in the store */
-	unsigned users;        /* under the table's lock */
+	uint32_t width;                /* of variable-length elements, else 0 */
+	_Atomic(struct array *) array; /* NULL: it was not needed yet; stays once it is there */
+	atomic_bool rewritten;         /* what this variable was is no longer in the store */
+	unsigned users;                /* under the table's lock */
 	struct variable *next;
 };
 
-enum { VARIABLE_SLOTS = 1024 };
+enum { VARIABLE_SLOTS = 8192, VARIABLE_KINDS = 64 };
 
 struct variable_table {
 	pthread_mutex_t lock; /* guards slot, and users and next of all in it */
 	struct variable *slot[VARIABLE_SLOTS];
+	size_t opened; /* arrays of all in it */
+	atomic_ullong
+		opens[VARIABLE_KINDS]; /* versions whose arrays were opened lately; any thread */
 };
 
 /* The variable of an array node; opens its array unless another file has it open. width: of variable-length elements, else 0. */
 int variable_get(struct mount *, const struct node *, uint32_t width, struct variable **ret);
+/* The same, but its array is opened by the first read that needs it: files of very many variables are looked at for a few. That it can be opened is
+ * known. */
+int variable_get_closed(struct mount *, const struct node *, uint32_t width, struct variable **ret);
+/* Its array, borrowed. */
+int variable_array(struct variable *, struct array **ret);
+/* With its array open, and so many rows along its leading dimension that the metadata do not know of yet: chunks of it that readers of the node's
+ * variable know too are the same. Another one at each call. */
+int variable_grown(
+	struct mount *, const struct node *, uint64_t rows, uint32_t width, struct variable **ret);
 struct variable *variable_ref(struct variable *);
 struct variable *variable_unref(struct variable *); /* NULL allowed; returns NULL */
 CLEAN_DEFINE(struct variable, variable_unref)
 
+/* Memory that open arrays take, roughly. */
+size_t variables_bytes(struct mount *);
 /* 0, or -EIO with the reason once it is known to have been rewritten. */
 int variable_usable(const struct variable *);
 /* What decides which bytes an array's file has and what they mean. */
 uint64_t variable_version(const struct node *, uint32_t width);
+/* The same of a file that may grow without becoming another: with another length of the leading dimension than the node's. */
+uint64_t variable_version_with(const struct node *, uint32_t width, uint64_t rows);
 /* The same array, grown perhaps: a file that was open before lives on. now NULL: vanished. */
 bool variable_lives_on(const struct node *old, const struct node *now);
 /* A node was replaced (vanished: now NULL): open variables of its path that do not live on are marked. */

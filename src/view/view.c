@@ -83,8 +83,9 @@ stream_of(struct view_reader *r, size_t i, struct stream **ret)
 {
 	struct stream *s = atomic_load(&r->stream[i]), *none = NULL;
 	if (!s) {
-		int e = stream_new(r->layout->span[i].variable->array, &s);
-		if (e < 0)
+		struct array *a = NULL;
+		int e = variable_array(r->layout->span[i].variable, &a);
+		if (e < 0 || (e = stream_new(a, &s)) < 0)
 			return e;
 		if (!atomic_compare_exchange_strong(&r->stream[i], &none, s)) {
 			stream_free(s);
@@ -164,7 +165,7 @@ adopt(struct reply *from, struct reply *ret)
 static int
 read_swapped(struct view_reader *r, size_t i, const struct array_want *want, struct reply *ret)
 {
-	const struct dtype *swap = &r->layout->span[i].swap;
+	const struct dtype *swap = r->layout->span[i].swap;
 	struct array_want w = *want;
 	w.off = convert_floor(swap, want->off);
 	w.len = convert_ceil(swap, want->off + want->len) - w.off;
@@ -245,7 +246,7 @@ static int
 recode_some(struct view_reader *r, size_t i, const struct array_want *want, uint64_t first,
 	uint64_t n, uint8_t *to)
 {
-	const struct recode *c = &r->layout->span[i].recode;
+	const struct recode *c = r->layout->span[i].recode;
 	struct array_want w = *want;
 	struct reply stored = {0};
 	w.off = first * c->in;
@@ -263,7 +264,7 @@ recode_some(struct view_reader *r, size_t i, const struct array_want *want, uint
 static int
 read_recoded(struct view_reader *r, size_t i, const struct array_want *want, struct reply *ret)
 {
-	const struct recode *c = &r->layout->span[i].recode;
+	const struct recode *c = r->layout->span[i].recode;
 	uint64_t first = want->off / c->out, last = ceil_div(want->off + want->len, c->out), n;
 	size_t head = want->off - first * c->out, tail = last * c->out - want->off - want->len;
 	uint8_t *p = own_room(ret, (last - first) * c->out), *to = p;
@@ -278,7 +279,7 @@ read_recoded(struct view_reader *r, size_t i, const struct array_want *want, str
 	return e;
 }
 
-/* Nobody waits for memory while holding some: what points into chunks becomes the reply's own. */
+/* No request waits for memory while holding some: what points into chunks becomes the reply's own. */
 static void
 settle(struct reply *ret)
 {
@@ -360,10 +361,11 @@ expect_next(const struct layout *l, uint64_t off, uint64_t end)
 {
 	while (off < end) {
 		uint64_t in, left;
-		const struct variable *v = l->span[locate(l, off, &in, &left)].variable;
+		struct array *a = NULL;
+		struct variable *v = l->span[locate(l, off, &in, &left)].variable;
 		if (v && in)
 			return end; /* a record behind the first one */
-		if (v && !array_expect(v->array))
+		if (v && variable_array(v, &a) == 0 && !array_expect(a))
 			return off;
 		off += left;
 	}
@@ -414,7 +416,7 @@ doubtful(const struct view_reader *r, uint64_t off, uint64_t *ret_from, uint64_t
 	const struct layout_span *s = &l->span[locate(l, off, &in, &left)];
 	*ret_from = repeats ? l->record_start : s->start;
 	*ret_to = repeats ? l->size : s->start + s->length;
-	return (repeats ? l->record_refuses : recode_refuses(&s->recode)) ||
+	return (repeats ? l->record_refuses : s->recode && recode_refuses(s->recode)) ||
 	       atomic_load_explicit(&r->failed, memory_order_relaxed);
 }
 
@@ -445,7 +447,7 @@ widen(struct view_reader *r, uint64_t *from, uint64_t *to)
 	*to = max_u64(*to, min_u64(round_up(last, unit), l->size));
 }
 
-/* Blocks that could all be read are remembered, the last ones, so that who reads on has them tried once. */
+/* Blocks that could all be read are remembered, the last ones, so that a reader that goes on has them tried once. */
 static void
 remember(struct view_reader *r, uint64_t from, uint64_t to)
 {

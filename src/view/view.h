@@ -24,8 +24,8 @@ struct layout_span {
 		length; /* bytes in the file; of what repeats: in the first record, counted from its beginning */
 	struct variable *variable; /* its elements from the first; NULL: text */
 	enum convert convert;
-	struct dtype swap;           /* CONVERT_SWAP: what to swap, see convert.h; owned */
-	struct recode recode;        /* CONVERT_RECODE; owned */
+	struct dtype *swap;          /* CONVERT_SWAP: what to swap, see convert.h; owned */
+	struct recode *recode;       /* CONVERT_RECODE; owned */
 	char *text;                  /* length bytes, owned; NULL and no variable: zeros */
 	const struct made_ops *made; /* NULL: none of its bytes are made when they are read */
 	void *made_arg;
@@ -47,7 +47,7 @@ struct layout {
 	uint64_t block;
 };
 
-/* Empty; spans are added in file order by the one thread that makes it, before anybody reads. */
+/* Empty; spans are added in file order by the one thread that makes it, before any reader. */
 int layout_new(uint64_t version, struct layout **ret);
 /* Takes over the reference to the variable, also when it fails. swap NULL: bytes as they are stored; else copied. */
 int layout_add_variable(struct layout *, struct variable *, const struct dtype *swap);
@@ -61,6 +61,8 @@ int layout_add_zeros(struct layout *, uint64_t length);
 /* Bytes made when they are read. Takes over arg and the reference to the variable (which may be NULL), also when it fails. */
 int layout_add_made(
 	struct layout *, const struct made_ops *, void *arg, struct variable *, uint64_t length);
+size_t layout_bytes(
+	const struct layout *); /* of memory, roughly; open arrays are counted by themselves */
 struct layout *layout_ref(struct layout *);
 struct layout *layout_unref(struct layout *); /* NULL allowed; returns NULL */
 CLEAN_DEFINE(struct layout, layout_unref)
@@ -76,9 +78,11 @@ enum list_word {
 	LIST_NPY = 8,
 	LIST_CDL = 16,
 	LIST_DATASET = 32,
+	LIST_NC4 = 64,
+	LIST_PNG = 128,
 };
 
-/* The size of a file that cannot be read and whose own size nobody knows: tar opens no empty file, and would not see that it fails. */
+/* The size of a file that cannot be read and whose own size is not known: tar opens no empty file, and would not see that it fails. */
 enum { SIZE_OF_UNREADABLE = 1 };
 
 /* What a file of a view is, known without touching data. */
@@ -99,9 +103,14 @@ struct view_ops {
 	 *
 	 * Has the node such a file? From metadata alone; asked once for each version of a group. NULL: every variable (group) has. */
 	bool (*applies)(struct mount *, const struct node *);
+	/* There are files of parts of a variable too, NAME + part + suffix, as ".12" of "t2m.12.png". Does the node have this part, of len bytes?
+	 * NULL: there are none. */
+	bool (*has_part)(const struct node *, const char *part, size_t len);
+	/* Opens nothing. NULL: only laying it out says that, and so layouts are kept, see view/layouts.h. path: of the file. */
 	int (*measure)(
-		struct mount *, const struct node *, struct view_facts *ret); /* opens nothing */
-	int (*lay_out)(struct mount *, const struct node *, struct layout **ret);
+		struct mount *, const struct node *, const char *path, struct view_facts *ret);
+	/* 0; -errno. Where measure is NULL also ZMAP_ABSENT: there is no such file; -EFBIG: there is one, which cannot be opened. */
+	int (*lay_out)(struct mount *, const struct node *, const char *path, struct layout **ret);
 };
 
 extern const struct view_ops *const view_table[]; /* generated; NULL last; the flat file first */
@@ -114,7 +123,7 @@ struct view_reader *view_reader_free(struct view_reader *);
 int view_read(struct view_reader *, const struct array_want *, struct reply *ret);
 /* Before the first read: what the reads give stays in pages, so that all of a layout's blocks are given whole. */
 void view_guard(struct view_reader *);
-/* Has a guarded one given less than a block, around which nobody has looked? A program that takes more at a time must not find that in pages. */
+/* Has a guarded one given less than a block, around which no byte was looked at? A program that takes more at a time must not find that in pages. */
 bool view_islands(struct view_reader *);
 bool view_move(struct view_reader *, const struct array_move *); /* see file_move */
 struct layout *view_layout(struct view_reader *);                /* borrowed */

@@ -1,5 +1,6 @@
 /* Attributes of files and directories, SEMANTICS "Attributes, stat, df". */
 #include "view/describe.h"
+#include "view/kind.h"
 #include "view/state.h"
 
 #include <errno.h>
@@ -21,6 +22,9 @@ static int
 error_text(struct mount *m, const struct entry *e, struct buf *ret)
 {
 	const struct node *n = e->node;
+	int stuck = kinds_error(m, e->path, ret);
+	if (stuck != ZMAP_ABSENT)
+		return stuck;
 	if (n->error)
 		return buf_add(ret, n->error, strlen(n->error));
 	if (!e->view)
@@ -29,10 +33,24 @@ error_text(struct mount *m, const struct entry *e, struct buf *ret)
 		return buf_addf(
 			ret, "chunks that are absent cannot be read: %s", n->array->fill_error);
 	CLEAN(layout_unrefp) struct layout *l = NULL;
-	int r = e->view->lay_out(m, n, &l);
+	int r = layouts_get(m, &(struct view_file){e->view, n, e->path}, &l);
 	if (r >= 0)
 		return n->flaw ? buf_add(ret, n->flaw, strlen(n->flaw)) : ZMAP_ABSENT;
 	return r == -ENOMEM ? r : buf_add(ret, err_text(), strlen(err_text()));
+}
+
+/* Which codecs of the variable do not give back what is written. ZMAP_ABSENT: all do. */
+static int
+lossy_text(struct mount *m, const struct entry *e, struct buf *ret)
+{
+	const struct node *n = e->node;
+	CLEAN(layout_unrefp) struct layout *l = NULL;
+	const struct view_file flat = {view_table[0], n, e->path};
+	if (!m->options.rw || !e->view || n->error || !n->array || layouts_get(m, &flat, &l) < 0)
+		return ZMAP_ABSENT;
+	size_t before = ret->len;
+	int r = array_lossy(l->span[0].variable->array, ret);
+	return r < 0 ? r : ret->len > before ? 0 : ZMAP_ABSENT;
 }
 
 static int
@@ -40,6 +58,8 @@ own_value(struct mount *m, const struct entry *e, const char *name, struct buf *
 {
 	if (strcmp(name, "error") == 0)
 		return error_text(m, e, ret);
+	if (strcmp(name, "lossy") == 0)
+		return lossy_text(m, e, ret);
 	return e->view ? describe(e->node, name, ret) : ZMAP_ABSENT;
 }
 
@@ -140,6 +160,8 @@ add_own(struct mount *m, const struct entry *e, struct buf *ret)
 		r = error_text(m, e, &value);
 	if (r == 0)
 		r = add_name(ret, OWN, "error");
+	if (r >= 0 && lossy_text(m, e, &value) == 0)
+		r = add_name(ret, OWN, "lossy");
 	buf_free(&value);
 	return r < 0 ? r : 0;
 }
@@ -164,7 +186,7 @@ is_own(const char *name)
 	for (unsigned i = 0; describe_names[i]; i++)
 		if (strcmp(name + OWN_LEN, describe_names[i]) == 0)
 			return true;
-	return strcmp(name + OWN_LEN, "error") == 0;
+	return strcmp(name + OWN_LEN, "error") == 0 || strcmp(name + OWN_LEN, "lossy") == 0;
 }
 
 static int

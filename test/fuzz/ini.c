@@ -1,8 +1,8 @@
 /* Hostile ~/.aws/config, .ncrc, and answers with credentials. */
 #include "backends/s3/ini.h"
 #include "backends/s3/profile.h"
-#include "backends/s3/rc.h"
-#include "backends/s3/source.h"
+#include "backends/s3/ncrc.h"
+#include "backends/s3/provider.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +49,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	profile_add(text, size, "default", &p);
 	profile_add(text, size, "x", &p);
 	profile_free(&p);
-	free(rc_find(text, size, &(struct rc_want){"h", "/x", "AWS.PROFILE"}, &place));
-	if (source_read_json((struct span){(uint8_t *)text, size}, &k) == 0 &&
+	free(ncrc_find(text, size, &(struct ncrc_want){"h", "/x", "AWS.PROFILE"}, &place));
+	if (provider_read_json((struct span){(uint8_t *)text, size}, &k) == 0 &&
 		(!*k->id || !*k->secret))
 		abort();
 	keys_unref(k);

@@ -1,5 +1,7 @@
 /* Metadata objects of arbitrary bytes in a store, and everything loaded from it. The input is objects separated by a byte 1, the first
  * byte of each says which it is (the letters of `key`). */
+#include "store.h"
+
 #include "base/err.h"
 #include "model/model.h"
 
@@ -9,10 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct {
-	char letter;
-	const char *key;
-} key[] = {
+static const struct fuzz_key key[] = {
 	{'a', "v/.zarray"},
 	{'t', "v/.zattrs"},
 	{'v', "v/.nczvar"},
@@ -26,16 +25,11 @@ static const struct {
 	{'A', "g/w/.zarray"},
 	{'T', "g/w/.zattrs"},
 	{'M', "g/.zmetadata"},
+	{'3', "zarr.json"},
 	{'z', "h/zarr.json"},
+	{'y', "h/x/zarr.json"},
+	{'w', "v/zarr.json"},
 };
-
-static void
-put(struct zmap *z, const uint8_t *data, size_t size)
-{
-	for (size_t i = 0; size && i < sizeof key / sizeof *key; i++)
-		if (key[i].letter == (char)data[0])
-			zmap_put(z, key[i].key, (struct span){data + 1, size - 1}, NULL);
-}
 
 struct visit {
 	struct model *model;
@@ -97,24 +91,8 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char name[] = "fuzz";
-	static char empty[] = "";
-	static char mem[] = "mem";
-	const struct url u = {.wrappers = empty,
-		.backend = mem,
-		.scheme = mem,
-		.host = empty,
-		.path = name,
-		.shown = name};
-	struct zmap *z = NULL;
+	struct zmap *z = fuzz_store(name, key, sizeof key / sizeof *key, data, size);
 	struct model *m = NULL;
-	if (zmap_open(&u, &(struct zmap_options){.writable = true, .timeout = SECOND}, &z) < 0)
-		abort();
-	for (size_t at = 0; at < size;) {
-		const uint8_t *end = memchr(data + at, 1, size - at);
-		size_t len = end ? (size_t)(end - data) - at : size - at;
-		put(z, data + at, len);
-		at += len + 1;
-	}
 	const struct model_options o = {
 		.ttl = INT64_MAX, .timeout = SECOND, .detect_separator = true};
 	unsigned budget = 200;

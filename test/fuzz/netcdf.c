@@ -1,7 +1,9 @@
 /* Metadata of arbitrary bytes in a store, and every netCDF file made of it: its header, and both ends. Objects as in meta.c, but the
  * keys are those of one group of variables. */
+#include "store.h"
+
 #include "base/err.h"
-#include "base/when.h"
+#include "base/clock.h"
 #include "view/mount.h"
 
 #include <stdio.h>
@@ -10,10 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct {
-	char letter;
-	const char *key;
-} key[] = {
+static const struct fuzz_key key[] = {
 	{'g', ".zgroup"},
 	{'r', ".zattrs"},
 	{'a', "v/.zarray"},
@@ -29,18 +28,10 @@ static const char *const file[] = {"v.nc", "v.cdf5.nc", "v.rec.nc", "w.nc", "x.n
 	"dataset.cdf5.nc", "dataset.rec.nc"};
 
 static void
-put(struct zmap *z, const uint8_t *data, size_t size)
-{
-	for (size_t i = 0; size && i < sizeof key / sizeof *key; i++)
-		if (key[i].letter == (char)data[0])
-			zmap_put(z, key[i].key, (struct span){data + 1, size - 1}, NULL);
-}
-
-static void
 read_at(struct file *f, uint64_t off)
 {
 	struct reply r = {0};
-	struct array_want w = {.off = off, .len = 1 << 17, .deadline = when_now() + SECOND};
+	struct array_want w = {.off = off, .len = 1 << 17, .deadline = clock_now() + SECOND};
 	if (file_read(f, &w, &r) == 0 && r.len > w.len)
 		abort();
 	reply_done(&r);
@@ -68,29 +59,15 @@ look(struct mount *m, const char *path)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static char empty[] = "", mem[] = "mem", name[] = "fuzznc";
-	const struct url u = {.wrappers = empty,
-		.backend = mem,
-		.scheme = mem,
-		.host = empty,
-		.path = name,
-		.shown = name};
+	static char name[] = "fuzznc";
 	const struct mount_options o = {
 		.model = {.ttl = INT64_MAX, .timeout = SECOND},
 		.data = {.memory = 32 << 20, .workers = 1, .ttl = INT64_MAX, .timeout = SECOND},
 		.zmap = {.timeout = SECOND},
 		.strlen = 16,
 	};
-	struct zmap *z = NULL;
+	struct zmap *z = fuzz_store(name, key, sizeof key / sizeof *key, data, size);
 	struct mount *m = NULL;
-	if (zmap_open(&u, &(struct zmap_options){.writable = true, .timeout = SECOND}, &z) < 0)
-		abort();
-	for (size_t at = 0; at < size;) {
-		const uint8_t *end = memchr(data + at, 1, size - at);
-		size_t len = end ? (size_t)(end - data) - at : size - at;
-		put(z, data + at, len);
-		at += len + 1;
-	}
 	if (mount_open("mem:fuzznc", &o, &m) == 0)
 		for (size_t i = 0; i < sizeof file / sizeof *file; i++)
 			look(m, file[i]);

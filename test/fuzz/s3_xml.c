@@ -1,5 +1,5 @@
 /* Hostile answers of S3: listings, errors, credentials. */
-#include "backends/s3/source.h"
+#include "backends/s3/provider.h"
 #include "backends/s3/xml.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	xml_fields(s, f, 2);
 	if (memchr(f[0].text, 0, XML_TEXT) == NULL)
 		abort();
-	source_read_xml(s, &k);
+	provider_read_xml(s, &k);
 	keys_unref(k);
 	return 0;
 }

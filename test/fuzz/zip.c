@@ -59,10 +59,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct url url = {.backend = (char[]){"mem"}, .path = name, .shown = shown};
 	struct zmap *put = NULL, *lower = NULL, *z = NULL;
 	if (zmap_open(&url, &(struct zmap_options){.writable = true}, &put) < 0 ||
-		zmap_put(put, "a", (struct span){data, size}, NULL) < 0 ||
+		zmap_put(put, &(struct zmap_put){"a", {data, size}}, NULL) < 0 ||
 		zmap_open(&url, &(struct zmap_options){0}, &lower) < 0)
 		abort();
-	if (zip_open_over(lower, "a", 0, &z) == 0)
+	if (zip_open_over(lower, "a", 0, NULL, &z) == 0)
 		zmap_list(z, "", look, &(struct below){z, "", 0, MOST});
 	zmap_close(z);
 	zmap_close(put);

@@ -56,7 +56,7 @@ same "ls of many keys" "$(ls "$mnt/keys" | wc -l)" $keys
 [ "$(asked)" -le 2 ] || fail "ls of $keys keys asked $(asked) times: $(what)"
 grew=$(($(peak_memory) - before))
 echo "ls of $keys keys: $(asked) requests, $grew KiB more memory"
-sanitized || [ $grew -le 16384 ] || fail "ls of $keys keys took $grew KiB more memory"
+sanitized || [ $grew -le 24576 ] || fail "ls of $keys keys took $grew KiB more memory"
 forget
 same "sizes of keys" "$(ls -l "$mnt/keys" | awk 'NR > 1 { print $5 }' | sort | uniq -c | xargs)" "$keys 5"
 [ "$(asked)" -le $((keys + 40)) ] || fail "ls -l of $keys keys asked $(asked) times"

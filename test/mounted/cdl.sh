@@ -136,4 +136,30 @@ floatw(/x,x_2,y);
 floatu(x,x_2,x_3);
 END
 same "dims of w" "$(getfattr --only-values -n user.zarrfs.dims "$mnt/g/w" 2>/dev/null)" "/x, /x_2, /y"
+umount_store
+
+# and so in a netCDF file of one group, where both have one size: the name is that one's which has the coordinate
+cat >"$tmp/full.cdl" <<'END'
+netcdf full {
+dimensions: x = 4 ;
+variables: float x(x) ; data: x = 1, 2, 3, 4 ;
+group: g { dimensions: x = 4 ; variables: float a(/x) ; float b(/x) ; float c(x, /x) ; float x(x) ; data: x = 5, 6, 7, 8 ; }
+}
+END
+ncgen -4 -o "file://$tmp/full.zarr#mode=nczarr,file" "$tmp/full.cdl" || fail "ncgen cannot write NCZarr"
+must_mount "$tmp/full.zarr"
+same "dimensions of g/dataset.nc" "$(ncdump -h "$mnt/g/dataset.nc" | grep -E ' = [0-9]+ ;$|float' | tr -d '\t ;' | sort | tr '\n' ' ')" \
+	"floata(x_2) floatb(x_2) floatc(x,x_2) floatx(x) floatx_2(x_2) x=4 x_2=4 "
+same "the coordinates" "$(ncdump -v x,x_2 "$mnt/g/dataset.nc" | sed -n 's/^ x.* = //p' | tr -d '\n')" "5, 6, 7, 8 ;1, 2, 3, 4 ;"
+umount_store
+
+# a structure of more fields than a file shows as variables: that variable is left out
+mkdir "$tmp/wide.zarr"
+"$python" - "$tmp/wide.zarr/.zarray" <<'END'
+import json, sys
+json.dump({"zarr_format": 2, "shape": [2], "chunks": [2], "order": "C", "filters": None, "compressor": None, "fill_value": None,
+           "dtype": [["f%d" % i, "|u1"] for i in range(5000)]}, open(sys.argv[1], "w"))
+END
+"$ZARRFS" --cat "$tmp/wide.zarr" dataset.cdl >"$tmp/out" 2>"$tmp/err" || fail "5,000 fields: $(head -c 300 "$tmp/err")"
+grep -q "left out: more than 4096 fields" "$tmp/out" || fail "of 5,000 fields is said: $(head -c 300 "$tmp/out")"
 exit $((failures != 0))

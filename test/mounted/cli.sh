@@ -22,6 +22,16 @@ while read -r sum name; do
 done <"$data/sample.sha256"
 same "a path with slashes" "$("$ZARRFS" --cat "$store" /sst | sha256sum)" "$("$ZARRFS" --cat "$store" sst | sha256sum)"
 same "the first bytes" "$("$ZARRFS" --cat "$store" sst 2>&1 | head -c 10 | wc -c)" 10
+# who wants the beginning of 4 MiB in 512 chunks has few of them read
+mkdir -p "$tmp/long.zarr/a"
+printf '{"zarr_format": 2}' >"$tmp/long.zarr/.zgroup"
+printf '{"zarr_format": 2, "shape": [524288], "chunks": [1024], "dtype": "<f8", "order": "C", "compressor": null, "filters": null, "fill_value": 0}' \
+	>"$tmp/long.zarr/a/.zarray"
+head -c 8192 /dev/zero >"$tmp/long.zarr/a/0"
+for ((i = 1; i < 512; i++)); do ln "$tmp/long.zarr/a/0" "$tmp/long.zarr/a/$i"; done
+"$ZARRFS" --cat "trace+file://$tmp/long.zarr" a 2>"$tmp/said" | head -c 1 >/dev/null
+[ "$(grep -c 'a/[0-9]' "$tmp/said")" -le 64 ] || fail "--cat | head -c 1 reads $(grep -c 'a/[0-9]' "$tmp/said") of 512 chunks"
+same "--cat of all of it" "$("$ZARRFS" --cat "$tmp/long.zarr" a | wc -c)" 4194304
 refused "no 'nothing'" --ls "$store" nothing
 refused "no 'nothing'" --cat "$store" nothing
 refused "is a directory" --cat "$store" ""
@@ -41,9 +51,9 @@ echo text >"$tmp/wrong/readme.txt"
 same "of one without a store" "$("$ZARRFS" --ls "$tmp/wrong" 2>&1 >/dev/null)" \
 	"zarrfs: warning: there is no Zarr store in '$tmp/wrong': no Zarr metadata, and no directory"
 same "of one that may be above stores" "$("$ZARRFS" --ls "$tmp/above" 2>&1)" v3.zarr
-printf '{"zarr_format": 3, "node_type": "group"}' >"$tmp/above/v3.zarr/zarr.json"
-refused "cannot open store.*Zarr version 3" --ls "$tmp/above/v3.zarr"
-refused "cannot list 'v3.zarr': Zarr version 3" --ls "$tmp/above" v3.zarr
+printf '{"zarr_format": 4, "node_type": "group"}' >"$tmp/above/v3.zarr/zarr.json"
+refused "cannot open store.*'zarr_format' is not 3" --ls "$tmp/above/v3.zarr"
+refused "cannot list 'v3.zarr': 'zarr_format' is not 3" --ls "$tmp/above" v3.zarr
 if [ -w /dev/full ]; then
 	"$ZARRFS" --cat "$store" sst >/dev/full 2>"$tmp/said" && fail "a full disk goes unseen"
 	grep -q "No space left" "$tmp/said" || fail "it says '$(cat "$tmp/said")'"

@@ -1,5 +1,5 @@
-"""corpus.py EXPECTED STORES MOUNT [ARCHIVE]: compares the flat files below MOUNT with the rows of EXPECTED (store, array, shape, dtype,
-sha256, notes) that are V2 directory stores; or those of one zip archive, which is what is mounted then"""
+"""corpus.py EXPECTED STORES MOUNT [ARCHIVE [PART]]: compares the flat files below MOUNT with the rows of EXPECTED (store, array, shape, dtype,
+sha256, notes) that are directory stores of PART (synthetic_v2); or those of one zip archive, which is what is mounted then"""
 
 import hashlib
 import math
@@ -10,7 +10,10 @@ import sys
 
 import stores
 
-NO_FLAT_FORM = re.compile(r"filt=(json2|msgpack2|vlen-array)")
+NOT_READ = re.compile(r"filt=(json2|msgpack2|vlen-array)|rectilinear flag")
+
+# of what one reader only took once its metadata were changed; the others are chunk grids that are not regular
+READ = ("h_legacy_endian_codec.zarr", "h_legacy_transpose_F.zarr", "h_shorthand_codecs.zarr")
 
 
 def variable_of(mount, store, array):
@@ -39,6 +42,7 @@ def digest(path, shape, dtype):
 def main():
     expected, folder, mount = sys.argv[1:4]
     archive = sys.argv[4] if len(sys.argv) > 4 else ""
+    part = sys.argv[5] if len(sys.argv) > 5 else "synthetic_v2"
     check, rows = stores.Check(), 0
     for line in open(expected, encoding="utf8"):
         if line.startswith("#"):
@@ -47,14 +51,14 @@ def main():
         if archive:
             if store != archive:
                 continue
-        elif not store.startswith("synthetic_v2/") or not os.path.isdir(os.path.join(folder, store)):
+        elif not store.startswith(part + "/") or not os.path.isdir(os.path.join(folder, store)):
             continue
         rows += 1
         label = "%s %s (%s)" % (store, array, notes)
         try:
             got = digest(variable_of(mount, "" if archive else store, array), shape, dtype)
         except OSError as error:
-            check.that(want.startswith(("MUST_FAIL", "UNSUPPORTED")) or NO_FLAT_FORM.search(notes), "%s: %s" % (label, error))
+            check.that(want.startswith(("MUST_FAIL", "UNSUPPORTED")) or (NOT_READ.search(notes) and not store.endswith(READ)), "%s: %s" % (label, error))
             continue
         if want.startswith("AMBIGUOUS:"):
             check.that(got in want[10:].split("|"), "%s: %s is none of %s" % (label, got, want))
@@ -65,4 +69,5 @@ def main():
     check.end()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -35,3 +35,15 @@ for step in {0..9}; do
 done | cmp - "$tmp/want" -n $((10 * plane)) || fail "bytes of steps"
 chunks=$(find "$tmp/cube.zarr/v" -name '[0-9]*' | wc -l)
 [ "$(stat_value chunk_decodes_total)" -le "$chunks" ] || fail "ten time steps decode $(stat_value chunk_decodes_total) chunks of $chunks"
+umount_store
+
+# One grid point at all times: a chunk of one compressed block is decoded from its beginning for every part of it
+must_mount "$tmp/cube.zarr" memory=1G
+"$python" -c '
+import os, sys
+plane, files = int(sys.argv[3]), [os.open(name, os.O_RDONLY) for name in sys.argv[1:3]]
+points = [[os.pread(file, 4, at) for at in range(plane // 2, os.fstat(file).st_size, plane)] for file in files]
+sys.exit(points[0] != points[1])' "$mnt/v" "$tmp/want" $plane || fail "a time series"
+met=$(find "$tmp/cube.zarr/v" -name '*.3.*' | wc -l)
+[ "$(stat_value chunk_decodes_total)" -le $((10 * met)) ] || fail "a time series decodes $(stat_value chunk_decodes_total) parts of $met chunks"
+echo "a time series decoded $(stat_value chunk_decodes_total) parts of $met chunks"

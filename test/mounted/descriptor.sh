@@ -10,7 +10,7 @@ cp -r "$data/sample.zarr" "$store"
 mkdir "$at"
 mounts[$at]=
 
-# mounter MNT COMMAND WORD...: mounts and becomes COMMAND; "FD" in its words is the descriptor's number
+# mounter MNT COMMAND WORD...: mounts and becomes COMMAND; "@fd@" in its words is the descriptor's number
 cat >"$tmp/mounter" <<'END'
 import ctypes, os, sys
 NOSUID, NODEV = 2, 4
@@ -20,7 +20,7 @@ if sys.argv[1] != "-":
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(b"zarrfs", os.fsencode(sys.argv[1]), b"fuse.zarrfs", NOSUID | NODEV, b"fd=%d,rootmode=40000,user_id=0,group_id=0" % fd):
         sys.exit("mount: " + os.strerror(ctypes.get_errno()))
-os.execv(sys.argv[2], [word.replace("FD", str(fd)) for word in sys.argv[2:]])
+os.execv(sys.argv[2], [word.replace("@fd@", str(fd)) for word in sys.argv[2:]])
 END
 
 mounter()
@@ -48,7 +48,7 @@ dead()
 }
 
 # in the foreground, until its mounter unmounts; apptainer puts -f last
-mounter "$at" "$ZARRFS" "$store" /dev/fd/FD -f 2>"$tmp/said" &
+mounter "$at" "$ZARRFS" "$store" /dev/fd/@fd@ -f 2>"$tmp/said" &
 daemon=$! mnt=$at
 eventually 60 mounted_or_ended
 if ! is_mounted "$at"; then
@@ -63,14 +63,14 @@ umount "$at" || fail "it cannot be unmounted: $(cat "$tmp/said")"
 wait $daemon || fail "it ended with status $?: $(cat "$tmp/said")"
 
 # in the background, until a signal
-mounter "$at" "$ZARRFS" "$store" /dev/fd/FD 2>"$tmp/said" || fail "in the background: $(cat "$tmp/said")"
+mounter "$at" "$ZARRFS" "$store" /dev/fd/@fd@ 2>"$tmp/said" || fail "in the background: $(cat "$tmp/said")"
 same "bytes in the background" "$(bytes_of "$at")" ""
 kill "$(pgrep -f -- "^$ZARRFS .*$store")"
 dead SIGTERM
 
 # as long as a command
 status=0
-mounter "$at" "$ZARRFS" "$store" /dev/fd/FD -- sh -c "sha256sum <$at/lat; ls -l /proc/self/fd | grep -c fuse >&2; exit 7" >"$tmp/sum" 2>"$tmp/said" || status=$?
+mounter "$at" "$ZARRFS" "$store" /dev/fd/@fd@ -- sh -c "sha256sum <$at/lat; ls -l /proc/self/fd | grep -c fuse >&2; exit 7" >"$tmp/sum" 2>"$tmp/said" || status=$?
 same "the status" $status 7
 same "descriptors that the command has" "$(cat "$tmp/said")" 0
 same "bytes for a command" "$(cut -c1-64 "$tmp/sum")  lat" "$(grep ' lat$' "$data/sample.sha256")"
@@ -91,6 +91,6 @@ for way in "" -f; do
 	# shellcheck disable=SC2086
 	refused "'/dev/fd/3' is no open descriptor" "$ZARRFS" $way "$store" /dev/fd/3 3<"$data/sample.sha256"
 	# shellcheck disable=SC2086
-	refused 'not mounted' mounter - "$ZARRFS" $way "$store" /dev/fd/FD
+	refused 'not mounted' mounter - "$ZARRFS" $way "$store" /dev/fd/@fd@
 done
 exit $((failures != 0))

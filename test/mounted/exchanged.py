@@ -44,8 +44,12 @@ def exchange(folder, way):
     elif way == "rename":
         os.rename(os.path.join(folder, "v1"), os.path.join(folder, "gone"))
         os.rename(os.path.join(folder, "v2"), os.path.join(folder, "v1"))
-    else:
+    elif way == "bind":
         subprocess.run(["mount", "--bind", os.path.join(folder, "v2"), os.path.join(folder, "bound")], check=True)
+    else:  # each array by itself
+        for k in range(ARRAYS):
+            name = "a%02d" % k
+            subprocess.run(["mount", "--bind", os.path.join(folder, "v2", name), os.path.join(folder, "v1", name)], check=True)
 
 
 def check(folder, mount, way):

@@ -24,3 +24,8 @@ try_way link cur
 try_way above above/cur
 try_way rename v1
 try_way bind bound
+if mount --bind "$tmp/bind/bound" "$tmp/bind/bound" 2>/dev/null; then
+	umount "$tmp/bind/bound"
+	try_way arrays v1
+	umount "$tmp/arrays/v1/a"*
+fi

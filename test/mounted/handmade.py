@@ -59,7 +59,7 @@ def spellings():
         attrs={"_NCProperties": properties})
     for raw in (text[:20], "", "[]", text.replace("[4]", "[-4]"), text.replace("[4]", "[4, 1]"), text.replace("[2]", "[0]")):
         row("bad " + raw[:60], None, FOUR, raw=raw)
-    for changes in ({"order": "X"}, {"zarr_format": 3}, {"dimension_separator": ":"}, {"dtype": "<f16"}, {"dtype": "bfloat16"}, {"shape": [2 ** 62, 2 ** 62], "chunks": [1, 1]},
+    for changes in ({"order": "X"}, {"zarr_format": 3}, {"dimension_separator": ":"}, {"dtype": "<f16"}, {"dtype": "<c32"}, {"shape": [2 ** 62, 2 ** 62], "chunks": [1, 1]},
                     {"compressor": {"id": "no_such"}}, {"dtype": "|O", "filters": [{"id": "pickle"}]}):
         row("bad %s" % changes, None, FOUR, **changes)
 

@@ -110,7 +110,7 @@ tool gdalmdimtranslate $((axes + 3)) 1.5 bash -c "gdalmdimtranslate -q -of ENVI 
 
 # ncview wants memory for the pixels of all steps, 168 GB here. Where it does not get that it says so, and draws when it is told OK.
 # A step back from the first is the last, which has its colours upside down.
-exec 3< <(exec Xvfb -displayfd 1 -screen 0 1200x800x24 2>/dev/null)
+exec 3< <(exec Xvfb -noreset -displayfd 1 -screen 0 1200x800x24 2>/dev/null)
 server=$!
 read -r -t 20 -u 3 display || fail "no X server"
 export DISPLAY=:$display

@@ -92,7 +92,7 @@ reader=$!
 disown
 sleep 0.5
 kill -9 $reader
-eventually 1 ended $reader || fail "a reader under kill -9 is still there after 1 s"
+eventually 5 ended $reader || fail "a reader under kill -9 is still there after 5 s"
 before=$SECONDS
 umount_store
 [ $((SECONDS - before)) -le 6 ] || fail "umount took $((SECONDS - before)) s"
@@ -114,7 +114,7 @@ refused "$store" transport=libs3,profile=anon 'without keys'
 AWS_SESSION_TOKEN=token refused "$store" transport=libs3 'token of a session'
 AWS_ENDPOINT_URL_S3=$S3_TLS refused "$store" "transport=libs3,ca_bundle=$S3_CA" 'verify certificates'
 refused "s3://bucket/with space.zarr" transport=libs3 'a space'
-AWS_SECRET_ACCESS_KEY=wrong refused "$store" transport=libs3 'SignatureDoesNotMatch|AccessDenied'
+AWS_SECRET_ACCESS_KEY=wrong refused "$store" transport=libs3 '(SignatureDoesNotMatch|AccessDenied).*with the keys of .AWS_ACCESS_KEY_ID'
 
 AWS_ENDPOINT_URL_S3=$S3_TLS must_mount "$store" transport=libs3,tls_verify=false
 cmp "$mnt/plain" "$tmp/want/plain" || fail "https without verification differs"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# ls -l of 20,000 arrays from consolidated metadata; find and du over 300,000 chunk files: no chunk is touched, and memory stays small.
+# ls -l of 20,000 arrays from consolidated metadata; a netCDF-4 file of all; find and du over 300,000 chunk files: no chunk is touched, and memory stays small.
 # shellcheck disable=SC2012 # names here have no newlines
 . "$(dirname "$0")/functions.sh"
 
@@ -45,6 +45,19 @@ echo "next ls of $((4 * arrays)) files: $(since) s"
 sanitized || awk "BEGIN { exit !($(since) < 5) }" || fail "the next ls took $(since) s"
 same "chunks fetched by ls" "$(stat_value chunk_fetches_total)" 0
 peak_below $((64 * 1024 + 4 * arrays)) "ls of $((4 * arrays)) files"
+umount_store
+
+# one file of all of them: what is kept for it is what its head takes, and little more
+must_mount "$tmp/arrays.zarr"
+before=$EPOCHREALTIME
+size=$(stat -c %s "$mnt/dataset.nc4")
+echo "stat of dataset.nc4 with $arrays variables: $(since) s"
+[ "$size" -gt $((48000 * arrays)) ] || fail "dataset.nc4 has $size bytes"
+bytes=$(stat_value layouts_bytes)
+[ "$bytes" -gt $((256 * arrays)) ] || fail "the layout is not kept: $bytes bytes"
+[ "$bytes" -le $((1024 * arrays)) ] || fail "the layout takes $bytes bytes"
+same "chunks fetched by stat" "$(stat_value chunk_fetches_total)" 0
+peak_below $((64 * 1024 + 4 * arrays)) "a file of $arrays variables"
 umount_store
 
 must_mount "$tmp/chunks.zarr" list=flat

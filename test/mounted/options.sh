@@ -28,7 +28,7 @@ refuses "'unlimited='.*empty" -o unlimited= "$store" "$tmp/at"
 refuses "endian.*one of native.little.big.stored" -o endian=middle "$store" "$tmp/at"
 refuses "'endian' needs a value" -o endian "$store" "$tmp/at"
 refuses "'follow' takes no value" -o follow=yes "$store" "$tmp/at"
-refuses "read-only" -o rw "$store" "$tmp/at"
+refuses "not supported" -o rw,auto_unmount "$store" "$tmp/at"
 refuses "not a size" -o memory=4X "$store" "$tmp/at"
 refuses "at least 16M" -o memory=1M "$store" "$tmp/at"
 refuses "100%" -o memory=101% "$store" "$tmp/at"
@@ -99,7 +99,7 @@ completes "zarrfs $tmp/stores/" "$tmp/stores/one.zarr" "$tmp/stores/two.zip"
 completes "zarrfs -o end" endian= endpoint=
 completes "zarrfs -o memory=1G,allow_o" 1G,allow_other
 completes "zarrfs -o endian=l" little
-completes "zarrfs -o memory=1G,list=flat:n" nc npy
+completes "zarrfs -o memory=1G,list=flat:n" nc npy nc4
 completes "zarrfs -o profile=" anon
 completes "zarrfs $tmp/stores/one.zarr mnt -- cat $tmp/stores/th" "$tmp/stores/three.txt"
 completes "zarrfs -o ca_bundle=$tmp/stores/th" "$tmp/stores/three.txt"

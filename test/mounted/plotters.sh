@@ -29,7 +29,7 @@ printf '%s\n' "use \"$file\"" "list/l=1 sst[x=@max,y=@max]" "quit" >"$tmp/warmes
 found "Ferret" "$(cd "$tmp" && PATH=/usr/bin:/bin timeout 60 pyferret3 -nodisplay -script "$tmp/warmest.jnl" 2>&1 </dev/null)"
 
 # ncview draws: its window has the colours of a map, not those of an error box
-exec 3< <(exec Xvfb -displayfd 1 -screen 0 1200x800x24 2>/dev/null)
+exec 3< <(exec Xvfb -noreset -displayfd 1 -screen 0 1200x800x24 2>/dev/null)
 server=$!
 read -r -t 20 -u 3 display || fail "no X server"
 DISPLAY=:$display ncview "$file" >"$tmp/ncview.log" 2>&1 &

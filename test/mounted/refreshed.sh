@@ -39,8 +39,7 @@ grown()
 stat "$mnt/wind/first" "$mnt/wind/first.npy" "$mnt/wind/first.csv" >/dev/null || fail "a file of the new array is not there"
 sed -i 's/50/1000/' "$tmp/store.zarr/wind/first/.zarray"
 cat "$mnt/.zarrfs/refresh" >/dev/null
-sleep 0.5
-grown || fail "sizes of an array that grew, after refresh, are $(cd "$mnt/wind" && stat -c '%n %s' first first.npy first.csv)"
+eventually 5 grown || fail "sizes of an array that grew, after refresh, are $(cd "$mnt/wind" && stat -c '%n %s' first first.npy first.csv)"
 rm -r "$tmp/store.zarr/second"
 cat "$mnt/.zarrfs/refresh" >/dev/null
 eventually 10 test ! -e "$mnt/second" || fail "an array that was removed still shows after refresh"
@@ -70,7 +69,7 @@ while memory[:] == before:
     if time.monotonic() > end:
         sys.exit("still the old pages")
 END
-must_mount "$tmp/store.zarr" metadata_ttl=4
+must_mount "$tmp/store.zarr" metadata_ttl=2
 "$python" "$tmp/mapped.py" "$tmp/store.zarr" "$mnt" || fail "a mapping does not show what changed"
 umount_store
 

@@ -113,6 +113,8 @@ umount_store
 s3 make folders
 s3 put "$tmp/marker" folders/empty/
 s3 put "$tmp/marker" folders/deep/empty/
+refused s3://folders/empty "" "'s3://folders/empty' is empty: at most the marker of a folder is there"
+refused s3://folders/nothing "" "there is nothing at 's3://folders/nothing'"
 s3 put "$tmp/more/README.txt" folders/full/
 s3 put "$tmp/more/README.txt" folders/full/README.txt
 s3 put "$tmp/more/README.txt" folders/slashes//README.txt

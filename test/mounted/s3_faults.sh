@@ -159,8 +159,8 @@ for n in 1 2 3 4 5 6; do
 done
 sleep 0.5
 kill -9 "${readers[1]}"
-eventually 1 ended "${readers[1]}" || fail "a reader under kill -9 is still there after 1 s"
-[ -n "$(timeout 2 cat "$mnt/.zarrfs/stats")" ] || fail "no stats beside readers that hang"
+eventually 5 ended "${readers[1]}" || fail "a reader under kill -9 is still there after 5 s"
+[ -n "$(timeout 10 cat "$mnt/.zarrfs/stats")" ] || fail "no stats beside readers that hang"
 kill -9 "${readers[@]:2:5}"
 before=$SECONDS
 timeout 10 umount "$mnt" || timeout 10 fusermount3 -u "$mnt" || fail "umount"
@@ -177,7 +177,7 @@ reader=$!
 disown
 sleep 4
 kill -9 $reader || fail "a server that complains for 4 s is given up"
-eventually 1 ended $reader || fail "in a pause: a reader under kill -9 is still there after 1 s"
+eventually 5 ended $reader || fail "in a pause: a reader under kill -9 is still there after 5 s"
 before=$SECONDS
 umount_store
 [ $((SECONDS - before)) -le 5 ] || fail "in a pause: umount took $((SECONDS - before)) s"

@@ -38,13 +38,13 @@ took = time.monotonic() - begun
 print("read beside them in %.1f s" % took)
 sys.exit(took > 8)
 END
-	timeout 5 cat "$mnt/.zarrfs/stats" >/dev/null || fail "deaf=$deaf: no stats"
-	timeout 5 ls -l "$mnt" >/dev/null || fail "deaf=$deaf: no listing"
+	timeout 10 cat "$mnt/.zarrfs/stats" >/dev/null || fail "deaf=$deaf: no stats"
+	timeout 10 ls -l "$mnt" >/dev/null || fail "deaf=$deaf: no listing"
 	kill -9 "${readers[0]}"
-	eventually 1 ended "${readers[0]}" || fail "deaf=$deaf: a reader under kill -9 is still there after 1 s"
+	eventually 5 ended "${readers[0]}" || fail "deaf=$deaf: a reader under kill -9 is still there after 5 s"
 	kill -9 "${readers[@]:1}"
 	for reader in "${readers[@]}"; do
-		eventually 2 ended "$reader" || fail "deaf=$deaf: a reader under kill -9 is still there"
+		eventually 5 ended "$reader" || fail "deaf=$deaf: a reader under kill -9 is still there"
 	done
 	timeout 5 umount "$mnt" || timeout 5 fusermount3 -u "$mnt" || fail "deaf=$deaf: umount"
 	eventually 5 ended "$daemon" || fail "deaf=$deaf: the daemon does not end within 5 s"

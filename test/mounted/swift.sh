@@ -12,6 +12,9 @@ begin_swift
 s3 make bucket
 s3 put "$tmp/store.zarr" bucket/a/store.zarr
 s3 put "$tmp/odd" bucket/odd
+s3 make written
+# it refuses conditions, and that is said
+ZARRFS_TEST_S3=$S3_ENDPOINT/written "${ZARRFS_WRITE_BATTERY:-$here/../../build/test/unit/test_write_battery}" 2>"$tmp/said" || fail "$(grep -v '^trace: ' "$tmp/said")"
 
 begin_proxy
 must_mount "$store#aws.region=$S3_REGION"

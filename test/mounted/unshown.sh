@@ -15,7 +15,7 @@ array()
 array good 2 '<i4' null
 array json 2 '|O' '[{"id": "json2"}]'
 array pickled 2 '|O' '[{"id": "pickle"}]'
-array unknown 2 bfloat16 null
+array unknown 2 '<c32' null
 array empty 0 '<f16' null
 array huge 9223372036854775807 '<f8' null
 array texts 1152921504606846976 '|O' '[{"id": "vlen-utf8"}]'

@@ -29,4 +29,12 @@ server=$!
 eventually 20 test -s "$tmp/port" || fail "the web server does not start: $(cat "$tmp/server.log")"
 runs=$((runs / 2))
 check_tools http "http://127.0.0.1:$(cat "$tmp/port")/" timeout=2
+if [ -n "${WHOLE_RUNS:-}" ]; then # by hand
+	cp -r "$tmp/store.zarr" "$tmp/s3.zarr"
+	"$python" "$here/whole.py" serve "$tmp/s3.zarr" >"$tmp/port3" 2>"$tmp/server3.log" &
+	second=$!
+	eventually 20 test -s "$tmp/port3" || fail "no second web server: $(cat "$tmp/server3.log")"
+	check_tools s3 "s3://bucket" "timeout=2,profile=anon,endpoint=http://127.0.0.1:$(cat "$tmp/port3")"
+	kill $second
+fi
 kill $server

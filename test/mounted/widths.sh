@@ -19,6 +19,17 @@ must_mount "$tmp/store.zarr"
 grep -q "elements of 'many' are shown in 128 bytes" "$log" || fail "the log does not say why many is as wide: $(cat "$log")"
 umount_store
 
+# The store denies what one of them is measured of: the files of its group go without it.
+must_mount "fault+file://$tmp/store.zarr#fault.kind=eacces&fault.match=few/7&fault.calls=get"
+grep -q "few is left out: .*injected fault" "$mnt/dataset.cdl" || fail "dataset.cdl does not say that few cannot be read"
+grep -q "char many(" "$mnt/dataset.cdl" || fail "dataset.cdl lacks many: $(cat "$mnt/dataset.cdl")"
+for name in dataset.nc4 dataset.cdf5.nc; do
+	head -c 100 "$mnt/$name" >"$tmp/head" || fail "$name cannot be read"
+	same "bytes of $name" "$(wc -c <"$tmp/head")" 100
+done
+grep -q "'few' is in no netCDF file but its own: .*injected fault" "$log" || fail "the log does not say why few is left out: $(cat "$log")"
+umount_store
+
 serve "$tmp/store.zarr" 0.02
 must_mount "$url"
 "$python" "$here/widths.py" check "$tmp/store.zarr" "$mnt" || fail "a web server: see above"

@@ -6,6 +6,7 @@ the process that called the tool, or --owner, whatever kills that. If the superv
 
 import ctypes
 import os
+import random
 import select
 import signal
 import socket
@@ -27,15 +28,35 @@ def die_with_parent():
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+PORTS = range(20000, 32768)  # the kernel gives none of these to who asks for any
+reserved = []  # sockets whose names keep ports for this process, and go with it
+
+
+def reserve(port):
+    """Whether nobody listens there, and no other server for tests is to."""
+    name = socket.socket(socket.AF_UNIX)
+    try:
+        name.bind("\0zarrfs-test-port-%d" % port)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((LOOPBACK, port))
+    except OSError:
+        name.close()
+        return False
+    reserved.append(name)
+    return True
+
+
 def free_ports(count):
-    """Ports that nobody listens on now."""
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind((LOOPBACK, 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
+    """Ports for servers that this process starts: they may take seconds until they listen."""
+    ports = []
+    for _ in range(1000):
+        if len(ports) == count:
+            return ports
+        port = random.choice(PORTS)
+        if reserve(port):
+            ports.append(port)
+    raise Failure("no free port of %d" % len(PORTS))
 
 
 def answers(port):

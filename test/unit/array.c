@@ -1,8 +1,10 @@
 /* Random arrays over a mem store, read at random, in order and along strides by several readers, against the naive answer. */
 #include "check.h"
 #include "data/array.h"
+#include "data/grid.h"
 #include "base/url.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 
@@ -53,7 +55,7 @@ put_chunk(struct setup *s, const uint64_t *index, uint64_t chunk_items)
 		k += snprintf(key + k, sizeof key - (size_t)k, "%s%d", d ? "." : "", (int)index[d]);
 	if (!s->meta.rank)
 		strcat(key, "0");
-	CHECK_INT(zmap_put(s->zmap, key, (struct span){c, chunk_items * item}, NULL), 0);
+	CHECK_INT(zmap_put(s->zmap, &(struct zmap_put){key, {c, chunk_items * item}}, NULL), 0);
 	free(c);
 }
 
@@ -152,7 +154,7 @@ check_read(struct setup *s, struct stream *st, uint64_t off, size_t len)
 	struct reply r = {0};
 	uint8_t *got = malloc(len ? len : 1);
 	int e = stream_read(st,
-		&(struct array_want){.off = off, .len = len, .deadline = when_now() + 30 * SECOND},
+		&(struct array_want){.off = off, .len = len, .deadline = clock_now() + 30 * SECOND},
 		&r);
 	CHECK_INT(e, 0);
 	CHECK_INT(r.len, len);
@@ -173,6 +175,48 @@ check_read(struct setup *s, struct stream *st, uint64_t off, size_t len)
 	free(got);
 }
 
+/* Every so manyth element of the last two dimensions, of one chunk. */
+static void
+check_sift(struct setup *s, struct stream *st, uint32_t *mine)
+{
+	struct grid g;
+	CHECK_INT(grid_init(&g, s->meta.rank, s->shape, s->chunk, s->meta.dtype.size), 0);
+	uint64_t index[RANK_MAX], number = check_random(mine) % g.chunks, in_file = 0,
+				  rest[2] = {1, 1};
+	uint64_t step[2] = {0, 0}, n[2] = {1, 1}, file_step[2] = {0, 0};
+	struct sieve v = {.chunk = number, .bytes = g.item, .to_column = g.item};
+	grid_index(&g, number, index);
+	for (unsigned d = 0; d < g.rank; d++) {
+		uint64_t here = s->shape[d] - index[d] * s->chunk[d], from;
+		here = here < s->chunk[d] ? here : s->chunk[d];
+		from = check_random(mine) % here;
+		v.first += from * g.chunk_step[d];
+		in_file += (index[d] * s->chunk[d] + from) * g.file_step[d];
+		if (d + 2 < g.rank)
+			continue;
+		unsigned i = d + 2 - g.rank;
+		uint64_t stride = 1 + check_random(mine) % 4;
+		rest[i] = here - from;
+		step[i] = stride * g.chunk_step[d];
+		file_step[i] = stride * g.file_step[d];
+		n[i] = 1 + check_random(mine) % ((rest[i] + stride - 1) / stride);
+	}
+	v.rows = n[0];
+	v.row_step = step[0];
+	v.columns = n[1];
+	v.column_step = step[1];
+	v.to_step = n[1] * g.item + 3;
+	v.to = calloc(n[0], v.to_step);
+	CHECK_INT(
+		stream_sift(st, &(struct array_want){.deadline = clock_now() + 30 * SECOND}, &v, 1),
+		0);
+	for (uint64_t y = 0; y < n[0]; y++)
+		for (uint64_t x = 0; x < n[1]; x++)
+			CHECK(!memcmp(v.to + y * v.to_step + x * g.item,
+				s->flat + in_file + y * file_step[0] + x * file_step[1], g.item));
+	free(v.to);
+}
+
 static void *
 read_all_ways(void *arg)
 {
@@ -190,6 +234,8 @@ read_all_ways(void *arg)
 		check_read(s, st, off, s->bytes - off < step ? s->bytes - off : step);
 	for (uint64_t off = 3; off + 4 <= s->bytes; off += step)
 		check_read(s, st, off, 4);
+	for (int i = 0; i < 10 && s->meta.rank; i++)
+		check_sift(s, st, &mine);
 	stream_free(st);
 	return NULL;
 }
@@ -222,7 +268,7 @@ test_bad_chunk(void)
 	const size_t lengths[] = {
 		s.chunk[0] * s.meta.dtype.size - 1, s.chunk[0] * s.meta.dtype.size + 1, 0};
 	for (size_t i = 0; i < 3; i++) {
-		zmap_put(s.zmap, "v/0", (struct span){long_chunk.data, lengths[i]}, NULL);
+		zmap_put(s.zmap, &(struct zmap_put){"v/0", {long_chunk.data, lengths[i]}}, NULL);
 		CHECK_INT(stream_read(st, &(struct array_want){.off = 0, .len = 1}, &r), -EIO);
 		CHECK(strstr(err_text(), "chunk 'v/0'"));
 	}
@@ -259,6 +305,93 @@ test_fill(void)
 	setup_end(&s);
 }
 
+static int
+note_thread(void *arg)
+{
+	*(pthread_t *)arg = pthread_self();
+	return 0;
+}
+
+/* Which thread loads the one absent chunk of an array. */
+static pthread_t
+loader_of(struct setup *s, struct zmap *z)
+{
+	struct stream *st;
+	struct reply r = {0};
+	pthread_t loader = 0;
+	array_unref(s->array);
+	CHECK_INT(array_open(s->data, z, "absent", &s->meta, 0, &s->array), 0);
+	array_set_hooks(s->array, &(struct array_hooks){.arg = &loader, .check = note_thread});
+	CHECK_INT(stream_new(s->array, &st), 0);
+	CHECK_INT(stream_read(st, &(struct array_want){.off = 0, .len = 1}, &r), 0);
+	reply_done(&r);
+	stream_free(st);
+	return loader;
+}
+
+/* A missing chunk of a store that answers at once is loaded by who asks for it, one of any other store by a worker. */
+static void
+test_own_thread(void)
+{
+	struct setup s = {0};
+	struct zmap *slow = NULL;
+	struct url url;
+	setup_begin(&s, 64 << 20, 1, 10);
+	CHECK_INT(url_parse("fault+mem:own", &url), 0);
+	CHECK_INT(zmap_open(&url, &(struct zmap_options){0}, &slow), 0);
+	url_free(&url);
+	CHECK(pthread_equal(loader_of(&s, s.zmap), pthread_self()));
+	CHECK(!pthread_equal(loader_of(&s, slow), pthread_self()));
+	setup_end(&s);
+	zmap_close(slow);
+}
+
+static unsigned
+threads(void)
+{
+	unsigned n = 0;
+	DIR *d = opendir("/proc/self/task");
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n - 2;
+}
+
+/* A store that is no remote one, but takes its time, is asked for many chunks at once. */
+static void
+test_slow_store(void)
+{
+	enum { WORKERS = 2, MANY = 3 * WORKERS };
+	struct setup s = {0};
+	struct zmap *slow = NULL;
+	struct url url;
+	struct stream *st;
+	setup_begin(&s, 64 << 20, 1, 10);
+	free(s.flat);
+	array_unref(s.array);
+	s.meta.dtype.size = 1;
+	s.shape[0] = s.bytes = 64 * 10;
+	s.chunk[0] = 10;
+	s.flat = malloc(s.bytes);
+	for (size_t i = 0; i < s.bytes; i++)
+		s.flat[i] = (uint8_t)i;
+	CHECK_INT(url_parse("fault+mem:slow#fault.kind=delay&fault.ms=20", &url), 0);
+	CHECK_INT(zmap_open(&url, &(struct zmap_options){.writable = true}, &slow), 0);
+	url_free(&url);
+	struct zmap *quick = s.zmap;
+	s.zmap = slow;
+	make_chunks(&s);
+	unsigned before = threads();
+	CHECK_INT(array_open(s.data, slow, "v", &s.meta, 0, &s.array), 0);
+	CHECK_INT(stream_new(s.array, &st), 0);
+	check_read(&s, st, 0, s.bytes);
+	CHECK(threads() >= before + MANY);
+	stream_free(st);
+	setup_end(&s);
+	zmap_close(quick);
+}
+
 /* Far from where any memory lies. */
 static void
 test_far(void)
@@ -288,14 +421,62 @@ test_far(void)
 }
 
 static unsigned long long
-budget_of(size_t memory)
+stat_of(struct data *d, const char *name)
 {
 	CLEAN(buf_free) struct buf b = {0};
-	struct data *d = NULL;
 	unsigned long long n = 0;
-	CHECK_INT(data_new(&(struct data_options){.memory = memory, .workers = 1}, &d), 0);
 	CHECK_INT(data_stats(d, &b), 0);
-	CHECK_INT(sscanf((char *)b.data, "zarrfs_memory_budget_bytes %llu", &n), 1);
+	CHECK_INT(buf_terminate(&b), 0);
+	const char *at = strstr((char *)b.data, name);
+	CHECK(at && sscanf(at + strlen(name), " %llu", &n) == 1);
+	return n;
+}
+
+/* An array that has grown along its leading dimension: what is cached counts as long as the store says that it is the same, and the
+ * chunk that was cut by the former end is seen as it is now. */
+static void
+test_grown(void)
+{
+	struct setup s = {0};
+	struct stream *st;
+	setup_begin(&s, 64 << 20, 2, 10);
+	array_unref(s.array);
+	free(s.flat);
+	s.meta.dtype.size = 4;
+	s.shape[0] = 6, s.shape[1] = 8;
+	s.chunk[0] = 4, s.chunk[1] = 8;
+	s.bytes = 8 * 8 * 4;
+	s.flat = calloc(1, s.bytes);
+	for (size_t i = 0; i < 6 * 8 * 4; i++)
+		s.flat[i] = (uint8_t)check_random(&seed);
+	put_chunk(&s, (uint64_t[]){0, 0}, 32);
+	put_chunk(&s, (uint64_t[]){1, 0}, 32);
+	CHECK_INT(array_open(s.data, s.zmap, "v", &s.meta, 0, &s.array), 0);
+	CHECK_INT(stream_new(s.array, &st), 0);
+	check_read(&s, st, 0, 6 * 8 * 4);
+	stream_free(st);
+	array_unref(s.array);
+
+	s.shape[0] = 8;
+	for (size_t i = 6 * 8 * 4; i < s.bytes; i++)
+		s.flat[i] = (uint8_t)check_random(&seed);
+	put_chunk(&s, (uint64_t[]){1, 0}, 32);
+	unsigned long long before = stat_of(s.data, "zarrfs_chunk_fetched_bytes_total");
+	CHECK_INT(array_open(s.data, s.zmap, "v", &s.meta, 0, &s.array), 0);
+	CHECK_INT(stream_new(s.array, &st), 0);
+	check_read(&s, st, 0, s.bytes);
+	CHECK_INT(stat_of(s.data, "zarrfs_chunk_fetched_bytes_total") - before, 4 * 8 * 4);
+	CHECK_INT(stat_of(s.data, "zarrfs_chunk_revalidated_total"), 1);
+	stream_free(st);
+	setup_end(&s);
+}
+
+static unsigned long long
+budget_of(size_t memory)
+{
+	struct data *d = NULL;
+	CHECK_INT(data_new(&(struct data_options){.memory = memory, .workers = 1}, &d), 0);
+	unsigned long long n = stat_of(d, "zarrfs_memory_budget_bytes");
 	data_free(d);
 	return n;
 }
@@ -323,7 +504,10 @@ main(void)
 	}
 	test_bad_chunk();
 	test_fill();
+	test_own_thread();
+	test_slow_store();
 	test_far();
+	test_grown();
 	test_budget();
 	return check_end();
 }

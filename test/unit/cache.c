@@ -15,27 +15,27 @@ static struct cache *cache;
 static atomic_bool over;
 static atomic_uint begun;
 
-static struct cache_ask
+static struct cache_request
 ask_for(uint64_t space, uint64_t chunk, size_t len, int64_t fresh)
 {
-	return (struct cache_ask){
-		.id = {space, chunk, 0, len},
+	return (struct cache_request){
+		.id = {space, chunk, 0, len, chunk},
 		.hurry = CACHE_WAIT,
 		.keep = true,
-		.now = when_now(),
+		.now = clock_now(),
 		.fresh = fresh,
-		.deadline = when_now() + 20 * SECOND,
+		.deadline = clock_now() + 20 * SECOND,
 	};
 }
 
-/* Makes the piece if it is not there, as if it had been loaded. Pinned. */
+/* Makes the extent if it is not there, as if it had been loaded. Pinned. */
 static int
-take(const struct cache_ask *a, struct piece **ret)
+take(const struct cache_request *a, struct extent **ret)
 {
 	int r = cache_get(cache, a, ret);
 	if (r != CACHE_CREATED)
 		return r;
-	struct piece *p = *ret;
+	struct extent *p = *ret;
 	p->cap = p->id.len;
 	p->data = mem_get(&p->cap);
 	strcpy(p->version, "1");
@@ -49,9 +49,9 @@ greedy(void *arg)
 	uint64_t space = 2 + (uint64_t)(uintptr_t)arg;
 	begun++;
 	for (uint64_t n = 0; !over; n++) {
-		struct piece *p[2];
+		struct extent *p[2];
 		for (unsigned i = 0; i < 2; i++) {
-			struct cache_ask a = ask_for(space, 2 * n + i, SMALL, 0);
+			struct cache_request a = ask_for(space, 2 * n + i, SMALL, 0);
 			if (i)
 				a.hurry = CACHE_TRY;
 			if (take(&a, &p[i]) < 0) {
@@ -77,11 +77,11 @@ much_beside_little(void)
 	while (begun < GREEDY)
 		usleep(200);
 	for (uint64_t n = 0; n < 30; n++) {
-		struct piece *p;
-		struct cache_ask a = ask_for(1, n, LARGE, 0);
-		int64_t before = when_now();
+		struct extent *p;
+		struct cache_request a = ask_for(1, n, LARGE, 0);
+		int64_t before = clock_now();
 		CHECK_INT(take(&a, &p), CACHE_CREATED);
-		longest = when_now() - before > longest ? when_now() - before : longest;
+		longest = clock_now() - before > longest ? clock_now() - before : longest;
 		cache_unpin(cache, &p, 1);
 	}
 	CHECK(longest < 5 * SECOND);
@@ -91,14 +91,14 @@ much_beside_little(void)
 	cache = cache_free(cache);
 }
 
-/* Pieces that are to be compared with the store again need a second one beside them for a while. */
+/* Extents that are to be compared with the store again need a second one beside them for a while. */
 static void *
 renew(void *arg)
 {
 	uint64_t chunk = (uint64_t)(uintptr_t)arg;
 	for (unsigned n = 0; n < 20; n++) {
-		struct piece *p;
-		struct cache_ask a = ask_for(1, chunk, 7 << 20, when_now());
+		struct extent *p;
+		struct cache_request a = ask_for(1, chunk, 7 << 20, clock_now());
 		int r = take(&a, &p);
 		CHECK(r > 0);
 		if (r > 0)
@@ -111,13 +111,13 @@ static void
 all_renew_at_once(void)
 {
 	pthread_t t[4];
-	int64_t before = when_now();
+	int64_t before = clock_now();
 	CHECK_INT(cache_new(BUDGET, false, &cache), 0);
 	for (uintptr_t i = 0; i < 4; i++)
 		pthread_create(&t[i], NULL, renew, (void *)i);
 	for (unsigned i = 0; i < 4; i++)
 		pthread_join(t[i], NULL);
-	CHECK(when_now() - before < 15 * SECOND);
+	CHECK(clock_now() - before < 15 * SECOND);
 	cache = cache_free(cache);
 }
 
@@ -125,18 +125,18 @@ static void
 borrowed(void)
 {
 	struct cache_counts n;
-	struct piece *p[2];
+	struct extent *p[2];
 	CHECK_INT(cache_new(BUDGET, false, &cache), 0);
 	for (unsigned i = 0; i < 2; i++) {
-		struct cache_ask a = ask_for(1, i, 6 << 20, 0);
+		struct cache_request a = ask_for(1, i, 6 << 20, 0);
 		CHECK_INT(take(&a, &p[i]), CACHE_CREATED);
 	}
 	cache_unpin(cache, p, 1);
 	cache_borrow(cache, 8 << 20);
 	cache_count(cache, &n);
 	CHECK(n.used <= BUDGET);
-	CHECK_INT(n.pieces, 1);
-	struct cache_ask more = ask_for(1, 2, 6 << 20, 0);
+	CHECK_INT(n.extents, 1);
+	struct cache_request more = ask_for(1, 2, 6 << 20, 0);
 	more.hurry = CACHE_TRY;
 	CHECK_INT(cache_get(cache, &more, &p[0]), -EAGAIN);
 	cache_give_back(cache, 8 << 20);
@@ -145,14 +145,14 @@ borrowed(void)
 	cache = cache_free(cache);
 }
 
-/* A piece at off of chunk 1, loaded in `version` if it is not there; a reader since `since` asks, to whom what was checked before
+/* An extent at off of chunk 1, loaded in `version` if it is not there; a reader since `since` asks, to whom what was checked before
  * `fresh` must be compared. Its version, or the code. */
 static const char *
 version_of(uint64_t off, int64_t fresh, int64_t since, const char *version)
 {
 	static char got[ZMAP_VERSION];
-	struct piece *p;
-	struct cache_ask a = ask_for(9, 1, 1000, fresh);
+	struct extent *p;
+	struct cache_request a = ask_for(9, 1, 1000, fresh);
 	a.id.off = a.at = off;
 	a.since = since;
 	int r = cache_get(cache, &a, &p);
@@ -163,7 +163,7 @@ version_of(uint64_t off, int64_t fresh, int64_t since, const char *version)
 		p->data = mem_get(&p->cap);
 		if (!p->superseded)
 			strcpy(p->version, version);
-		p->begun = when_now();
+		p->begun = clock_now();
 		cache_found(cache, p);
 		cache_finish(cache, &p, 1);
 		if (cache_wait(cache, p, since, 0, NULL) == CACHE_OTHER) {
@@ -180,7 +180,7 @@ static int64_t
 moment(void)
 {
 	usleep(10);
-	return when_now();
+	return clock_now();
 }
 
 /* Who has some of a version gets the rest of it, for as long as there is any; who begins later gets what the store has. */
@@ -204,8 +204,8 @@ versions(void)
 	CHECK_STR(version_of(2000, third, early, "?"), "one");
 	CHECK_STR(version_of(0, third, third, "three"), "three");
 
-	struct piece *p;
-	struct cache_ask a = ask_for(8, 1, BUDGET, 0); /* all others have to go */
+	struct extent *p;
+	struct cache_request a = ask_for(8, 1, BUDGET, 0); /* all others have to go */
 	CHECK_INT(take(&a, &p), CACHE_CREATED);
 	cache_unpin(cache, &p, 1);
 	CHECK_STR(version_of(0, third, early, "?"), "one");
@@ -219,21 +219,21 @@ versions(void)
 	cache = cache_free(cache);
 }
 
-/* A piece at off of chunk 1 whose load begins: nobody waits for it yet. */
-static struct piece *
+/* An extent at off of chunk 1 whose load begins: nobody waits for it yet. */
+static struct extent *
 begin_load(uint64_t off, int64_t since)
 {
-	struct piece *p = NULL;
-	struct cache_ask a = ask_for(9, 1, 1000, 0);
+	struct extent *p = NULL;
+	struct cache_request a = ask_for(9, 1, 1000, 0);
 	a.id.off = a.at = off;
 	a.since = since;
 	CHECK_INT(cache_get(cache, &a, &p), CACHE_CREATED);
-	p->begun = when_now();
+	p->begun = clock_now();
 	return p;
 }
 
 static void
-found_load(struct piece *p, const char *version)
+found_load(struct extent *p, const char *version)
 {
 	p->cap = p->id.len;
 	p->data = mem_get(&p->cap);
@@ -247,7 +247,7 @@ replaced_before_the_end(void)
 {
 	CHECK_INT(cache_new(BUDGET, false, &cache), 0);
 	int64_t since = moment();
-	struct piece *p = begin_load(0, since);
+	struct extent *p = begin_load(0, since);
 	found_load(p, "one");
 	int64_t late = moment();
 	CHECK_STR(version_of(1000, 0, late, "two"), "two");
@@ -273,7 +273,7 @@ slow_load(void)
 {
 	CHECK_INT(cache_new(BUDGET, false, &cache), 0);
 	int64_t since = moment();
-	struct piece *p = begin_load(0, since);
+	struct extent *p = begin_load(0, since);
 	int64_t fresh = moment();
 	found_load(p, "one");
 	cache_finish(cache, &p, 1);
@@ -288,7 +288,7 @@ refreshed(void)
 {
 	CHECK_INT(cache_new(BUDGET, false, &cache), 0);
 	int64_t early = moment();
-	struct piece *p = begin_load(0, early);
+	struct extent *p = begin_load(0, early);
 	cache_expire(cache);
 	int64_t late = moment();
 	CHECK_STR(version_of(0, 0, late, "two"), "two");
@@ -301,7 +301,7 @@ refreshed(void)
 	cache_expire(cache);
 	p = begin_load(0, moment());
 	cache_expire(cache);
-	struct piece *q = begin_load(0, moment());
+	struct extent *q = begin_load(0, moment());
 	found_load(p, "two");
 	cache_finish(cache, &p, 1);
 	early = p->since;

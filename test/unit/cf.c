@@ -18,7 +18,7 @@ check_time(const char *units, const char *calendar, double value, const char *wa
 	}
 	bool is = cf_time_text(&t, value, text);
 	CHECK_STR(text, want);
-	if (value == (double)(int64_t)value) {
+	if (fabs(value) < 0x1p63 && value == (double)(int64_t)value) {
 		CHECK(cf_time_text_int(&t, (int64_t)value, again) == is);
 		CHECK_STR(again, text);
 	}
@@ -260,6 +260,68 @@ coordinate(const struct tree *t, const char *path, unsigned dim)
 	return path_of(n, r);
 }
 
+/* All objects of a store as its consolidated metadata. */
+static void
+consolidate(const struct tree *t, const char *const *objects)
+{
+	CLEAN(buf_free) struct buf all = {0};
+	CHECK_INT(buf_addf(&all, "{\"zarr_consolidated_format\": 1, \"metadata\": {"), 0);
+	for (const char *const *o = objects; *o; o += 2)
+		CHECK_INT(buf_addf(&all, "%s\"%s\": %s", o == objects ? "" : ", ", o[0], o[1]), 0);
+	CHECK_INT(buf_addf(&all, "}}"), 0);
+	CHECK_INT(zmap_put(t->z, &(struct zmap_put){".zmetadata", buf_span(&all)}, NULL), 0);
+}
+
+/* Consolidated metadata say the same of roles at once; but not which arrays are coordinates of their own dimensions. */
+static void
+check_known(const char *const *name, const enum cf_role *want, unsigned n)
+{
+	struct tree t = tree_new(NULL, store);
+	enum cf_role role = CF_DATA;
+	CHECK_INT(cf_role_known(t.m, "", "air", &role), ZMAP_ABSENT);
+	consolidate(&t, store);
+	for (unsigned i = 0; i < n; i++) {
+		CLEAN(node_unrefp) struct node *a = tree_node(&t, name[i]);
+		CHECK_INT(cf_role_known(t.m, "", name[i], &role), 0);
+		CHECK_INT(role == CF_DATA && cf_is_coordinate(a) ? CF_COORDINATE : role, want[i]);
+	}
+	CHECK_INT(cf_role_known(t.m, "g", "rain", &role), 0);
+	CHECK_INT(role, CF_DATA);
+	tree_free(&t);
+}
+
+/* Ragged arrays are found by name in the group they lie in; more references than are kept are none. */
+static void
+test_known(void)
+{
+	enum { MANY = 70000 };
+	static const char *const ragged[] = {".zgroup", "{\"zarr_format\": 2}", "g/.zgroup",
+		"{\"zarr_format\": 2}", "g/n/.zarray", "{}", "g/n/.zattrs",
+		"{\"units\": \"1\", \"s\\u0061mple_dimension\": \"obs\"}", "n/.zarray", "{}",
+		"n/.zattrs", "{\"cf_role\": [], \"bounds\": [\"b\"], \"coordinates\": 7}", NULL};
+	struct tree t = tree_new(NULL, NULL);
+	CLEAN(buf_free) struct buf names = {0}, many = {0};
+	enum cf_role role = CF_DATA;
+	consolidate(&t, ragged);
+	CHECK_INT(cf_ragged_known(t.m, "g", &names), 0);
+	CHECK_INT(names.len, 2);
+	CHECK_MEM(names.data, "n", 2);
+	CHECK_INT(cf_ragged_known(t.m, "", &names), 0);
+	CHECK_INT(names.len, 4);
+	CHECK_INT(cf_role_known(t.m, "", "b", &role), 0);
+	CHECK_INT(role, CF_BOUNDS);
+
+	CHECK_INT(buf_addf(&many, "{\"coordinates\": \""), 0);
+	for (unsigned i = 0; i < MANY; i++)
+		CHECK_INT(buf_addf(&many, "c%u ", i), 0);
+	CHECK_INT(buf_addf(&many, "\"}"), 0);
+	const char *const full[] = {".zgroup", "{\"zarr_format\": 2}", "a/.zarray", "{}",
+		"a/.zattrs", (const char *)many.data, NULL};
+	consolidate(&t, full);
+	CHECK_INT(cf_role_known(t.m, "", "c1", &role), ZMAP_ABSENT);
+	tree_free(&t);
+}
+
 static void
 test_roles(void)
 {
@@ -275,6 +337,7 @@ test_roles(void)
 			fprintf(stderr, "'%s':\n", name[i]);
 		CHECK_INT(role[i], want[i]);
 	}
+	check_known(name, want, 9);
 	CHECK_STR(found(&t, "air", "lat"), "lat");
 	CHECK_STR(found(&t, "g/rain", "lat"), "lat");
 	CHECK_STR(found(&t, "g/rain", "y"), "g/y");
@@ -337,6 +400,7 @@ main(void)
 	test_no_times();
 	test_datetimes();
 	test_roles();
+	test_known();
 	test_references();
 	return check_end();
 }

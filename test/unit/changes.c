@@ -12,7 +12,7 @@ static const char STORE[] = "mem:changes";
 static char told[4096];
 
 static void
-hear(void *arg, const char *path, enum stale_what what)
+hear(void *arg, const char *path, enum stale_what what, int64_t pushed)
 {
 	size_t n = strlen(told);
 	snprintf(told + n, sizeof told - n, "%s:%d ", path, what);
@@ -102,7 +102,7 @@ test_rewritten(struct mount *m, struct zmap *z)
 	refreshed(m);
 	CHECK_INT(open_path(m, "a", &f), 0);
 	CHECK_INT(first_of(f), 1);
-	CHECK_INT(zmap_del(z, "a/.zarray"), 0);
+	CHECK_INT(zmap_del(z, &(struct zmap_del){"a/.zarray"}), 0);
 	refreshed(m);
 	CHECK_INT(first_of(f), -EIO);
 	CHECK_INT(

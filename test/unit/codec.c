@@ -204,7 +204,7 @@ main(void)
 	if (data)
 		samples(data);
 	say_why("pickle", "codec 'pickle' is never decoded: it can run code");
-	say_why("pcodec", "unknown codec 'pcodec'");
+	say_why("lerc", "unknown codec 'lerc'");
 	known_sum("crc32c", "{}", "123456789", 0xe3069283);
 	known_sum("crc32", "{\"location\": \"end\"}", "123456789", 0xcbf43926);
 	known_sum("adler32", "{\"location\": \"end\"}", "Wikipedia", 0x11e60398);

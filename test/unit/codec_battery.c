@@ -1,8 +1,11 @@
 /* What every codec of the table must do: give back what it was given, in the exact size; refuse what is too short, too long or of
  * another size; never touch memory outside; decode parts as the whole. Run under a sanitizer for the memory. */
 #include "codec_test.h"
+#include "test/chunk_change.h"
 
-enum { FLIPS = 60 };
+#include <blosc.h>
+
+enum { FLIPS = 60, PATCHES = 8 };
 
 /* Cut short, made longer, bytes changed: an error or, for changed bytes, perhaps other data; never more. */
 static void
@@ -64,6 +67,47 @@ other_size(const struct row *row, struct span enc, uint64_t count)
 	CHECK(r < 0);
 }
 
+static unsigned patched;
+
+/* What is changed in a chunk that is stored is as if all of it had been encoded. */
+static void
+patch(const struct codec_chain *c, struct span enc, const struct form *form, const uint8_t *data)
+{
+	CLEAN(clean_free) uint8_t *want = malloc(form->bytes);
+	CLEAN(clean_free) uint8_t *damaged = malloc(enc.len);
+	if (!want || !damaged)
+		abort();
+	for (int i = 0; i < PATCHES; i++) {
+		size_t from = check_random(&seed) % form->bytes;
+		size_t to = from + check_random(&seed) % (form->bytes - from) + 1;
+		if (i % 2 && to - from > 9)
+			to = i % 4 == 1 ? from + 9 : form->bytes;
+		const struct change change = {from, to, want};
+		const struct codec_patch p = {&change, change_touches, change_lay};
+		CLEAN(buf_free) struct buf out = {0};
+		memcpy(want, data, form->bytes);
+		for (size_t at = from; at < to; at++)
+			want[at] = i % 3 ? (uint8_t)(want[at] + 1) : (uint8_t)check_random(&seed);
+		int r = codec_chain_patch(c, enc, &p, &out);
+		CHECK(r == 0 || r == CODEC_WHOLE);
+		patched += r == 0;
+		CLEAN(clean_free)
+		uint8_t *got = r == 0 ? decode(c, form, out.data, out.len, &r) : NULL;
+		if (got)
+			CHECK_MEM(got, want, form->bytes);
+		CHECK(r == 0 || r == CODEC_WHOLE);
+		size_t all = 0;
+		if (got && !blosc_cbuffer_validate(out.data, out.len, &all)) {
+			CHECK_INT(blosc_decompress_ctx(out.data, got, form->bytes, 1), form->bytes);
+			CHECK_MEM(got, want, form->bytes);
+		}
+		memcpy(damaged, enc.data, enc.len);
+		damaged[check_random(&seed) % enc.len] ^= 1 << i % 8;
+		r = codec_chain_patch(c, (struct span){damaged, enc.len}, &p, &out);
+		CHECK(r == 0 || r == CODEC_WHOLE);
+	}
+}
+
 static void
 round_trip(const struct row *row, uint64_t count, unsigned look)
 {
@@ -94,6 +138,8 @@ round_trip(const struct row *row, uint64_t count, unsigned look)
 		CHECK_MEM(got, data, a.form.bytes);
 	if (codec_chain_ranged(c))
 		parts(c, buf_span(&enc), &a.form, got);
+	if (!strcmp(row->id, "blosc"))
+		patch(c, buf_span(&enc), &a.form, got);
 	if (count > 2000)
 		return;
 	damage(c, buf_span(&enc), &a.form, got, row->loose_end);
@@ -183,6 +229,22 @@ static const struct row rows[] = {
 	{"bitround", "{\"keepbits\": 5}", DTYPE_FLOAT, 4, true},
 	{"astype", "{\"encode_dtype\": \"<f4\", \"decode_dtype\": \"<f8\"}", DTYPE_FLOAT, 8, true},
 	{"packbits", "{}", DTYPE_BOOL, 1, true}, /* fewer elements fill the same bytes */
+	{"packbits", "{\"padding_encoding\": \"first_byte\"}", DTYPE_BOOL, 1},
+	{"packbits", "{\"padding_encoding\": \"last_byte\", \"first_bit\": 3}", DTYPE_UINT, 2,
+		true},
+	{"packbits", "{\"first_bit\": 1, \"last_bit\": 31}", DTYPE_INT, 4, true},
+	{"packbits", "{\"first_bit\": 5}", DTYPE_FLOAT, 8, true},
+	{"scale_offset", "{\"offset\": 5, \"scale\": 0.1}", DTYPE_FLOAT, 4, true},
+	{"scale_offset", "{\"offset\": -7, \"scale\": -1}", DTYPE_INT, 8, .hostile_only = true},
+	{"cast_value", "{\"data_type\": \"uint32\", \"out_of_range\": \"clamp\"}", DTYPE_FLOAT, 4,
+		true},
+	{"cast_value", "{\"data_type\": \"float64\"}", DTYPE_INT, 4},
+	{"cast_value", "{\"data_type\": \"int2\", \"out_of_range\": \"wrap\"}", DTYPE_INT, 4, true},
+	{"cast_value", "{\"data_type\": \"int16\", \"scalar_map\": {\"decode\": [[7, \"NaN\"]]}}",
+		DTYPE_FLOAT, 8, .hostile_only = true},
+	{"reshape", "{\"shape\": [1, -1]}", DTYPE_INT, 4},
+	{"zfp", "{\"mode\": \"reversible\"}", DTYPE_FLOAT, 4, .hostile_only = true},
+	{"zfp", "{\"mode\": \"fixed_rate\", \"rate\": 9}", DTYPE_INT, 2, .hostile_only = true},
 	{"categorize", "{\"labels\": [\"a\", \"b\"], \"dtype\": \"<U1\", \"astype\": \"|u1\"}",
 		DTYPE_UNICODE, 4, .hostile_only = true},
 	{"vlen-utf8", "{}", DTYPE_VLEN_TEXT, 8, .hostile_only = true},
@@ -190,6 +252,13 @@ static const struct row rows[] = {
 	{"vlen-array", "{\"dtype\": \"<i4\"}", DTYPE_OBJECT, 8, .hostile_only = true},
 	{"json2", "{}", DTYPE_VLEN_TEXT, 8, .hostile_only = true},
 	{"msgpack2", "{}", DTYPE_VLEN_TEXT, 8, .hostile_only = true},
+	{"sharding_indexed",
+		"{\"chunk_shape\": [1], \"codecs\": [{\"name\": \"bytes\", \"configuration\": "
+		"{\"endian\": \"little\"}}], \"index_codecs\": [{\"name\": \"bytes\", "
+		"\"configuration\": {\"endian\": \"little\"}}, \"crc32c\"]}",
+		DTYPE_INT, 4},
+	{"pcodec", "{\"level\": 8}", DTYPE_INT, 4, .hostile_only = true},
+	{"gribberish", "{\"var\": \"TMP\"}", DTYPE_FLOAT, 8, .hostile_only = true},
 	{"zfpy", "{\"mode\": 4, \"tolerance\": 0.001}", DTYPE_FLOAT, 4, .hostile_only = true},
 };
 
@@ -213,6 +282,7 @@ main(void)
 	}
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		battery(&rows[i]);
+	CHECK(patched > 10);
 	codec_scratch_free();
 	return check_end();
 }

@@ -290,7 +290,7 @@ test_size(void)
 			i, i);
 	buf_addf(&b, "}}");
 	struct tree t = tree_new(&never, NULL);
-	CHECK_INT(zmap_put(t.z, ".zmetadata", buf_span(&b), NULL), 0);
+	CHECK_INT(zmap_put(t.z, &(struct zmap_put){".zmetadata", buf_span(&b)}, NULL), 0);
 	size_t text = b.len;
 	struct mallinfo2 before = mallinfo2();
 	static struct node *held[ARRAYS];
@@ -313,6 +313,42 @@ test_size(void)
 	tree_free(&t);
 }
 
+/* Of many nodes only as many stay as have room, but who holds one goes on holding it, and all are found again. */
+static void
+test_room(void)
+{
+	enum { ARRAYS = 2000, MOST = 200 << 10 };
+	const struct model_options o = {.ttl = INT64_MAX,
+		.timeout = 10 * SECOND,
+		.consolidated = CONSOLIDATED_TRUST,
+		.nodes_max = MOST};
+	struct tree t = tree_new(&o, NULL);
+	CLEAN(buf_free) struct buf b = {0};
+	buf_addf(&b, "{\"zarr_consolidated_format\": 1, \"metadata\": {\".zgroup\": "
+		     "{\"zarr_format\": 2}");
+	for (unsigned i = 0; i < ARRAYS; i++)
+		buf_addf(&b,
+			", \"v%u/.zarray\": {\"zarr_format\": 2, \"shape\": [%u], \"chunks\": [4], "
+			"\"dtype\": \"<f4\", \"compressor\": null, \"fill_value\": 0, \"order\": "
+			"\"C\"}",
+			i, i);
+	buf_addf(&b, "}}");
+	CHECK_INT(zmap_put(t.z, &(struct zmap_put){".zmetadata", buf_span(&b)}, NULL), 0);
+	CLEAN(node_unrefp) struct node *held = tree_node(&t, "v7");
+	for (unsigned i = 0; i < ARRAYS; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "v%u", i);
+		CLEAN(node_unrefp) struct node *n = tree_node(&t, name);
+		CHECK_INT(n->array->shape[0], i);
+		CHECK(model_loose_bytes(t.m) <= MOST + (8 << 10));
+	}
+	CHECK(model_dropped(t.m) > 0);
+	CHECK(model_bytes(t.m) > b.len); /* consolidated metadata stay */
+	CLEAN(node_unrefp) struct node *again = tree_node(&t, "v7");
+	CHECK(again == held);
+	tree_free(&t);
+}
+
 int
 main(void)
 {
@@ -325,5 +361,6 @@ main(void)
 	test_not_ours();
 	test_rewritten();
 	test_size();
+	test_room();
 	return check_end();
 }

@@ -2,7 +2,7 @@
 #include "backends/net/client.h"
 #include "backends/s3/credentials.h"
 #include "backends/s3/ini.h"
-#include "backends/s3/rc.h"
+#include "backends/s3/ncrc.h"
 #include "backends/s3/settings.h"
 
 #include "store.h"
@@ -84,8 +84,8 @@ static void
 check_rc(const char *text, const char *host, const char *path, const char *want)
 {
 	size_t place;
-	char *got =
-		rc_find(text, strlen(text), &(struct rc_want){host, path, "AWS.PROFILE"}, &place);
+	char *got = ncrc_find(
+		text, strlen(text), &(struct ncrc_want){host, path, "AWS.PROFILE"}, &place);
 	if (want)
 		CHECK_STR(got, want);
 	else
@@ -132,7 +132,7 @@ find_keys(const char *store, const struct zmap_options *o, int want)
 	if (r == 0)
 		r = credentials_new(&s, client, &c);
 	if (r == 0)
-		r = credentials_get(c, when_now() + 10 * SECOND, NULL, &k);
+		r = credentials_get(c, clock_now() + 10 * SECOND, NULL, &k);
 	CHECK_INT(r, want);
 	if (r == 0) {
 		credentials_origin(c, t.from, sizeof t.from);
@@ -416,7 +416,7 @@ get_many(void *arg)
 {
 	for (int i = 0; i < 50; i++) {
 		struct keys *k = NULL;
-		CHECK_INT(credentials_get(arg, when_now() + 10 * SECOND, NULL, &k), 0);
+		CHECK_INT(credentials_get(arg, clock_now() + 10 * SECOND, NULL, &k), 0);
 		CHECK(k && !strcmp(k->id, "SID"));
 		keys_unref(k);
 	}

@@ -80,9 +80,9 @@ bounded(void)
 		nftw(shelf.path, add_size, 16, FTW_PHYS);
 		CHECK(total <= SIZE + 8192);
 		if (i % 20 == 0)
-			depot_settle(depot_of(i % 40 ? y : z));
+			blob_cache_settle(blob_cache_of(i % 40 ? y : z));
 	}
-	depot_settle(depot_of(z));
+	blob_cache_settle(blob_cache_of(z));
 	CHECK(total > SIZE / 2);
 	unsigned long long before = asked(z)->calls[ZMAP_GET];
 	store_expect(z, (struct zmap_get){.key = key}, 0, text);
@@ -110,9 +110,9 @@ left_behind(void)
 	close(open(old, O_WRONLY | O_CREAT, 0600));
 	close(open(young, O_WRONLY | O_CREAT, 0600));
 	CHECK_INT(utimensat(AT_FDCWD, old, yesterday, 0), 0);
-	depot_settle(depot_of(z)); /* while one cleans, others do not */
+	blob_cache_settle(blob_cache_of(z)); /* while one cleans, others do not */
 	struct zmap *y = open_cache("1000", "1048576");
-	depot_settle(depot_of(y));
+	blob_cache_settle(blob_cache_of(y));
 	CHECK_INT(access(old, F_OK), -1);
 	CHECK_INT(access(young, F_OK), 0);
 	CHECK_INT(access(found, F_OK), 0);
@@ -126,18 +126,18 @@ closed_to_others(void)
 	struct stat s;
 	begin();
 	char path[sizeof shelf.path + 40];
-	struct depot *d = NULL;
+	struct blob_cache *d = NULL;
 	snprintf(path, sizeof path, "%s/new", shelf.path);
-	CHECK_INT(depot_open(path, 1 << 20, NULL, &d), 0);
+	CHECK_INT(blob_cache_open(path, 1 << 20, NULL, &d), 0);
 	CHECK_INT(stat(path, &s), 0);
 	CHECK_INT(s.st_mode & 07777, 0700);
-	depot_close(d);
+	blob_cache_close(d);
 	chmod(path, 0777);
-	CHECK_INT(depot_open(path, 1 << 20, NULL, &d), -EACCES);
+	CHECK_INT(blob_cache_open(path, 1 << 20, NULL, &d), -EACCES);
 	chmod(path, 0755);
-	CHECK_INT(depot_open(path, 1 << 20, NULL, &d), 0); /* what is in it is closed */
-	depot_close(d);
-	CHECK(depot_open("/proc/none/x", 1 << 20, NULL, &d) < 0);
+	CHECK_INT(blob_cache_open(path, 1 << 20, NULL, &d), 0); /* what is in it is closed */
+	blob_cache_close(d);
+	CHECK(blob_cache_open("/proc/none/x", 1 << 20, NULL, &d) < 0);
 	end(NULL);
 }
 

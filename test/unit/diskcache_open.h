@@ -4,7 +4,7 @@
 #include "check.h"
 #include "store.h"
 
-#include "backends/depot.h"
+#include "backends/blob_cache.h"
 
 static struct place store, shelf;
 static struct zmap *put; /* another handle of the store */
@@ -12,7 +12,9 @@ static struct zmap *put; /* another handle of the store */
 static inline void
 set(const char *key, const char *text)
 {
-	CHECK_INT(zmap_put(put, key, (struct span){(const uint8_t *)text, strlen(text)}, NULL), 0);
+	CHECK_INT(
+		zmap_put(put, &(struct zmap_put){key, {(const uint8_t *)text, strlen(text)}}, NULL),
+		0);
 }
 
 static unsigned warnings;
@@ -33,7 +35,7 @@ open_cache_of(const char *path, const char *ttl, const char *size, const char *d
 		{(char *)"diskcache.ttl", (char *)ttl}, {(char *)"diskcache.size", (char *)size},
 		{(char *)"fault.kind", (char *)(delay ? "delay" : "none")},
 		{(char *)"fault.ms", (char *)(delay ? delay : "0")}, {0}};
-	const struct zmap_options o = {.timeout = 10 * SECOND, .warn = warned};
+	const struct zmap_options o = {.writable = true, .timeout = 10 * SECOND, .warn = warned};
 	return store_open_with("diskcache+fault", "dir", path, &o, pairs);
 }
 
@@ -46,7 +48,7 @@ open_cache(const char *ttl, const char *size)
 struct diskcache_head { /* as diskcache.c begins */
 	struct zmap z;
 	struct zmap *next;
-	struct depot *depot;
+	struct blob_cache *blob_cache;
 };
 
 static inline struct zmap_counts *
@@ -55,10 +57,10 @@ asked(struct zmap *z)
 	return &((struct diskcache_head *)z)->next->counts;
 }
 
-static inline struct depot *
-depot_of(struct zmap *z)
+static inline struct blob_cache *
+blob_cache_of(struct zmap *z)
 {
-	return ((struct diskcache_head *)z)->depot;
+	return ((struct diskcache_head *)z)->blob_cache;
 }
 
 static inline void

@@ -98,8 +98,12 @@ test_failures(void)
 	CHECK_INT(parse("\"<f16\"", &d), -ENOTSUP);
 	CHECK_STR(err_text(), "dtype '<f16' is not supported");
 	CHECK(d.kind == DTYPE_RAW && d.size == 16);
-	CHECK_INT(parse("\"bfloat16\"", &d), -ENOTSUP);
-	CHECK_INT(d.size, 2);
+	CHECK_INT(parse("\"float128\"", &d), -ENOTSUP);
+	CHECK_INT(d.size, 16);
+	CHECK_INT(parse("\"bfloat16\"", &d), 0);
+	CHECK(d.kind == DTYPE_FLOAT && d.size == 4 && d.narrow == NARROW_BFLOAT16);
+	CHECK_INT(parse("[[\"a\", \"bfloat16\"], [\"b\", \"<i2\"]]", &d), -ENOTSUP);
+	CHECK(d.kind == DTYPE_RAW && d.size == 4 && !d.nfields);
 	CHECK_INT(parse("[[\"a\", \"<c32\"], [\"b\", \"<i2\"]]", &d), -ENOTSUP);
 	CHECK(d.kind == DTYPE_RAW && d.size == 34 && !d.nfields);
 	CHECK_INT(parse("[[\"a\", \"|O\"], [\"b\", \"<i2\"]]", &d), 0);

@@ -1,7 +1,7 @@
 /* What a mount remembers about paths, and telling about stale pages and what is left out. */
 #include "check.h"
 
-#include "base/when.h"
+#include "base/clock.h"
 #include "view/facts.h"
 #include "view/notes.h"
 #include "view/stale.h"
@@ -25,8 +25,11 @@ test_pages(void)
 	facts_changed(f, "a", 5); /* not back */
 	CHECK_INT(facts_mtime(f, "a"), 77);
 	CHECK_INT(facts_mtime(f, "b"), 0);
-	CHECK(!facts_open(f, "a", 2, INT64_MAX, facts_noticed(f, "a")));
-	CHECK(facts_open(f, "a", 2, INT64_MAX, facts_noticed(f, "a")));
+	CHECK(!facts_open(f, "a", 2, INT64_MAX, facts_noticed(f, "a", false)));
+	CHECK(facts_open(f, "a", 2, INT64_MAX, facts_noticed(f, "a", false)));
+	facts_written(f, "a", 78);
+	CHECK(facts_open(f, "a", 2, INT64_MAX, facts_noticed(f, "a", true)));
+	CHECK(!facts_open(f, "a", 2, INT64_MAX, facts_noticed(f, "a", false)));
 
 	CHECK(!facts_outlived(f, "a", INT64_MAX));
 	CHECK(!facts_outlived(f, "c", 0));
@@ -123,7 +126,7 @@ test_width(void)
 static char told[256];
 
 static void
-hear(void *arg, const char *path, enum stale_what what)
+hear(void *arg, const char *path, enum stale_what what, int64_t pushed)
 {
 	size_t n = strlen(told);
 	snprintf(told + n, sizeof told - n, "%s:%d ", path, what);

@@ -36,7 +36,7 @@ put_store(struct zmap *z)
 	put_bytes(z, "g/s/0", strings, sizeof strings - 1);
 }
 
-struct walk {
+struct path_walk {
 	struct mount *mount;
 	const char *path;
 	bool strict;
@@ -46,7 +46,7 @@ struct walk {
 static int
 see(void *arg, const char *name, uint64_t ino, unsigned char type)
 {
-	struct walk *w = arg;
+	struct path_walk *w = arg;
 	struct entry e = {0};
 	struct buf b = {0};
 	char path[300];
@@ -72,7 +72,7 @@ walk(struct mount *m, bool strict)
 	static const char *const dirs[] = {"", "g", ".zarrfs", ".store", ".store/g"};
 	static const unsigned counts[] = {3, 4, 4, 4, 3};
 	for (unsigned i = 0; i < sizeof dirs / sizeof dirs[0]; i++) {
-		struct walk w = {m, dirs[i], strict, 0};
+		struct path_walk w = {m, dirs[i], strict, 0};
 		int r = mount_list(m, dirs[i], see, &w);
 		CHECK(!strict || (r == 0 && w.seen == counts[i]));
 	}
@@ -129,10 +129,10 @@ static int64_t
 late_read(struct file *f, uint64_t off, int64_t ms)
 {
 	struct reply r = {0};
-	int64_t start = when_now();
+	int64_t start = clock_now();
 	struct array_want w = {.off = off, .len = 1, .deadline = start + ms * 1000000};
 	CHECK_INT(file_read(f, &w, &r), -EIO);
-	return (when_now() - start) / 1000000;
+	return (clock_now() - start) / 1000000;
 }
 
 /* What is asked for again at once, as the kernel does, is not waited for again. */

@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/when.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <math.h>
@@ -314,17 +314,17 @@ test_large_scan(void)
 			i ? ",\n" : "", i);
 	buf_addf(&doc, "}, \"zarr_consolidated_format\": 1}");
 	struct seen s = {0};
-	int64_t begin = when_now();
+	int64_t begin = clock_now();
 	CHECK_INT(json_scan((char *)doc.data, doc.len, "metadata", see, &s), 0);
 	CHECK_INT(s.count, 40000);
-	CHECK(when_now() - begin < 10 * SECOND);
+	CHECK(clock_now() - begin < 10 * SECOND);
 	struct json *v = NULL;
 	CHECK_INT(json_parse((char *)doc.data, doc.len, &v), 0);
 	CHECK_INT(json_count(json_get(v, "metadata")), 40000);
 	json_free(v);
 	if (getenv("VERBOSE"))
 		fprintf(stderr, "scan and parse of %zu bytes: %lld ms\n", doc.len,
-			(long long)(when_now() - begin) / 1000000);
+			(long long)(clock_now() - begin) / 1000000);
 }
 
 int

@@ -33,7 +33,7 @@ sizes(void)
 static void
 used_again(void)
 {
-	mem_trim(0, 0);
+	mem_trim();
 	CHECK_INT(mem_idle(), 0);
 	size_t a = 3 << 20, b = 3 << 20, c = (3 << 20) - 100;
 	void *p = mem_get(&a), *q = mem_get(&b);
@@ -45,15 +45,17 @@ used_again(void)
 	CHECK_INT(mem_idle(), 0);
 	mem_put(p, c);
 	mem_put(q, b);
-	mem_trim(b, 0);
+	mem_limit(b);
 	CHECK_INT(mem_idle(), b);
-	mem_trim(b - 1, 0);
+	mem_limit(b - 1);
 	CHECK_INT(mem_idle(), 0);
+	mem_limit(SIZE_MAX);
 	for (int i = 0; i < 100; i++) {
 		size_t n = (size_t)(i + 1) << 17;
-		mem_put(mem_get(&n), n);
+		p = mem_get(&n);
+		mem_put(p, n);
 	}
-	mem_trim(0, 0);
+	mem_trim();
 	CHECK_INT(mem_idle(), 0);
 }
 
@@ -80,41 +82,95 @@ untouched(void)
 	if (p)
 		p[size - 1] = 1;
 	mem_put(p, size);
-	mem_trim(0, 0);
+	mem_trim();
 }
 
-/* Small ones that are freed below one that is not: their pages go back as well. */
+/* Is memory counted as it is without a sanitizer? They have a malloc of their own, and memory beside the program's. */
+static bool
+counted(void)
+{
+	enum { BYTES = 100 << 10 };
+	char *p = malloc(BYTES);
+	bool ret = mallinfo2().uordblks >= BYTES;
+	free(p);
+	return ret;
+}
+
+/* Small ones that are freed below others that are not: what is handed out and kept stays below the limit, whatever lies in between. */
 static void
 holes(void)
 {
-	enum { PIECES = 400, BYTES = 100 << 10 };
-	struct {
-		void *p;
+	enum { PIECES = 4000, BYTES = 10000, LEFT = PIECES / 8 };
+	static struct {
+		uint8_t *p;
 		size_t size;
 	} piece[PIECES];
-	mem_trim(0, 0);
+	mem_trim();
 	size_t before = resident();
 	for (int i = 0; i < PIECES; i++) {
 		piece[i].size = BYTES;
 		piece[i].p = mem_get(&piece[i].size);
-		memset(piece[i].p, 1, BYTES);
+		memset(piece[i].p, i & 0xff, BYTES);
 	}
-	mem_trim(0, 0);
-	CHECK(resident() >= before + PIECES / 2 * BYTES);
-	/* sanitizers have a malloc of their own, which keeps what it likes */
-	bool counted = mallinfo2().uordblks >= (size_t)PIECES / 2 * BYTES;
-	for (int i = 0; i < PIECES - 1; i++)
+	mem_limit((size_t)PIECES * mem_size(BYTES)); /* there is room for them */
+	for (int i = 0; i < PIECES; i++)
+		if (i % 8)
+			mem_put(piece[i].p, piece[i].size);
+	size_t left = (size_t)LEFT * mem_size(BYTES);
+	bool arenas = counted();
+	if (arenas) {
+		CHECK(mem_idle() >= (size_t)(PIECES - LEFT) * BYTES);
+		CHECK(resident() >= before + (size_t)PIECES * BYTES);
+	}
+	mem_limit(left + (1 << 20));
+	CHECK(mem_idle() <= (1 << 20) + LEFT * 8192); /* pages that they share with what is gone */
+	if (arenas)
+		CHECK(resident() <= before + left + (6 << 20));
+	for (int i = 0; i < PIECES; i += 8) {
+		CHECK_INT(piece[i].p[0], i & 0xff);
+		CHECK_INT(piece[i].p[BYTES - 1], i & 0xff);
+	}
+	mem_limit(SIZE_MAX);
+	for (int i = 0; i < PIECES; i += 8)
 		mem_put(piece[i].p, piece[i].size);
-	mem_trim(0, (size_t)PIECES * BYTES); /* there is room for them */
-	if (counted)
-		CHECK(resident() >= before + PIECES / 2 * BYTES);
-	for (int i = 0; counted && resident() > before + PIECES / 4 * BYTES && i < 100; i++) {
-		usleep(50000); /* it is not done all the time */
-		mem_trim(0, 1 << 20);
+	mem_trim();
+	CHECK_INT(mem_idle(), 0);
+	if (arenas)
+		CHECK(resident() <= before + (2 << 20));
+}
+
+/* Pieces of all sizes, held and freed at random: none lies in another. */
+static void
+mixed(void)
+{
+	enum { HELD = 300 };
+	static struct {
+		uint8_t *p;
+		size_t size;
+	} held[HELD];
+	uint32_t seed = 7;
+	for (int i = 0; i < 20000; i++) {
+		unsigned at = check_random(&seed) % HELD;
+		uint8_t mark = (uint8_t)at;
+		if (held[at].p) {
+			CHECK_INT(held[at].p[0], mark);
+			CHECK_INT(held[at].p[held[at].size / 2], mark);
+			CHECK_INT(held[at].p[held[at].size - 1], mark);
+			mem_put(held[at].p, held[at].size);
+		}
+		size_t n = check_random(&seed) % (1 << (10 + check_random(&seed) % 9));
+		held[at].size = n;
+		held[at].p = mem_get(&held[at].size);
+		CHECK(held[at].p && held[at].size == mem_size(n) && held[at].size >= n);
+		memset(held[at].p, mark, held[at].size);
+		if (i % 1000 == 0)
+			mem_limit(check_random(&seed) % (32 << 20));
 	}
-	if (counted)
-		CHECK(resident() <= before + PIECES / 4 * BYTES);
-	mem_put(piece[PIECES - 1].p, piece[PIECES - 1].size);
+	for (int i = 0; i < HELD; i++)
+		mem_put(held[i].p, held[i].size);
+	mem_limit(SIZE_MAX);
+	mem_trim();
+	CHECK_INT(mem_idle(), 0);
 }
 
 static void *
@@ -122,13 +178,14 @@ exchange(void *arg)
 {
 	uint32_t seed = *(uint32_t *)arg;
 	for (int i = 0; i < 400; i++) {
-		size_t n = check_random(&seed) % (1 << 20) + 100000;
+		size_t n = i % 2 ? check_random(&seed) % (1 << 20) + 100000
+				 : check_random(&seed) % 50000 + 600;
 		uint8_t *p = mem_get(&n), mark = (uint8_t)seed;
 		if (!p)
 			abort();
 		p[0] = p[n - 1] = mark;
 		if (i % 7 == 0)
-			mem_trim(1 << 20, 0);
+			mem_limit(i % 2 ? 1 << 20 : SIZE_MAX);
 		CHECK_INT(p[0], mark);
 		CHECK_INT(p[n - 1], mark);
 		mem_put(p, n);
@@ -145,6 +202,9 @@ threads(void)
 		pthread_create(&t[i], NULL, exchange, &seed[i]);
 	for (int i = 0; i < 3; i++)
 		pthread_join(t[i], NULL);
+	mem_limit(SIZE_MAX);
+	mem_trim();
+	CHECK_INT(mem_idle(), 0);
 }
 
 static void
@@ -247,6 +307,7 @@ main(void)
 	used_again();
 	untouched();
 	holes();
+	mixed();
 	threads();
 	bufs();
 	return check_end();

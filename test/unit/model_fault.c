@@ -19,7 +19,8 @@ faulty(struct zmap **under, struct url_pair *pairs)
 	snprintf(name, sizeof name, "fault%u", count++);
 	*under = store_open("", "mem", name, true);
 	for (const char *const *o = objects; *o; o += 2)
-		CHECK_INT(zmap_put(*under, o[0], (struct span){(const uint8_t *)o[1], strlen(o[1])},
+		CHECK_INT(zmap_put(*under,
+				  &(struct zmap_put){o[0], {(const uint8_t *)o[1], strlen(o[1])}},
 				  NULL),
 			0);
 	const struct zmap_options zo = {.timeout = 10 * SECOND};
@@ -75,8 +76,10 @@ test_damaged(void)
 	CHECK(n->error && !n->array);
 	node_unref(n);
 	const char *touched = "{" ZARRAY_BODY ", \"dtype\": \"<i8\", \"fill_value\": 0}";
-	CHECK_INT(zmap_put(under, "a/.zarray",
-			  (struct span){(const uint8_t *)touched, strlen(touched)}, NULL),
+	CHECK_INT(zmap_put(under,
+			  &(struct zmap_put){
+				  "a/.zarray", {(const uint8_t *)touched, strlen(touched)}},
+			  NULL),
 		0);
 	n = tree_node(&t, "a");
 	CHECK(!n->error && n->array);
@@ -130,18 +133,18 @@ test_hanging(void)
 	struct zmap *under;
 	struct tree t = faulty(&under, pairs);
 	pthread_t thread[3];
-	int64_t begin = when_now();
+	int64_t begin = clock_now();
 	for (unsigned i = 0; i < 3; i++)
 		CHECK_INT(pthread_create(&thread[i], NULL, ask_hanging, &t), 0);
 	usleep(50000);
 	CHECK_INT(tree_kind(&t, "g/b"), NODE_ARRAY);
-	CHECK(when_now() - begin < SECOND);
+	CHECK(clock_now() - begin < 2 * SECOND); /* the timeout of what hangs */
 	for (unsigned i = 0; i < 3; i++) {
 		void *r;
 		pthread_join(thread[i], &r);
 		CHECK_INT((intptr_t)r, -ETIMEDOUT);
 	}
-	CHECK(when_now() - begin < 5 * SECOND);
+	CHECK(clock_now() - begin < 5 * SECOND);
 	tree_free(&t);
 	zmap_close(under);
 }
@@ -151,23 +154,25 @@ static void
 test_slow(void)
 {
 	enum { ARRAYS = 60 };
-	struct url_pair pairs[] = {PAIR("fault.kind", "delay"), PAIR("fault.ms", "20"), {0}};
+	struct url_pair pairs[] = {PAIR("fault.kind", "delay"), PAIR("fault.ms", "60"), {0}};
 	struct zmap *under;
 	struct tree t = faulty(&under, pairs);
 	t.z->caps |= ZMAP_REMOTE;
 	for (unsigned i = 0; i < ARRAYS; i++) {
 		char key[32];
 		snprintf(key, sizeof key, "g/v%02u/.zarray", i);
-		CHECK_INT(zmap_put(under, key,
-				  (struct span){(const uint8_t *)ZARRAY, strlen(ZARRAY)}, NULL),
+		CHECK_INT(
+			zmap_put(under,
+				&(struct zmap_put){key, {(const uint8_t *)ZARRAY, strlen(ZARRAY)}},
+				NULL),
 			0);
 	}
-	int64_t begin = when_now();
+	int64_t begin = clock_now();
 	CHECK_INT(model_preload(t.m, "g"), 0);
-	int64_t took = when_now() - begin;
-	if (took > ARRAYS * SECOND / 50)
+	int64_t took = clock_now() - begin;
+	if (took > ARRAYS * 3 * SECOND / 50)
 		fprintf(stderr, "%lld ms\n", (long long)(took / 1000000));
-	CHECK(took < ARRAYS * SECOND / 50); /* one after the other: three times that */
+	CHECK(took < ARRAYS * 3 * SECOND / 50); /* one after the other: three times that */
 	tree_free(&t);
 	zmap_close(under);
 }

@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-#include "base/when.h"
+#include "base/clock.h"
 #include "view/mount.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ store_new(const char *url)
 static inline void
 put_bytes(struct zmap *z, const char *key, const void *data, size_t len)
 {
-	CHECK_INT(zmap_put(z, key, (struct span){data, len}, NULL), 0);
+	CHECK_INT(zmap_put(z, &(struct zmap_put){key, {data, len}}, NULL), 0);
 }
 
 static inline void __attribute__((format(printf, 3, 4)))
@@ -83,7 +83,7 @@ static inline int64_t
 read_at(struct file *f, uint64_t off, size_t len, void *to)
 {
 	struct reply r = {0};
-	struct array_want w = {.off = off, .len = len, .deadline = when_now() + 10 * SECOND};
+	struct array_want w = {.off = off, .len = len, .deadline = clock_now() + 10 * SECOND};
 	int e = file_read(f, &w, &r);
 	if (e < 0)
 		return e;

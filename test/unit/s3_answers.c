@@ -1,6 +1,6 @@
 /* Listings, errors and credentials as servers write them, and as they should not. */
-#include "backends/s3/source.h"
-#include "backends/s3/stamp.h"
+#include "backends/s3/provider.h"
+#include "backends/s3/iso8601.h"
 #include "backends/s3/xml.h"
 
 #include "test/check.h"
@@ -122,10 +122,10 @@ static void
 test_keys(void)
 {
 	struct keys *k = NULL;
-	CHECK_INT(source_read_json(text("{\"Version\": 1, \"AccessKeyId\": \"AK\", "
-					"\"SecretAccessKey\": \"s\\/e+c=\", "
-					"\"SessionToken\": \"t\\u0041\", \"Expiration\": "
-					"\"2026-11-21T12:00:00Z\"}"),
+	CHECK_INT(provider_read_json(text("{\"Version\": 1, \"AccessKeyId\": \"AK\", "
+					  "\"SecretAccessKey\": \"s\\/e+c=\", "
+					  "\"SessionToken\": \"t\\u0041\", \"Expiration\": "
+					  "\"2026-11-21T12:00:00Z\"}"),
 			  &k),
 		0);
 	CHECK_STR(k->id, "AK");
@@ -133,8 +133,8 @@ test_keys(void)
 	CHECK_STR(k->token, "tA");
 	CHECK_INT(k->expires / 1000000000, 1795262400);
 	k = keys_unref(k);
-	CHECK_INT(source_read_json(text("{\"AccessKeyId\": \"AK\", \"SecretAccessKey\": \"s\", "
-					"\"Token\": \"\"}"),
+	CHECK_INT(provider_read_json(text("{\"AccessKeyId\": \"AK\", \"SecretAccessKey\": \"s\", "
+					  "\"Token\": \"\"}"),
 			  &k),
 		0);
 	CHECK(!k->token && k->expires == INT64_MAX);
@@ -145,24 +145,24 @@ test_keys(void)
 		 "\"soon\"}"),
 		"{\"AccessKeyId\": \"a\", \"SecretAccessKey\": \"topsecret"};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		CHECK_INT(source_read_json(text(bad[i]), &k), -EINVAL);
+		CHECK_INT(provider_read_json(text(bad[i]), &k), -EINVAL);
 		CHECK(!strstr(err_text(), "topsecret"));
 	}
-	CHECK_INT(source_read_xml(text("<AssumeRoleWithWebIdentityResponse><"
-				       "AssumeRoleWithWebIdentityResult><Credentials>"
-				       "<SessionToken>tok</SessionToken><SecretAccessKey>sec</"
-				       "SecretAccessKey>"
-				       "<Expiration>2026-11-21T13:00:00+01:00</"
-				       "Expiration><AccessKeyId>AK</AccessKeyId>"
-				       "</Credentials></AssumeRoleWithWebIdentityResult></"
-				       "AssumeRoleWithWebIdentityResponse>"),
+	CHECK_INT(provider_read_xml(text("<AssumeRoleWithWebIdentityResponse><"
+					 "AssumeRoleWithWebIdentityResult><Credentials>"
+					 "<SessionToken>tok</SessionToken><SecretAccessKey>sec</"
+					 "SecretAccessKey>"
+					 "<Expiration>2026-11-21T13:00:00+01:00</"
+					 "Expiration><AccessKeyId>AK</AccessKeyId>"
+					 "</Credentials></AssumeRoleWithWebIdentityResult></"
+					 "AssumeRoleWithWebIdentityResponse>"),
 			  &k),
 		0);
 	CHECK_STR(k->secret, "sec");
 	CHECK_STR(k->token, "tok");
 	CHECK_INT(k->expires / 1000000000, 1795262400);
 	k = keys_unref(k);
-	CHECK_INT(source_read_xml(text("<ErrorResponse><Error/></ErrorResponse>"), &k), -EINVAL);
+	CHECK_INT(provider_read_xml(text("<ErrorResponse><Error/></ErrorResponse>"), &k), -EINVAL);
 }
 
 int
@@ -172,10 +172,10 @@ main(void)
 	test_bad_pages();
 	test_fields();
 	test_keys();
-	CHECK_INT(stamp_parse("2026-11-21T12:00:00Z"), 1795262400000000000);
-	CHECK_INT(stamp_parse("2026-11-21T12:00:00.25Z"), 1795262400250000000);
-	CHECK_INT(stamp_parse("2026-11-21T07:00:00-05:00"), 1795262400000000000);
-	CHECK_INT(stamp_parse("yesterday"), 0);
-	CHECK_INT(stamp_parse("2026-11-21T12:00:00 or so"), 0);
+	CHECK_INT(iso8601_parse("2026-11-21T12:00:00Z"), 1795262400000000000);
+	CHECK_INT(iso8601_parse("2026-11-21T12:00:00.25Z"), 1795262400250000000);
+	CHECK_INT(iso8601_parse("2026-11-21T07:00:00-05:00"), 1795262400000000000);
+	CHECK_INT(iso8601_parse("yesterday"), 0);
+	CHECK_INT(iso8601_parse("2026-11-21T12:00:00 or so"), 0);
 	return check_end();
 }

@@ -3,7 +3,7 @@
 #include "answerer.h"
 
 #include "base/err.h"
-#include "base/when.h"
+#include "base/clock.h"
 #include "store.h"
 
 #include <errno.h>
@@ -83,7 +83,7 @@ refuse(int fd, const char *head, const char *status, const char *code)
 
 /* --- keys that expire --- */
 
-struct keeper {
+struct monitor {
 	const char *good, *status, *code;
 	int want; /* where no keys are good */
 	int head; /* where the newest are, of a HEAD */
@@ -93,7 +93,7 @@ struct keeper {
 static bool
 one_key(struct answerer *s, int fd, const char *head, unsigned n)
 {
-	const struct keeper *k = s->arg;
+	const struct monitor *k = s->arg;
 	char id[64], token[64];
 	snprintf(id, sizeof id, "Credential=%s/", k->good);
 	snprintf(token, sizeof token, "x-amz-security-token: token-%s\r\n", k->good);
@@ -109,7 +109,7 @@ one_key(struct answerer *s, int fd, const char *head, unsigned n)
 static void
 expire_in_the_middle(void)
 {
-	static const struct keeper rows[] = {
+	static const struct monitor rows[] = {
 		{"old", "400 bad", "ExpiredToken", -EIO, 0},
 		{"old", "403 no", "ExpiredToken", -EPERM, -EACCES},
 		{"old", "403 no", "InvalidAccessKeyId", -EPERM, -EACCES},
@@ -118,7 +118,7 @@ expire_in_the_middle(void)
 		{"old", "403 no\r\nDate: Fri, 01 Jan 2100 00:00:00 GMT", "AccessDenied", -EPERM, 0},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct keeper k = rows[i];
+		struct monitor k = rows[i];
 		struct zmap_stat st;
 		keys_of("old");
 		begin(one_key, &k, (struct zmap_options){.profile = "work"});
@@ -278,6 +278,69 @@ verified(void)
 	end();
 }
 
+/* Of "body", by what the store keeps with it. */
+static void
+verified_by_checksums(void)
+{
+	static const char *const right[] = {
+		"x-amz-checksum-crc32: 26gLsg==",
+		"x-amz-checksum-crc32c: Jj/JUA==",
+		"x-amz-checksum-crc64nvme: mI+Ji1NHP80=",
+		"x-amz-checksum-sha1: Agg/RXngimEkJcDBoX7ket14O5Q=",
+		"X-Amz-Checksum-SHA256: Iw2DWNyOiJC0xY3utikS7i8gNXrpKlzIYbmOaP4xrLU=",
+	};
+	static const char *const none[] = {
+		"x-amz-checksum-crc32: AAAA",
+		"x-amz-checksum-crc32c: AAAAAA==-3\r\nx-amz-checksum-type: COMPOSITE",
+		"x-amz-checksum-md7: AAAAAA==",
+	};
+	char head[300];
+	struct zmap_get all = {0};
+	for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+		snprintf(head, sizeof head, "%s\r\nx-amz-server-side-encryption: aws:kms\r\n%s",
+			right[i], md5);
+		compare((struct damage){0, head}, all, 0, 1);
+		compare((struct damage){1, head}, all, 0, 2);
+		compare((struct damage){9, head}, all, -EIO, 2);
+		compare((struct damage){9, head}, (struct zmap_get){.len = 4}, 0, 1);
+	}
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+		snprintf(head, sizeof head, "%s\r\n", none[i]);
+		compare((struct damage){9, head}, all, 0, 1);
+		snprintf(head, sizeof head, "%s\r\n%s", none[i], md5);
+		compare((struct damage){9, head}, all, -EIO, 2);
+	}
+}
+
+/* They are asked for with whole objects only, and only where somebody compares. */
+static bool
+asks_for_checksums(struct answerer *s, int fd, const char *head, unsigned n)
+{
+	const bool *wanted = s->arg;
+	bool asked = strcasestr(head, "\r\nx-amz-checksum-mode: ENABLED\r\n");
+	CHECK_INT(asked, *wanted);
+	CHECK_INT(asked, strcasestr(head, ";x-amz-checksum-mode;x-amz-content-sha256;") != NULL);
+	return strcasestr(head, "\r\nRange: ")
+		       ? answer(fd, "HTTP/1.1 206 part\r\nContent-Length: 4\r\n"
+				    "Content-Range: bytes 0-3/9\r\n\r\nbody")
+		       : whole(fd);
+}
+
+static void
+asked_for_checksums(void)
+{
+	bool wanted = true;
+	begin(asks_for_checksums, &wanted,
+		(struct zmap_options){.profile = "work", .verify = true});
+	expect((struct zmap_get){0}, 0, "body");
+	wanted = false;
+	expect((struct zmap_get){.len = 4}, 0, "body");
+	end();
+	begin(asks_for_checksums, &wanted, (struct zmap_options){.profile = "work"});
+	expect((struct zmap_get){0}, 0, "body");
+	end();
+}
+
 int
 main(void)
 {
@@ -298,6 +361,8 @@ main(void)
 	clock_skew();
 	requester_pays();
 	no_conditions();
+	verified_by_checksums();
+	asked_for_checksums();
 	verified();
 	place_remove(&home);
 	return check_end();

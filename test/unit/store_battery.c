@@ -1,37 +1,9 @@
 /* What every store keeps to, whichever it is: the same rows over each of them. */
-#include "check.h"
-#include "nginx.h"
-#include "store.h"
-
-#include "base/clean.h"
+#include "battery.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sys/stat.h>
-
-struct subject {
-	const char *wrappers, *backend;
-};
-
-static struct zmap *z,
-	*w; /* what is tried, and what writes: the same unless the store is read-only */
-static struct place here, shelf;
-static struct nginx nginx;
-static bool on_disk, no_spaces; /* keys are files; keys with spaces are refused */
-static bool keeps;              /* what was read of a former version can be read by its version */
-
-static void
-put(const char *key, const char *text)
-{
-	CHECK_INT(zmap_put(w, key, (struct span){(const uint8_t *)text, strlen(text)}, NULL), 0);
-}
-
-/* Compares outcome and bytes of one request. */
-static void
-expect(struct zmap_get g, int want, const char *text)
-{
-	store_expect(z, g, want, text);
-}
 
 static void
 whole_and_ranges(void)
@@ -76,9 +48,9 @@ absence(void)
 	CHECK_INT(zmap_stat(z, "g", &s), ZMAP_ABSENT);
 	CHECK_INT(zmap_stat(z, "b", &s), ZMAP_ABSENT);
 	CHECK_INT(s.size, 77);
-	CHECK_INT(zmap_del(w, "b"), ZMAP_ABSENT);
-	CHECK_INT(zmap_del(w, "h/b"), ZMAP_ABSENT);
-	CHECK_INT(zmap_del(w, "g/a"), 0);
+	CHECK_INT(zmap_del(w, &(struct zmap_del){"b"}), ZMAP_ABSENT);
+	CHECK_INT(zmap_del(w, &(struct zmap_del){"h/b"}), ZMAP_ABSENT);
+	CHECK_INT(zmap_del(w, &(struct zmap_del){"g/a"}), 0);
 	expect((struct zmap_get){.key = "g/a"}, ZMAP_ABSENT, "");
 
 	char name[400], deep[6000];
@@ -101,8 +73,8 @@ bad_keys(void)
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		expect((struct zmap_get){.key = bad[i]}, -EINVAL, "");
 		CHECK_INT(zmap_stat(z, bad[i], &s), -EINVAL);
-		CHECK_INT(zmap_put(z, bad[i], (struct span){0}, NULL), -EINVAL);
-		CHECK_INT(zmap_del(z, bad[i]), -EINVAL);
+		CHECK_INT(zmap_put(z, &(struct zmap_put){bad[i], {0}}, NULL), -EINVAL);
+		CHECK_INT(zmap_del(z, &(struct zmap_del){bad[i]}), -EINVAL);
 	}
 }
 
@@ -164,33 +136,6 @@ versions(void)
 	expect((struct zmap_get){.key = "a", .if_none_match = c.version}, ZMAP_SAME, "");
 	expect((struct zmap_get){.key = "a", .if_none_match = a.version}, 0, "seven");
 	expect((struct zmap_get){.key = "none", .if_none_match = a.version}, ZMAP_ABSENT, "");
-}
-
-static int
-put_if(const char *key, const char *text, const char *version)
-{
-	return zmap_put(z, key, (struct span){(const uint8_t *)text, strlen(text)}, version);
-}
-
-static void
-conditional_put(void)
-{
-	struct zmap_stat s, t;
-	if (!(z->caps & ZMAP_CONDITIONAL && z->caps & ZMAP_WRITE))
-		return;
-	int first = put_if("n/a", "1", "");
-	if (first == -ENOTSUP) /* Swift */
-		return;
-	CHECK_INT(first, 0);
-	CHECK_INT(put_if("n/a", "2", ""), ZMAP_CHANGED);
-	CHECK_INT(zmap_stat(z, "n/a", &s), 0);
-	CHECK_INT(put_if("n/a", "3", s.version), 0);
-	CHECK_INT(put_if("n/a", "4", s.version), ZMAP_CHANGED);
-	CHECK_INT(put_if("n/none", "4", s.version), ZMAP_CHANGED);
-	CHECK_INT(zmap_stat(z, "n/a", &t), 0);
-	CHECK(strcmp(s.version, t.version));
-	expect((struct zmap_get){.key = "n/a"}, 0, "3");
-	expect((struct zmap_get){.key = "n/none"}, ZMAP_ABSENT, "");
 }
 
 struct seen {
@@ -302,7 +247,7 @@ many_names(void)
 		snprintf(path, sizeof path, "%s/%s", here.path, key);
 		/* where files are keys, without the fsync of each put */
 		if (!on_disk || mknod(path, S_IFREG | 0600, 0) != 0)
-			CHECK_INT(zmap_put(z, key, (struct span){&x, 1}, NULL), 0);
+			CHECK_INT(zmap_put(z, &(struct zmap_put){key, {&x, 1}}, NULL), 0);
 	}
 	struct seen n = {.want_key = 'k'};
 	CHECK_INT(zmap_list(z, "", see, &n), 0);
@@ -336,8 +281,8 @@ nobody_waits(void)
 	expect((struct zmap_get){.key = "a", .cancel = &c}, -EINTR, "");
 	c.wanted_no_more = false;
 	expect((struct zmap_get){.key = "a", .cancel = &c}, 0, "1");
-	expect((struct zmap_get){.key = "a", .deadline = when_now() - 1}, -ETIMEDOUT, "");
-	expect((struct zmap_get){.key = "a", .deadline = when_now() + SECOND}, 0, "1");
+	expect((struct zmap_get){.key = "a", .deadline = clock_now() - 1}, -ETIMEDOUT, "");
+	expect((struct zmap_get){.key = "a", .deadline = clock_now() + SECOND}, 0, "1");
 }
 
 /* One object that is always one letter all through, while others replace it by one of another letter and length. */
@@ -351,7 +296,7 @@ replacer(void *arg)
 	for (int i = 0; i < rounds && text; i++) {
 		size_t n = OBJECT + (size_t)i % 64;
 		memset(text, 'a' + i % 26, n);
-		CHECK_INT(zmap_put(w, "x/big", (struct span){(uint8_t *)text, n}, NULL), 0);
+		CHECK_INT(zmap_put(w, &(struct zmap_put){"x/big", {(uint8_t *)text, n}}, NULL), 0);
 	}
 	free(text);
 	atomic_store((atomic_bool *)arg, true);
@@ -392,7 +337,6 @@ static void (*const row[])(void) = {
 	bad_keys,
 	odd_keys,
 	versions,
-	conditional_put,
 	listing,
 	odd_names,
 	many_names,
@@ -401,100 +345,8 @@ static void (*const row[])(void) = {
 	replaced_while_read,
 };
 
-static const struct subject subject[] = {
-	{"", "dir"},
-	{"", "mem"},
-	{"trace", "dir"},
-	{"fault", "dir"},
-	{"fault+trace", "mem"},
-	{"diskcache", "dir"},
-	{"", "http"},
-	{"", "s3"},
-	{"", "libs3"},
-};
-
-/* Below a bucket of $ZARRFS_TEST_S3, "http://host:port/bucket", with the keys of the environment. */
-static struct zmap *
-s3_open(const char *backend, const char *path)
-{
-	char store[512];
-	struct url u;
-	struct zmap *s = NULL;
-	const struct zmap_options o = {.writable = true,
-		.timeout = 20 * SECOND,
-		.transport = strcmp(backend, "s3") ? backend : NULL};
-	snprintf(store, sizeof store, "%s%s#mode=s3", getenv("ZARRFS_TEST_S3"), path);
-	CHECK_INT(url_parse(store, &u), 0);
-	CHECK_INT(zmap_open(&u, &o, &s), 0);
-	url_free(&u);
-	return s;
-}
-
-/* With a server of S3 those that need one, without it all others. */
-static bool
-can_run(const struct subject *s, bool web)
-{
-	bool s3 = strstr(s->backend, "s3"), there = false;
-	for (const struct zmap_ops *const *o = backend_table; *o; o++)
-		there |= !strcmp((*o)->name, s->backend);
-	return there && s3 == !!getenv("ZARRFS_TEST_S3") &&
-	       (web || strcmp(s->backend, "http") != 0);
-}
-
-/* The disk cache, asking about each copy, each time. */
-static struct zmap *
-cached_open(const struct subject *s)
-{
-	struct url_pair pairs[] = {
-		{(char *)"diskcache.dir", shelf.path}, {(char *)"diskcache.ttl", (char *)"0"}, {0}};
-	const struct zmap_options o = {
-		.writable = true, .timeout = 10 * SECOND, .cache_size = 100 << 20};
-	return store_open_with(s->wrappers, s->backend, here.path, &o, pairs);
-}
-
-/* A new store, and who writes to it. */
-static void
-open_both(const struct subject *s)
-{
-	bool http = !strcmp(s->backend, "http"), s3 = strstr(s->backend, "s3");
-	here = place_new();
-	shelf = place_new();
-	on_disk = !strcmp(s->backend, "dir");
-	no_spaces = !strcmp(s->backend, "libs3");
-	keeps = !strcmp(s->wrappers, "diskcache");
-	w = s3      ? s3_open(s->backend, here.path)
-	    : keeps ? cached_open(s)
-		    : store_open(s->wrappers, http ? "dir" : s->backend, here.path, true);
-	z = http ? nginx_open(&nginx, here.path) : w;
-}
-
-static void
-close_both(void)
-{
-	if (z != w)
-		zmap_close(z);
-	zmap_close(w);
-	place_remove(&here);
-	place_remove(&shelf);
-}
-
 int
 main(void)
 {
-	bool web = nginx_start(&nginx);
-	for (size_t i = 0; i < sizeof subject / sizeof *subject; i++)
-		for (size_t j = 0; j < sizeof row / sizeof *row; j++) {
-			int before = check_failed;
-			if (!can_run(&subject[i], web))
-				continue;
-			open_both(&subject[i]);
-			if (z && w)
-				row[j]();
-			close_both();
-			if (check_failed > before)
-				fprintf(stderr, "^ row %zu of %s+%s\n", j, subject[i].wrappers,
-					subject[i].backend);
-		}
-	nginx_stop(&nginx);
-	return check_end();
+	return battery(row, sizeof row / sizeof *row);
 }

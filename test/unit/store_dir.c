@@ -139,9 +139,9 @@ links(void)
 	CHECK_INT(listed("", "same"), 1);
 	CHECK_INT(listed("", "out"), 1); /* there, and its get says what is wrong */
 	CHECK_INT(listed("", "dangling"), 1);
-	CHECK_INT(zmap_put(z, "parent/new", (struct span){0}, NULL), -EACCES);
-	CHECK_INT(zmap_put(z, "parent/x/new", (struct span){0}, NULL), -EACCES);
-	CHECK_INT(zmap_del(z, "parent/secret"), -EACCES);
+	CHECK_INT(zmap_put(z, &(struct zmap_put){"parent/new", {0}}, NULL), -EACCES);
+	CHECK_INT(zmap_put(z, &(struct zmap_put){"parent/x/new", {0}}, NULL), -EACCES);
+	CHECK_INT(zmap_del(z, &(struct zmap_del){"parent/secret"}), -EACCES);
 
 	zmap_close(z);
 	const struct zmap_options o = {.follow = true, .timeout = 10 * SECOND};
@@ -210,7 +210,7 @@ moved(void)
 	CHECK_INT(zmap_alive(z), -EIO);
 	CLEAN(buf_free) struct buf b = {0};
 	CHECK_INT(zmap_list(z, "", see, &b), -EIO);
-	CHECK_INT(zmap_put(z, "b", (struct span){0}, NULL), -EIO);
+	CHECK_INT(zmap_put(z, &(struct zmap_put){"b", {0}}, NULL), -EIO);
 
 	CHECK_INT(rename(at("away"), at("store")), 0);
 	usleep(120 * MS);
@@ -299,7 +299,10 @@ add_one(void *arg)
 			0);
 		CHECK_INT(buf_terminate(&b), 0);
 		int n = snprintf(text, sizeof text, "%d", atoi((char *)b.data) + 1);
-		int r = zmap_put(mine, "n", (struct span){(uint8_t *)text, (size_t)n}, s.version);
+		int r = zmap_put(mine,
+			&(struct zmap_put){
+				"n", {(uint8_t *)text, (size_t)n}, .if_match = s.version},
+			NULL);
 		CHECK(r == 0 || r == ZMAP_CHANGED);
 		done += r == 0;
 		if (r < 0)
@@ -324,16 +327,45 @@ put_on_condition(void)
 	CHECK_INT(listed("", "n"), 1);
 	zmap_close(z);
 	z = store_open("", "dir", at("store"), false);
-	CHECK_INT(zmap_put(z, "n", (struct span){0}, NULL), -EROFS);
-	CHECK_INT(zmap_del(z, "n"), -EROFS);
+	CHECK_INT(zmap_put(z, &(struct zmap_put){"n", {0}}, NULL), -EROFS);
+	CHECK_INT(zmap_del(z, &(struct zmap_del){"n"}), -EROFS);
 	expect("n", 0, "80");
+}
+
+static void *
+put_and_delete(void *arg)
+{
+	const char *key = arg;
+	for (int i = 0; i < 300; i++) {
+		CHECK_INT(zmap_put(z, &(struct zmap_put){key, {(const uint8_t *)"x", 1}}, NULL), 0);
+		CHECK_INT(zmap_del(z, &(struct zmap_del){key}), 0);
+	}
+	return NULL;
+}
+
+/* The directory of the last key goes with it, also while others put there. */
+static void
+emptied(void)
+{
+	static const char *const key[] = {"v/c/0/1", "v/c/0/2", "v/c/1/0"};
+	pthread_t t[3];
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, put_and_delete, (void *)key[i]);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+	CHECK_INT(listed("", "v/"), 0);
+	CHECK_INT(zmap_put(z, &(struct zmap_put){"v/c/0/1", {0}}, NULL), 0);
+	CHECK_INT(zmap_put(z, &(struct zmap_put){"v/d", {0}}, NULL), 0);
+	CHECK_INT(zmap_del(z, &(struct zmap_del){"v/c/0/1"}), 0);
+	CHECK_INT(listed("v/", "c/"), 0);
+	CHECK_INT(listed("v/", "d"), 1);
 }
 
 static void
 all(void)
 {
 	static void (*const row[])(void) = {
-		links, special_files, moved, flipped, written_in_place, put_on_condition};
+		links, special_files, moved, flipped, written_in_place, put_on_condition, emptied};
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
 		here = place_new();
 		dir("store");

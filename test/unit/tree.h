@@ -13,13 +13,15 @@ struct tree {
 static inline void
 tree_put(const struct tree *t, const char *key, const char *text)
 {
-	CHECK_INT(zmap_put(t->z, key, (struct span){(const uint8_t *)text, strlen(text)}, NULL), 0);
+	CHECK_INT(zmap_put(t->z, &(struct zmap_put){key, {(const uint8_t *)text, strlen(text)}},
+			  NULL),
+		0);
 }
 
 static inline void
 tree_del(const struct tree *t, const char *key)
 {
-	CHECK_INT(zmap_del(t->z, key), 0);
+	CHECK_INT(zmap_del(t->z, &(struct zmap_del){key}), 0);
 }
 
 /* Objects: key, text, key, text … NULL. o NULL: everything is looked at again at each access. */

@@ -37,6 +37,34 @@ url_fails(const char *store, const char *why)
 }
 
 static void
+test_references(void)
+{
+	static const struct {
+		const char *begin, *backend;
+	} files[] = {{" \n{\"version\": 1", "kerchunk_file"}, {"\xef\xbb\xbf{", "kerchunk_file"},
+		{"\x1f\x8b\x08", "kerchunk_file"}, {"\x28\xb5\x2f\xfd", "kerchunk_file"},
+		{"PK\3\4", "zip"}, {"[1]", "zip"}, {"", "zip"}};
+	char file[] = "/tmp/zarrfs-url-XXXXXX";
+	int fd = mkstemp(file);
+	CHECK(fd >= 0);
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		size_t len = strlen(files[i].begin);
+		CHECK(ftruncate(fd, 0) == 0 && pwrite(fd, files[i].begin, len, 0) == (ssize_t)len);
+		URL_IS(file, 0, "", "", file, files[i].backend, file);
+	}
+	close(fd);
+	unlink(file);
+	URL_IS("s3://b/x.json.zst", 0, "s3", "b", "/x.json.zst", "kerchunk_file",
+		"s3://b/x.json.zst");
+	URL_IS("https://h/x.JSON", 0, "https", "h", "/x.JSON", "kerchunk_file", "https://h/x.JSON");
+	URL_IS("s3://b/x.nc.zarr#mode=kerchunk", URL_KERCHUNK, "s3", "b", "/x.nc.zarr",
+		"kerchunk_file", "s3://b/x.nc.zarr#mode=kerchunk");
+	URL_IS("s3://b/x.parq#mode=kerchunk", URL_KERCHUNK, "s3", "b", "/x.parq", "s3",
+		"s3://b/x.parq#mode=kerchunk");
+	url_fails("s3://b/x#mode=kerchunk,zip", "the URL says both 'zip' and 'kerchunk'");
+}
+
+static void
 test_paths(void)
 {
 	char dir[] = "/tmp/zarrfs-url-XXXXXX";
@@ -234,6 +262,7 @@ int
 main(void)
 {
 	test_paths();
+	test_references();
 	test_files();
 	test_remote();
 	test_fragments();

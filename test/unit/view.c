@@ -97,7 +97,7 @@ static void
 check_read(struct view_reader *r, const struct made *made, uint64_t off, size_t len)
 {
 	struct reply reply = {0};
-	struct array_want w = {.off = off, .len = len, .deadline = when_now() + 10 * SECOND};
+	struct array_want w = {.off = off, .len = len, .deadline = clock_now() + 10 * SECOND};
 	uint64_t left = off < made->size ? made->size - off : 0;
 	CHECK_INT(view_read(r, &w, &reply), 0);
 	CHECK_INT(reply.len, len < left ? len : left);

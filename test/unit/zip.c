@@ -26,7 +26,7 @@ whole_and_ranges(void)
 		expect((struct zmap_get){.key = "empty"}, 0, "");
 		expect((struct zmap_get){.key = "b"}, ZMAP_ABSENT, "");
 		expect((struct zmap_get){.key = "a/b"}, ZMAP_ABSENT, "");
-		CHECK_INT(zmap_put(z, "a", (struct span){0}, NULL), -EROFS);
+		CHECK_INT(zmap_put(z, &(struct zmap_put){"a", {0}}, NULL), -EROFS);
 		done(&m);
 	}
 }
@@ -183,7 +183,7 @@ unreadable(void)
 	CHECK_STR(err_text(), "no zip archive, or one that was cut short: Not a zip archive");
 	CHECK_INT(open_archive((struct span){(const uint8_t *)"", 0}), -EIO);
 	lower = store_open("", "mem", "zip-test", false);
-	CHECK_INT(zip_open_over(lower, "none.zip", 0, &z), -ENOENT);
+	CHECK_INT(zip_open_over(lower, "none.zip", 0, NULL, &z), -ENOENT);
 	z = NULL;
 }
 

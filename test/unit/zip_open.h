@@ -16,7 +16,7 @@ static struct zmap *z;
 static inline void
 put_archive(struct span bytes)
 {
-	CHECK_INT(zmap_put(below, "x.zip", bytes, NULL), 0);
+	CHECK_INT(zmap_put(below, &(struct zmap_put){"x.zip", bytes}, NULL), 0);
 }
 
 /* keep > 0: it is far away, and need not be asked again for so many ns. */
@@ -27,7 +27,7 @@ open_archive_kept(struct span bytes, int64_t keep)
 	lower = store_open("", "mem", "zip-test", false);
 	if (keep)
 		lower->caps |= ZMAP_REMOTE;
-	int r = zip_open_over(lower, "x.zip", keep, &z);
+	int r = zip_open_over(lower, "x.zip", keep, NULL, &z);
 	if (r < 0)
 		z = NULL;
 	return r;

@@ -152,7 +152,7 @@ kept(void)
 			all_small("0123456789");
 		CHECK_INT(i ? zmap_alive(z) : 0, 0);
 		all_small("9876543210");
-		CHECK_INT(zmap_del(below, "x.zip"), 0);
+		CHECK_INT(zmap_del(below, &(struct zmap_del){"x.zip"}), 0);
 		CHECK_INT(i ? zmap_alive(z) : -EIO, -EIO);
 		refused("s", "is gone");
 		done(&m);
@@ -238,7 +238,7 @@ replaced(void)
 	CHECK_INT(zmap_alive(z), -EIO);
 	refused("a", "no zip archive");
 	CHECK_INT(zmap_stat(z, "a", &b), -EIO);
-	CHECK_INT(zmap_del(below, "x.zip"), 0);
+	CHECK_INT(zmap_del(below, &(struct zmap_del){"x.zip"}), 0);
 	CHECK_INT(zmap_alive(z), -EIO);
 	refused("a", "is gone");
 	put_archive(buf_span(&m.out));

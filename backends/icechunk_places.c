@@ -1,0 +1,177 @@
+#include "backends/icechunk_places.h"
+
+#include "base/err.h"
+#include "base/hash.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PLACES_MAX = 1024, TEXT_MAX = 4096 };
+
+struct place {
+	struct place *next;
+	struct ice_place says; /* of text */
+	uint8_t text[];
+};
+
+struct ice_places {
+	size_t count;
+	struct place *first, **last;
+};
+
+/* --- of a configuration --- */
+
+/* A text that is too long, or has NUL or what ends lines, is as good as none. */
+static struct span
+usable(struct span s)
+{
+	if (s.len > TEXT_MAX)
+		s.len = 0;
+	for (size_t i = 0; i < s.len; i++)
+		if (s.data[i] < ' ' || s.data[i] == 0x7f)
+			s.len = 0;
+	return s;
+}
+
+static struct span
+copy(struct span s, uint8_t **at)
+{
+	const struct span here = {*at, s.len};
+	if (s.len)
+		memcpy(*at, s.data, s.len);
+	*at += s.len;
+	return here;
+}
+
+int
+ice_places_add(struct ice_places *p, const struct ice_place *said)
+{
+	const struct span name = usable(said->name), prefix = usable(said->prefix),
+			  region = usable(said->region), endpoint = usable(said->endpoint);
+	if (!prefix.len || p->count == PLACES_MAX)
+		return 0;
+	struct place *k = calloc(1, sizeof *k + name.len + prefix.len + region.len + endpoint.len);
+	if (!k)
+		return err_set(-ENOMEM, "no memory for a configuration");
+	uint8_t *at = k->text;
+	k->says.name = copy(name, &at);
+	k->says.prefix = copy(prefix, &at);
+	k->says.region = copy(region, &at);
+	k->says.endpoint = copy(endpoint, &at);
+	k->says.anonymous = said->anonymous;
+	*p->last = k;
+	p->last = &k->next;
+	p->count++;
+	return 0;
+}
+
+static void
+forget(struct ice_places *p)
+{
+	for (struct place *k; (k = p->first);) {
+		p->first = k->next;
+		free(k);
+	}
+	p->count = 0;
+	p->last = &p->first;
+}
+
+int
+ice_places_new(ice_config_fn *read, struct span config, struct ice_places **ret)
+{
+	struct ice_places *p = calloc(1, sizeof *p);
+	if (!p)
+		return err_set(-ENOMEM, "no memory for a configuration");
+	p->last = &p->first;
+	int r = config.len ? read(config, p) : 0;
+	if (r < 0)
+		forget(p);
+	if (r == -ENOMEM) {
+		ice_places_free(p);
+		return r;
+	}
+	*ret = p;
+	return 0;
+}
+
+struct ice_places *
+ice_places_free(struct ice_places *p)
+{
+	if (p)
+		forget(p);
+	free(p);
+	return NULL;
+}
+
+/* --- of a chunk --- */
+
+/* What leads out of its place again is in none. */
+static const struct ice_place *
+around(const struct ice_places *p, const char *url)
+{
+	const struct ice_place *best = NULL;
+	size_t longest = 0;
+	for (const struct place *k = p->first; k && !strstr(url, "/.."); k = k->next)
+		if (place_nearer(url, k->says.prefix, &longest))
+			best = &k->says;
+	return best;
+}
+
+static const struct ice_place *
+named(const struct ice_places *p, const char *name, size_t len)
+{
+	for (const struct place *k = p->first; k && len; k = k->next)
+		if (k->says.name.len == len && !memcmp(k->says.name.data, name, len))
+			return &k->says;
+	return NULL;
+}
+
+/* "s3://bucket/prefix/", with what the repository says of it. */
+static int
+propose(const struct ice_place *at, struct chunk_place *ret)
+{
+	const bool more = at->region.len || at->endpoint.len || at->anonymous;
+	if (asprintf(&ret->proposal, "%.*s%s%s%.*s%s%.*s%s%s", (int)at->prefix.len,
+		    (const char *)at->prefix.data, more ? " (the repository says:" : "",
+		    at->region.len ? " region " : "", (int)at->region.len,
+		    (const char *)at->region.data, at->endpoint.len ? " endpoint " : "",
+		    (int)at->endpoint.len, (const char *)at->endpoint.data,
+		    at->anonymous ? " anonymous" : "", more ? ")" : "") >= 0)
+		return 0;
+	ret->proposal = NULL;
+	return err_set(-ENOMEM, "no memory for a URL");
+}
+
+/* "vcc://NAME/REST" */
+static int
+expand(const struct ice_place *at, const char *rest, struct chunk_place *c)
+{
+	const bool ends = at->prefix.data[at->prefix.len - 1] == '/';
+	if (asprintf(&c->meant, "%.*s%s%s", (int)at->prefix.len, (const char *)at->prefix.data,
+		    ends ? "" : "/", rest) < 0) {
+		c->meant = NULL;
+		return err_set(-ENOMEM, "no memory for a URL");
+	}
+	uint64_t h = hash_text(hash_text(HASH_START, c->version), c->meant);
+	snprintf(c->version, sizeof c->version, "c%016" PRIx64 "-%" PRIx64 "-%" PRIx64, h, c->off,
+		c->len);
+	return strstr(rest, "..") ? 0 : propose(at, c);
+}
+
+int
+ice_places_apply(const struct ice_places *p, struct chunk_place *c)
+{
+	static const char vcc[] = "vcc://";
+	if (!p || c->kind != PLACE_URL)
+		return 0;
+	const struct ice_place *at = NULL;
+	if (strncmp(c->name, vcc, sizeof vcc - 1) != 0) {
+		at = around(p, c->name);
+		return at ? propose(at, c) : 0;
+	}
+	const char *name = c->name + sizeof vcc - 1, *slash = strchr(name, '/');
+	at = slash ? named(p, name, (size_t)(slash - name)) : NULL;
+	return at ? expand(at, slash + 1, c) : 0;
+}

@@ -1,0 +1,248 @@
+/* Which snapshot a name means now, and the snapshots that are kept: those that names mean, and for a while those that they meant. */
+#include "backends/icechunk_impl.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	KEPT_LEAST = 4,
+	KEPT_MOST = 64,
+	KEPT_BYTES = 64 << 20,
+};
+
+struct ice_version *
+ice_find_version(struct ice *p, const char *name)
+{
+	struct ice_version *v = p->versions;
+	while (v && strcmp(v->name, name))
+		v = v->next;
+	return v;
+}
+
+/* What is known of a version; NULL: nothing, or nothing that is fresh. */
+static struct ice_tree *
+known(struct ice *p, const char *name, bool fresh)
+{
+	struct ice_tree *t = NULL;
+	LOCKED(&p->lock) {
+		struct ice_version *v = ice_find_version(p, name);
+		if (v && (!fresh || clock_now() < v->due))
+			t = ice_tree_ref(v->tree);
+	}
+	return t;
+}
+
+/* A tree stays for a while after another is shown: files of it may be open. Lock held. */
+static void
+keep(struct ice *p, struct ice_tree *t)
+{
+	struct ice_kept *k = calloc(1, sizeof *k);
+	if (!k)
+		return;
+	*k = (struct ice_kept){p->kept, ice_tree_ref(t)};
+	p->kept = k;
+	size_t n = 0, bytes = 0;
+	for (struct ice_kept **at = &p->kept; (k = *at);) {
+		bytes += k->tree->bytes.cap;
+		if (++n <= KEPT_LEAST || (n <= KEPT_MOST && bytes <= KEPT_BYTES)) {
+			at = &k->next;
+			continue;
+		}
+		*at = k->next;
+		ice_tree_unref(k->tree);
+		free(k);
+	}
+}
+
+static struct ice_tree *
+kept(struct ice *p, const char *id)
+{
+	struct ice_tree *t = NULL;
+	LOCKED(&p->lock)
+		for (struct ice_kept *k = p->kept; k && !t; k = k->next)
+			if (!strcmp(k->tree->id, id))
+				t = ice_tree_ref(k->tree);
+	return t;
+}
+
+int
+ice_load_tree(struct ice *p, const char *id, struct ice_tree **ret)
+{
+	CLEAN(buf_free) struct buf payload = {0};
+	CLEAN(clean_free) char *key = NULL;
+	if ((*ret = kept(p, id)))
+		return 0;
+	if (asprintf(&key, "%ssnapshots/%s", p->root, id) < 0) {
+		key = NULL;
+		return err_set(-ENOMEM, "no memory for a key");
+	}
+	struct zmap_get g = {.key = key, .max = p->file_max};
+	int r = ice_read(p->lower, &g, ICE_SNAPSHOT, 0, &payload, NULL);
+	if (r == ZMAP_ABSENT)
+		r = err_set(-EIO, "the snapshot '%s' is not there (expired?)", key);
+	if (r == 0)
+		r = ice_tree_new(&payload, id, ret);
+	if (r == 0)
+		LOCKED(&p->lock)
+			keep(p, *ret);
+	return r;
+}
+
+/* Spec 1 by time: back from branch main. */
+static int
+find_by_time(struct ice *p, int64_t time, char ret[static ICE_ID_TEXT + 1])
+{
+	const struct ice_ref_name branch = {ICE_REF_BRANCH, "main", 0};
+	char version[ZMAP_VERSION] = "";
+	int r = ice_ref_read(p->lower, p->root, &branch, version, ret);
+	for (int i = 0; r == 0 && i < ICE_HISTORY_MAX; i++) {
+		CLEAN(ice_tree_unrefp) struct ice_tree *t = NULL;
+		r = ice_load_tree(p, ret, &t);
+		if (r < 0 || t->time <= time)
+			return r;
+		if (!t->has_parent)
+			break;
+		ice_id_text(t->parent, ret);
+	}
+	return r < 0 ? r : ZMAP_ABSENT;
+}
+
+/* Which snapshot a name means now. ZMAP_SAME: the one that it meant (spec 1). */
+static int
+find_snapshot(struct ice *p, const struct ice_ref_name *n, char version[static ZMAP_VERSION],
+	char ret[static ICE_ID_TEXT + 1])
+{
+	if (p->repo)
+		return ice_repo_find(p->repo, n, ret);
+	if (n->kind == ICE_REF_TIME)
+		return find_by_time(p, n->time, ret);
+	if (*p->main_id && n->kind == ICE_REF_BRANCH && !strcmp(n->name, "main")) {
+		memcpy(version, p->main_version, ZMAP_VERSION);
+		memcpy(ret, p->main_id, ICE_ID_TEXT + 1);
+		p->main_id[0] = 0;
+		return 0;
+	}
+	if (n->kind != ICE_REF_ID)
+		return ice_ref_read(p->lower, p->root, n, version, ret);
+	memcpy(ret, n->name, ICE_ID_TEXT + 1);
+	return 0;
+}
+
+int
+ice_take_repo(struct ice *p, struct ice_repo *now, const char *version)
+{
+	struct ice_places *places = NULL;
+	int r = ice_places_new(ice_config_flex, ice_repo_config(now), &places);
+	if (r < 0) {
+		ice_repo_free(now);
+		return r;
+	}
+	memcpy(p->repo_version, version, sizeof p->repo_version);
+	ice_repo_free(p->repo);
+	p->repo = now;
+	ice_take_places(p, places, INT64_MAX);
+	return 0;
+}
+
+/* Spec 2: reads `repo`, if it changed. Turn held. */
+static int
+read_repo(struct ice *p)
+{
+	CLEAN(buf_free) struct buf payload = {0};
+	CLEAN(clean_free) char *key = NULL;
+	struct zmap_stat s;
+	if (asprintf(&key, "%srepo", p->root) < 0) {
+		key = NULL;
+		return err_set(-ENOMEM, "no memory for a key");
+	}
+	struct zmap_get g = {.key = key,
+		.max = p->file_max,
+		.fresh = true,
+		.if_none_match = *p->repo_version ? p->repo_version : NULL};
+	struct ice_repo *now = NULL;
+	int r = ice_read(p->lower, &g, ICE_REPO, 0, &payload, &s);
+	if (r == ZMAP_ABSENT)
+		return err_set(-EIO, "the repository is gone: no '%s'", key);
+	if (r == 0)
+		r = ice_repo_new(&payload, &now);
+	if (r < 0 || r == ZMAP_SAME)
+		return r < 0 ? r : 0;
+	return ice_take_repo(p, now, s.version);
+}
+
+static int
+put_version(
+	struct ice *p, const char *name, const struct ice_tree *t, const char *seen, int64_t due)
+{
+	struct ice_version *new = calloc(1, sizeof *new + strlen(name) + 1), *v = NULL;
+	struct ice_tree *old = NULL;
+	if (!new)
+		return err_set(-ENOMEM, "no memory for a version");
+	LOCKED(&p->lock) {
+		v = ice_find_version(p, name);
+		if (!v) {
+			v = MOVE(new);
+			memcpy(v->name, name, strlen(name) + 1);
+			v->next = p->versions;
+			p->versions = v;
+		}
+		old = v->tree;
+		v->tree = ice_tree_ref((struct ice_tree *)t);
+		v->due = due;
+		memcpy(v->seen, seen, sizeof v->seen);
+	}
+	ice_tree_unref(old);
+	free(new);
+	return 0;
+}
+
+/* Turn held. */
+static int
+look(struct ice *p, const char *name, const struct ice_ref_name *n, struct ice_tree **ret)
+{
+	char seen[ZMAP_VERSION] = "", id[ICE_ID_TEXT + 1];
+	CLEAN(ice_tree_unrefp) struct ice_tree *t = known(p, name, false);
+	const int64_t began = clock_now();
+	int r = 0;
+	LOCKED(&p->lock) {
+		struct ice_version *v = ice_find_version(p, name);
+		if (v)
+			memcpy(seen, v->seen, sizeof seen);
+	}
+	if (p->repo && began >= p->repo_due) {
+		r = read_repo(p);
+		p->repo_due = p->every == INT64_MAX ? INT64_MAX : began + p->every;
+	}
+	if (r == 0)
+		r = find_snapshot(p, n, seen, id);
+	if (r == 0 && !(t && !strcmp(t->id, id))) {
+		t = ice_tree_unref(t);
+		r = ice_load_tree(p, id, &t);
+	}
+	if (r != 0 && r != ZMAP_SAME)
+		return r;
+	bool fixed = n->kind == ICE_REF_ID || p->every == INT64_MAX;
+	r = put_version(p, name, t, seen, fixed ? INT64_MAX : began + p->every);
+	if (r == 0)
+		*ret = MOVE(t);
+	return r;
+}
+
+int
+ice_version_tree(struct ice *p, const char *name, struct ice_tree **ret)
+{
+	struct ice_ref_name n;
+	int r = 0;
+	if (!ice_ref_parse(name, &n))
+		return ZMAP_ABSENT;
+	if ((*ret = known(p, name, true)))
+		return 0;
+	LOCKED(&p->turn) { /* one asks for all, as long as its requests may take */
+		if (!(*ret = known(p, name, true)))
+			r = look(p, name, &n, ret);
+	}
+	return r;
+}

@@ -1,0 +1,316 @@
+/* gribberish (zarr-extensions style codec of the library of that name): a chunk is one GRIB 2 message, whose values are the elements in the
+ * order in which the message has them; a missing value is NaN. Decoding only, by ecCodes.
+ *
+ * ecCodes is loaded when an array needs it: it takes longer to load than most stores take to open. It trusts its input and is not made for
+ * threads, so the message's sections are walked here first (WMO FM 92 GRIB edition 2), and one thread is in it at a time. */
+#include "base/check.h"
+#include "base/clean.h"
+#include "base/err.h"
+#include "base/lazy.h"
+#include "codec/codec.h"
+#include "codecs/number.h"
+
+#include <eccodes.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* No value of a message: what a bitmap leaves out is set to it. */
+static const double MISSING = -1.7e308;
+
+enum {
+	SCRATCH = 2,
+	EDITION = 2,
+	HEAD = 16,       /* bytes of section 0, "Indicator" */
+	TAIL = 4,        /* of section 8, "7777" */
+	LEAST = 5,       /* of any other: its length and its number */
+	GRID = 3,        /* "Grid definition": number of points in octets 7-10, template in 13-14 */
+	GRID_LEAST = 72, /* of template 0, with its scanning mode */
+	PRODUCT = 4,
+	PACKING = 5, /* "Data representation": number of values in octets 6-9 */
+	PACKING_LEAST = 11,
+	DATA = 7,
+	SECTIONS = 8,
+};
+enum {
+	NOT_BY_ROWS = 0x20 | 0x10 | 0x0f,
+	J_UP = 0x40,
+	I_DOWN = 0x80
+}; /* scanning modes, table 3.4 */
+static const uint32_t DEGREE_SIGN = UINT32_C(1) << 31;
+static const double MICRO = 1e-6;
+
+enum what { VALUES, LATITUDES, LONGITUDES };
+
+struct gribberish {
+	enum what what;
+	bool north_up;
+};
+
+/* Where what is needed lies in a message. */
+struct message {
+	const uint8_t *grid; /* section 3 */
+	uint32_t grid_len;
+};
+
+/* clang-format off */
+#define ECCODES(F) \
+	F(codes_context_get_default) F(codes_context_set_logging_proc) F(codes_get_double_array) \
+	F(codes_get_error_message) F(codes_get_long) F(codes_get_size) F(codes_handle_delete) \
+	F(codes_handle_new_from_message_copy) F(codes_set_double)
+/* clang-format on */
+
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* guards all of the library */
+static struct eccodes {
+	ECCODES(LAZY_MEMBER)
+} eccodes;
+
+/* What is wrong is said by the code that comes back, and not on stderr too. */
+static void
+no_log(const grib_context *c, int level, const char *text)
+{
+	(void)c, (void)level, (void)text;
+}
+
+static int
+load_library(void)
+{
+	static const char *const names[] = {ECCODES(LAZY_NAME) NULL};
+	static struct lazy lazy = {.file = "libeccodes.so.0", .names = names, .pointers = &eccodes};
+	if (lazy_load(&lazy) < 0)
+		return err_add(-ENOTSUP, "it needs ecCodes");
+	LOCKED(&one_at_a_time)
+		eccodes.codes_context_set_logging_proc(eccodes.codes_context_get_default(), no_log);
+	return 0;
+}
+
+static bool
+is_set(const struct json *config, const char *key)
+{
+	const struct json *j = config ? json_get(config, key) : NULL;
+	return j && json_type(j) == JSON_TYPE_BOOL && json_bool(j);
+}
+
+static int
+gribberish_open(const struct json *config, const struct form *in, struct form *out, void **ret)
+{
+	if (!in->dtype || in->dtype->kind != DTYPE_FLOAT || in->dtype->size < sizeof(float))
+		return err_set(-EINVAL, "only floats of 4 or 8 bytes can be made of a message");
+	if (is_set(config, "adjust_longitude_range"))
+		return err_set(-ENOTSUP, "'adjust_longitude_range' is not supported");
+	const struct json *var = config ? json_get(config, "var") : NULL;
+	int r = load_library();
+	struct gribberish *g = r < 0 ? NULL : calloc(1, sizeof *g);
+	if (!g)
+		return r < 0 ? r : err_set(-ENOMEM, "out of memory");
+	g->what = var && json_is(var, "latitude")    ? LATITUDES
+		  : var && json_is(var, "longitude") ? LONGITUDES
+						     : VALUES;
+	g->north_up = is_set(config, "north_up");
+	/* A message may have more digits than the elements; and along a coordinate it is that of the whole grid. */
+	out->bytes = g->what == VALUES ? codec_worst(4 * in->bytes)
+				       : codec_worst(in->bytes) + UINT32_MAX / 2;
+	*ret = g;
+	return 0;
+}
+
+static uint32_t
+be32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static int
+bad(const char *what)
+{
+	return err_set(-EIO, "no GRIB message that can be read: %s", what);
+}
+
+/* One section behind the first. seen: how often each number came. */
+static int
+look_at_section(const uint8_t *p, uint32_t len, unsigned seen[static SECTIONS], struct message *ret)
+{
+	unsigned number = p[4];
+	if (number < 1 || number >= SECTIONS)
+		return bad("a section of unknown number");
+	seen[number]++;
+	if (number == GRID) {
+		if (len < GRID_LEAST)
+			return bad("its grid is too short");
+		ret->grid = p;
+		ret->grid_len = len;
+	}
+	if (number != PACKING)
+		return 0;
+	if (len < PACKING_LEAST || !ret->grid)
+		return bad("its data have no grid");
+	return be32(p + 5) <= be32(ret->grid + 6) ? 0 : bad("more values than points");
+}
+
+/* All sections lie within the message, which holds one field. */
+static int
+look_at_message(struct span in, struct message *ret)
+{
+	unsigned seen[SECTIONS] = {0};
+	*ret = (struct message){0};
+	if (in.len < HEAD + TAIL || memcmp(in.data, "GRIB", 4) != 0)
+		return bad("it does not begin with 'GRIB'");
+	if (in.data[7] != EDITION)
+		return bad("it is not of edition 2");
+	uint64_t total = (uint64_t)be32(in.data + 8) << 32 | be32(in.data + 12);
+	if (total != in.len || memcmp(in.data + in.len - TAIL, "7777", TAIL) != 0)
+		return bad("its length is another one, or its end is missing");
+	size_t at = HEAD, end = in.len - TAIL;
+	while (at < end) {
+		uint32_t len = end - at < LEAST ? 0 : be32(in.data + at);
+		if (len < LEAST || len > end - at)
+			return bad("a section reaches beyond it");
+		int r = look_at_section(in.data + at, len, seen, ret);
+		if (r < 0)
+			return r;
+		at += len;
+	}
+	if (seen[GRID] != 1 || seen[PRODUCT] != 1 || seen[PACKING] != 1 || seen[DATA] != 1)
+		return bad("it holds no field, or several");
+	return 0;
+}
+
+static void
+store(const struct form *form, const double *from, uint64_t n, uint8_t *to)
+{
+	union number block[NUMBER_BLOCK];
+	for (uint64_t i = 0; i < n; i += NUMBER_BLOCK) {
+		size_t some = min_u64(n - i, NUMBER_BLOCK);
+		for (size_t j = 0; j < some; j++)
+			block[j].f = from[i + j] == MISSING ? (double)NAN : from[i + j];
+		number_store(form->dtype, NUMBER_FLOAT, block, some, to + i * form->dtype->size);
+	}
+}
+
+/* Degrees of template 3.0, whose sign is a bit of its own. */
+static double
+degrees(const uint8_t *p)
+{
+	uint32_t v = be32(p);
+	double d = v & ~DEGREE_SIGN;
+	return (v & DEGREE_SIGN ? -d : d) * MICRO;
+}
+
+/* The coordinates along one side of a regular grid of latitudes and longitudes: template 3.0. */
+static int
+coordinates(
+	const struct gribberish *g, const struct form *form, const struct message *m, double *to)
+{
+	const uint8_t *p = m->grid;
+	unsigned template = (unsigned)p[12] << 8 | p[13], scan = p[71];
+	bool lat = g->what == LATITUDES;
+	if (template != 0 || form->count != be32(p + (lat ? 34 : 30)))
+		return err_set(-EIO,
+			"coordinates of a grid of template %u are not made here, or their number "
+			"is another one",
+			template);
+	bool down = lat ? !(scan & J_UP) : scan & I_DOWN;
+	double first = lat ? degrees(p + 46) : be32(p + 50) * MICRO,
+	       step = be32(p + (lat ? 67 : 63)) * MICRO * (down ? -1 : 1);
+	for (uint64_t i = 0; i < form->count; i++) {
+		double v = first + (double)i * step;
+		if (!lat && v >= 360)
+			v -= 360;
+		else if (!lat && v < 0 && first >= 0)
+			v += 360;
+		to[lat && g->north_up && !down ? form->count - 1 - i : i] = v;
+	}
+	return 0;
+}
+
+/* Rows change places, so that the first is the northernmost one. */
+static int
+turn(const struct message *m, double *values, uint64_t n)
+{
+	uint64_t row = be32(m->grid + 30), rows = be32(m->grid + 34);
+	if (!row || row > n || rows != n / row || n % row)
+		return bad("its grid has no rows of one length");
+	for (uint64_t a = 0, b = rows - 1; a < b; a++, b--)
+		for (uint64_t i = 0; i < row; i++) {
+			double v = values[a * row + i];
+			values[a * row + i] = values[b * row + i];
+			values[b * row + i] = v;
+		}
+	return 0;
+}
+
+static int
+said(int code)
+{
+	return code ? err_set(-EIO, "ecCodes cannot decode the message: %s",
+			      eccodes.codes_get_error_message(code))
+		    : 0;
+}
+
+/* The lock is held. */
+static int
+unpack(codes_handle *h, uint64_t n, double *to, long *ret_scan)
+{
+	size_t have = 0, got = n;
+	int r = said(eccodes.codes_get_size(h, "values", &have));
+	if (r == 0 && have != n)
+		r = err_set(-EIO, "a message of %zu values instead of %" PRIu64, have, n);
+	if (r == 0)
+		r = said(eccodes.codes_get_long(h, "scanningMode", ret_scan));
+	if (r == 0)
+		r = said(eccodes.codes_set_double(h, "missingValue", MISSING));
+	if (r == 0)
+		r = said(eccodes.codes_get_double_array(h, "values", to, &got));
+	return r == 0 && got != n ? bad("values are missing") : r;
+}
+
+static int
+values(const struct gribberish *g, const struct form *form, struct span in, const struct message *m,
+	double *to)
+{
+	long scan = 0;
+	int r = 0;
+	LOCKED(&one_at_a_time) {
+		codes_handle *h = eccodes.codes_handle_new_from_message_copy(NULL, in.data, in.len);
+		r = h ? unpack(h, form->count, to, &scan) : bad("ecCodes refuses it");
+		if (h)
+			eccodes.codes_handle_delete(h);
+	}
+	if (r == 0 && scan & NOT_BY_ROWS)
+		r = err_set(
+			-EIO, "points in the order of scanning mode %ld are not supported", scan);
+	return r == 0 && g->north_up && scan & J_UP ? turn(m, to, form->count) : r;
+}
+
+static int
+gribberish_decode(const void *state, const struct form *form, struct span in, struct buf *out)
+{
+	const struct gribberish *g = state;
+	struct message m;
+	int r = look_at_message(in, &m);
+	if (r == 0 && g->what == VALUES && be32(m.grid + 6) != form->count)
+		r = err_set(-EIO, "a message of %" PRIu32 " values instead of %" PRIu64,
+			be32(m.grid + 6), form->count);
+	if (r < 0)
+		return r;
+	double *all = codec_scratch(SCRATCH, form->count * sizeof *all);
+	if (!all)
+		return err_set(-ENOMEM, "no memory for %" PRIu64 " values", form->count);
+	r = g->what == VALUES ? values(g, form, in, &m, all) : coordinates(g, form, &m, all);
+	if (r < 0)
+		return r;
+	store(form, all, form->count, out->data);
+	out->len = form->count * form->dtype->size;
+	return 0;
+}
+
+const struct codec_ops codec_gribberish = {
+	.ids = (const char *const[]){"gribberish", NULL},
+	.kind = CODEC_PACK,
+	.open = gribberish_open,
+	.close = free,
+	.decode = gribberish_decode,
+};

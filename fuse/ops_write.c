@@ -1,0 +1,231 @@
+/* What changes open files of a writable mount, and stores it. */
+#include "fuse/server.h"
+#include "fuse/shown.h"
+
+#include "base/check.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+/* Pages of a mapping: what is known of them, and what is not, each by itself. */
+static int
+write_mapped(struct request *r, const struct array_want *how)
+{
+	struct array_want w = *how;
+	const struct span b = r->data;
+	CLEAN(clean_free) uint8_t *was = malloc(b.len);
+	int result = was ? 0 : err_set(-ENOMEM, "no memory for %zu bytes", b.len);
+	for (size_t at = 0, n; at < b.len && result == 0; at += n) {
+		bool known = false, next;
+		for (n = 0; at + n < b.len; n += min_u64(SHOWN_PAGE, b.len - at - n)) {
+			next = shown_find(r->inode, r->off + at + n,
+				min_u64(SHOWN_PAGE, b.len - at - n), was + at + n);
+			if (n && next != known)
+				break;
+			known = next;
+		}
+		w.shown = known ? was + at : NULL;
+		result = file_write(handle_file(r->handle), r->off + at,
+			(struct span){b.data + at, n}, &w, r->flags);
+	}
+	if (result == 0)
+		shown_note(r->inode, r->off, b);
+	return result;
+}
+
+static void
+run_write(struct request *r)
+{
+	const struct array_want how = {
+		.cancel = &r->cancel, .since = page_coherence_since(r->inode)};
+	bool mapped = r->flags & FILE_MAPPED;
+	int result = mapped ? write_mapped(r, &how)
+			    : file_write(handle_file(r->handle), r->off, r->data, &how, r->flags);
+	if (result < 0)
+		shown_forget(r->inode, r->off, r->data.len);
+	else if (!mapped)
+		shown_lay(r->inode, r->off, r->data);
+	if (result < 0) {
+		request_fail(r, result);
+		return;
+	}
+	atomic_fetch_add_explicit(&r->server->bytes_written, r->data.len, memory_order_relaxed);
+	if (request_claim(r))
+		fuse_reply_write(r->req, r->data.len);
+}
+
+static void
+op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off,
+	struct fuse_file_info *fi)
+{
+	unsigned flags = (fi->writepage ? FILE_MAPPED : 0) |
+			 (fi->flags & O_APPEND && !fi->writepage ? FILE_APPEND : 0);
+	request_start(req, &(struct asked){
+				   .op = OP_WRITE,
+				   .run = run_write,
+				   .ino = ino,
+				   .handle = handle_of(fi->fh),
+				   .off = (uint64_t)off,
+				   .data = {(const uint8_t *)data, size},
+				   .flags = flags,
+			   });
+}
+
+/* The process may be ending, and what it wrote is stored all the same. */
+static void
+run_flush(struct request *r)
+{
+	request_done(r, file_settle(handle_file(r->handle), SETTLE_FLUSH, 0, NULL));
+}
+
+static void
+op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	request_start(req, &(struct asked){
+				   .op = OP_FLUSH,
+				   .run = run_flush,
+				   .ino = ino,
+				   .handle = handle_of(fi->fh),
+			   });
+}
+
+static void
+run_fsync(struct request *r)
+{
+	request_done(r, file_settle(handle_file(r->handle), SETTLE_FSYNC, 0, &r->cancel));
+}
+
+static void
+op_fsync(fuse_req_t req, fuse_ino_t ino, int data_only, struct fuse_file_info *fi)
+{
+	(void)data_only;
+	request_start(req, &(struct asked){
+				   .op = OP_FSYNC,
+				   .run = run_fsync,
+				   .ino = ino,
+				   .handle = handle_of(fi->fh),
+			   });
+}
+
+static void
+run_fsyncdir(struct request *r)
+{
+	request_done(r, mount_settle(r->server->mount, r->inode->path, SETTLE_FSYNC, &r->cancel));
+}
+
+static void
+op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int data_only, struct fuse_file_info *fi)
+{
+	(void)data_only;
+	(void)fi;
+	request_start(req, &(struct asked){.op = OP_FSYNCDIR, .run = run_fsyncdir, .ino = ino});
+}
+
+/* No program hears of it: they have ended, mappings are gone. */
+static void
+run_release(struct request *r)
+{
+	int result = file_settle(handle_file(r->handle), SETTLE_RELEASE, 0, NULL);
+	if (result < 0)
+		request_log(r, result);
+	handle_unref(r->handle); /* the kernel's; the request has one, too */
+	if (request_claim(r))
+		fuse_reply_err(r->req, 0);
+}
+
+static void
+op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct server *s = fuse_req_userdata(req);
+	struct handle *h = handle_of(fi->fh);
+	if (file_is_writable(handle_file(h))) {
+		request_start(req, &(struct asked){
+					   .op = OP_RELEASE,
+					   .run = run_release,
+					   .ino = ino,
+					   .handle = h,
+				   });
+		return;
+	}
+	atomic_fetch_add_explicit(&s->asked[OP_RELEASE], 1, memory_order_relaxed);
+	handle_unref(h);
+	fuse_reply_err(req, 0);
+}
+
+/* By the file's name. */
+static int
+truncate_entry(struct request *r, const struct entry *e)
+{
+	struct file *f = NULL;
+	int result = file_open_for(r->server->mount, e, O_WRONLY, &f);
+	if (result == 0)
+		result = file_truncate(f, r->off, false);
+	if (result == 0)
+		result = file_settle(f, SETTLE_FLUSH, 0, &r->cancel);
+	if (f) {
+		int last = file_settle(f, SETTLE_RELEASE, 0, &r->cancel);
+		result = result < 0 ? result : last;
+	}
+	file_close(f);
+	return result;
+}
+
+static int
+resize(struct request *r)
+{
+	CLEAN(entry_free) struct entry e = {0};
+	shown_forget(r->inode, 0, UINT64_MAX);
+	if (r->handle)
+		return file_truncate(handle_file(r->handle), r->off, true);
+	int result = server_entry(r->server, r->inode, &e);
+	return result < 0 ? result : truncate_entry(r, &e);
+}
+
+/* Modes, owners and times are what they are; a program that sets them goes on. */
+static void
+run_setattr(struct request *r)
+{
+	struct server *s = r->server;
+	CLEAN(entry_free) struct entry e = {0};
+	int result = r->flags & FUSE_SET_ATTR_SIZE ? resize(r) : 0;
+	if (result < 0) {
+		request_fail(r, result);
+		return;
+	}
+	result = server_entry(s, r->inode, &e);
+	if (result == 0) {
+		server_reply_attr(r, &e);
+	} else if (result == -ESTALE && server_is_open(r)) {
+		const struct stat st = server_remembered(s, r->inode);
+		if (request_claim(r))
+			fuse_reply_attr(r->req, &st, s->known_for);
+	} else {
+		request_fail(r, result);
+	}
+}
+
+static void
+op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what, struct fuse_file_info *fi)
+{
+	request_start(req, &(struct asked){
+				   .op = OP_SETATTR,
+				   .run = run_setattr,
+				   .ino = ino,
+				   .handle = fi ? handle_of(fi->fh) : NULL,
+				   .off = (uint64_t)st->st_size,
+				   .flags = (unsigned)what,
+			   });
+}
+
+void
+server_take_writing(struct fuse_lowlevel_ops *ops)
+{
+	ops->write = op_write;
+	ops->flush = op_flush;
+	ops->fsync = op_fsync;
+	ops->fsyncdir = op_fsyncdir;
+	ops->release = op_release;
+	ops->setattr = op_setattr;
+}

@@ -1,0 +1,27 @@
+/* The table of options: what is parsed, said by --help and shown in `.zarrfs/config`. */
+#pragma once
+
+#include "fuse/value.h"
+
+#include <stddef.h>
+
+enum kind {
+	KIND_FLAG,
+	KIND_VALUE,   /* parsed by .parse */
+	KIND_TEXTS,   /* a text each time that it is said */
+	KIND_IGNORED, /* other file systems' and fstab's: accepted, without effect here */
+	KIND_IGNORED_VALUE,
+	KIND_REFUSED, /* help says why */
+};
+
+struct option_def {
+	const char *name;
+	enum kind kind;
+	const struct value *value; /* how the text becomes a number and back */
+	const char *standard;      /* the default, as a user would write it; NULL: help tells */
+	size_t at;                 /* the int64_t in struct opts; of texts: the array of them */
+	const char *help;
+};
+
+/* Ends with one without a name. */
+const struct option_def *opts_table(void);

@@ -1,0 +1,456 @@
+#include "fuse/page_coherence.h"
+
+#include "fuse/notify.h"
+#include "fuse/server.h"
+
+#include "base/err.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ns. No read() is under way if none has asked for anything for QUIET; longer where processes wait for a processor, and may stand still
+ * in the midst of one: so many times as each processor has to do, at most BUSIEST. */
+static const int64_t QUIET = SECOND / 10, LOOK_EVERY = SECOND / 200;
+enum { BUSIEST = 10, PARKED_MOST = 4 /* times that */ };
+/* When an inode is tried again: after one that reads on in order, that could not be had quiet, or whose reads hang. */
+static const int64_t AGAIN_ORDER = SECOND / 5, AGAIN_BUSY = SECOND / 2, HANGING = SECOND;
+/* An inode that was looked up because another one was retired, and was retired itself before it could be opened. */
+static const int64_t JUST_BEGUN = SECOND / 5;
+/* Tries after which reads that come all the time are those of a mapping. */
+enum { TRIES = 40 };
+enum { READERS = 64 };
+
+struct page_coherence {
+	struct inode *inode;
+	_Atomic int64_t since, read; /* clock_now(); of the end of the last read */
+	_Atomic int64_t dropped;     /* of when the kernel was told last; 0: never */
+	/* The rest is under the renewer's lock. */
+	unsigned opens, writers; /* writers: of those that have it open */
+	int64_t begun;           /* 0: it has no pages yet */
+	int64_t noticed,
+		noticed_last; /* when changes were noticed that its readers do not see; 0: none */
+	bool retired;
+	_Atomic bool parked; /* reads that begin wait */
+	bool listed;
+	struct page_coherence *next; /* to be renewed */
+	int64_t try_at;
+	unsigned tries;
+};
+
+struct invalidator {
+	struct server *server;
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards all below, and pages */
+	pthread_cond_t more, unparked;
+	struct page_coherence *first;
+	bool end;
+};
+
+/* --- opening --- */
+
+/* Its inode's, made when it is first opened. NULL: no memory. */
+static struct page_coherence *
+page_coherence_of(struct inode *i)
+{
+	struct page_coherence *p = atomic_load(&i->pages), *none = NULL;
+	if (p || !(p = calloc(1, sizeof *p)))
+		return p;
+	p->inode = i;
+	if (atomic_compare_exchange_strong(&i->pages, &none, p))
+		return p;
+	free(p);
+	return none;
+}
+
+/* The renewer's lock is held, and no handle of the inode reads. */
+static void
+begin_anew(struct page_coherence *p)
+{
+	p->begun = clock_now();
+	atomic_store(&p->since, p->begun);
+	p->noticed = 0;
+}
+
+/* A reader that opens the file now would be shown what was the store's longer ago than that may be. */
+static bool
+too_old(const struct server *s, const struct page_coherence *p)
+{
+	return clock_now() - atomic_load(&p->since) >= mount_options(s->mount)->data.ttl;
+}
+
+/* The lock is held. keep: they are young enough; brief: none ever are, and two programs that open the file together would take each new inode from
+ * the other. While one writes all have one inode: what it writes is in those pages alone. 0, or -ESTALE without a text. */
+static int
+admit(struct page_coherence *p, bool keep, bool brief, bool reading, bool *ret_keep)
+{
+	bool good = keep && !p->retired && !p->noticed;
+	bool alone = (!p->opens && !reading) || (p->writers && !p->retired);
+	*ret_keep = true;
+	if (!p->begun) {
+		begin_anew(p);
+	} else if (!good && alone) {
+		begin_anew(p);
+		*ret_keep = false;
+	} else if (!good && !((p->retired || brief) && clock_now() - p->begun < JUST_BEGUN)) {
+		p->retired = true;
+		return -ESTALE;
+	}
+	p->opens++;
+	return 0;
+}
+
+int
+page_coherence_open(struct server *s, struct inode *i, bool keep, bool writes, bool *ret_keep)
+{
+	struct page_coherence *p = page_coherence_of(i);
+	bool reading = queue_reads(s->queue, i, 0);
+	int r = 0;
+	if (!p)
+		return err_set(-ENOMEM, "no memory for an open file");
+	LOCKED(&s->renewer->lock) {
+		r = admit(p, keep && !too_old(s, p), !mount_options(s->mount)->data.ttl, reading,
+			ret_keep);
+		p->writers += r == 0 && writes;
+	}
+	if (r == 0)
+		return 0;
+	inodes_retire(s->inodes, i);
+	return err_set(r, "others are reading old pages");
+}
+
+void
+page_coherence_close(struct server *s, struct inode *i, bool wrote)
+{
+	struct page_coherence *p = atomic_load(&i->pages);
+	LOCKED(&s->renewer->lock) {
+		p->opens--;
+		p->writers -= wrote;
+	}
+}
+
+bool
+page_coherence_are_written(struct server *s, const struct inode *i)
+{
+	const struct page_coherence *p = atomic_load(&i->pages);
+	bool written = false;
+	if (p)
+		LOCKED(&s->renewer->lock)
+			written = p->writers;
+	return written;
+}
+
+int64_t
+page_coherence_since(const struct inode *i)
+{
+	const struct page_coherence *p = atomic_load_explicit(&i->pages, memory_order_relaxed);
+	return p ? atomic_load(&p->since) : 0;
+}
+
+void
+page_coherence_dropped(const struct inode *i)
+{
+	struct page_coherence *p = atomic_load_explicit(&i->pages, memory_order_relaxed);
+	if (p)
+		atomic_store(&p->dropped, clock_now());
+}
+
+int64_t
+page_coherence_dropped_at(const struct inode *i)
+{
+	const struct page_coherence *p = atomic_load_explicit(&i->pages, memory_order_relaxed);
+	return p ? atomic_load(&p->dropped) : 0;
+}
+
+void
+page_coherence_read(struct inode *i)
+{
+	struct page_coherence *p = atomic_load_explicit(&i->pages, memory_order_relaxed);
+	if (p)
+		atomic_store(&p->read, clock_now());
+}
+
+/* --- beginning anew --- */
+
+void
+page_coherence_retire(struct server *s, struct inode *i)
+{
+	struct page_coherence *p = atomic_load(&i->pages);
+	if (p)
+		LOCKED(&s->renewer->lock)
+			p->retired = true;
+	inodes_retire(s->inodes, i);
+}
+
+/* To be renewed, if a handle of it is open. The lock is held. True: the list has a reference to the inode from now on. */
+static bool
+enlist(struct invalidator *n, struct page_coherence *p)
+{
+	if (!p->opens || p->listed)
+		return false;
+	p->listed = true;
+	p->try_at = p->tries = 0;
+	p->next = n->first;
+	n->first = p;
+	pthread_cond_signal(&n->more);
+	return true;
+}
+
+bool
+page_coherence_changed(struct server *s, struct inode *i)
+{
+	struct invalidator *n = s->renewer;
+	struct page_coherence *p = atomic_load(&i->pages);
+	bool open = false, listed = false, retired = false;
+	if (!p)
+		return false;
+	inodes_get(s->inodes, inodes_id(s->inodes, i)); /* the list's, unless it is in it */
+	LOCKED(&n->lock) {
+		open = p->opens;
+		retired = open && !p->writers;
+		p->noticed_last = clock_now();
+		p->noticed = p->noticed ? p->noticed : p->noticed_last;
+		p->retired |= retired;
+		listed = enlist(n, p);
+	}
+	if (!listed)
+		inodes_put(s->inodes, i);
+	if (retired)
+		inodes_retire(s->inodes, p->inode);
+	return open;
+}
+
+void
+page_coherence_aged(struct server *s, struct inode *i)
+{
+	struct invalidator *n = s->renewer;
+	struct page_coherence *p = atomic_load(&i->pages);
+	bool listed = false;
+	if (!p)
+		return;
+	inodes_get(s->inodes, inodes_id(s->inodes, i));
+	LOCKED(&n->lock)
+		listed = clock_now() - atomic_load(&p->read) > QUIET && enlist(n, p);
+	if (!listed)
+		inodes_put(s->inodes, i);
+}
+
+/* May all handles of it see what there is at m->to from now on? */
+static bool
+may_move(struct invalidator *n, struct page_coherence *p, const struct array_move *m)
+{
+	struct handle *h[READERS];
+	bool may = true;
+	size_t count = handles_of(&n->server->handles, p->inode, h, READERS);
+	for (size_t k = 0; k < count; k++) {
+		may = may && handle_move(h[k], m);
+		handle_unref(h[k]);
+	}
+	return may;
+}
+
+static bool
+ending(struct invalidator *n)
+{
+	bool end = false;
+	LOCKED(&n->lock)
+		end = n->end;
+	return end;
+}
+
+static int64_t
+quiet_time(void)
+{
+	double load = 0;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	if (getloadavg(&load, 1) != 1 || cpus < 1)
+		return QUIET;
+	load /= (double)cpus;
+	return (int64_t)((double)QUIET * (load < 1 ? 1 : load > BUSIEST ? BUSIEST : load));
+}
+
+static bool
+wait_for_quiet(struct invalidator *n, struct page_coherence *p)
+{
+	int64_t quiet = quiet_time(), until = clock_now() + PARKED_MOST * quiet;
+	for (int64_t now = 0; now < until && !ending(n); now = clock_now()) {
+		if (!queue_reads(n->server->queue, p->inode, 0) &&
+			now - atomic_load(&p->read) > quiet)
+			return true;
+		nanosleep(&(struct timespec){.tv_nsec = LOOK_EVERY}, NULL);
+	}
+	return false;
+}
+
+static void
+park(struct invalidator *n, struct page_coherence *p, bool on)
+{
+	LOCKED(&n->lock) {
+		atomic_store(&p->parked, on);
+		pthread_cond_broadcast(&n->unparked);
+	}
+}
+
+/* True: nothing was noticed since m->to that its readers have not seen. */
+static bool
+move(struct invalidator *n, struct page_coherence *p, const struct array_move *m)
+{
+	bool done = false;
+	LOCKED(&n->lock) {
+		atomic_store(&p->since, m->to);
+		p->begun = m->to;
+		done = p->noticed_last <= m->to;
+		p->noticed = done ? 0 : p->noticed_last;
+	}
+	notifier_drop(n->server->notifier, p->inode);
+	return done;
+}
+
+/* 0: the inode has begun anew, or need not, or no handle of it is open any more; else when to try again. */
+static int64_t
+renew(struct invalidator *n, struct page_coherence *p)
+{
+	struct server *s = n->server;
+	struct array_move m = {.since = atomic_load(&p->since), .to = clock_now()};
+	bool open = false, done = false;
+	LOCKED(&n->lock) {
+		open = p->opens;
+		m.noticed = p->noticed;
+	}
+	if (!open)
+		return 0;
+	if (!may_move(n, p, &m))
+		return m.noticed ? m.to + AGAIN_ORDER : 0;
+	if (queue_reads(s->queue, p->inode, HANGING))
+		return m.noticed ? m.to + AGAIN_BUSY : 0;
+	park(n, p, true);
+	notifier_drop(s->notifier, p->inode); /* from here on a read() that is under way is seen */
+	notifier_forget(s->notifier, p->inode);
+	bool quiet = wait_for_quiet(n, p) || ++p->tries >= TRIES;
+	m.to = clock_now();
+	if (quiet && may_move(n, p, &m)) {
+		done = move(n, p, &m);
+		p->tries = 0;
+	}
+	park(n, p, false);
+	log_debug("'%s' begins anew: %s", p->inode->path, done ? "now" : "later");
+	return done || !m.noticed ? 0 : clock_now() + (quiet ? AGAIN_ORDER : AGAIN_BUSY);
+}
+
+/* The next one to be tried. NULL: the end has come. */
+static struct page_coherence *
+next_due(struct invalidator *n)
+{
+	LOCKED(&n->lock) {
+		while (!n->end) {
+			int64_t now = clock_now();
+			for (struct page_coherence *p = n->first; p; p = p->next) {
+				if (p->try_at <= now)
+					return p;
+			}
+			int64_t until = now + AGAIN_ORDER / 4;
+			struct timespec t = {until / SECOND, until % SECOND};
+			if (n->first)
+				pthread_cond_timedwait(&n->more, &n->lock, &t);
+			else
+				pthread_cond_wait(&n->more, &n->lock);
+		}
+	}
+	return NULL;
+}
+
+static void
+delist(struct invalidator *n, struct page_coherence *p)
+{
+	struct page_coherence **at = &n->first;
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	p->listed = false;
+}
+
+static void *
+run(void *arg)
+{
+	struct invalidator *n = arg;
+	for (struct page_coherence *p; (p = next_due(n));) {
+		struct inode *i = p->inode;
+		int64_t again = renew(n, p);
+		LOCKED(&n->lock) {
+			if (!again && p->noticed && p->opens)
+				again = clock_now(); /* a change was noticed in between */
+			p->try_at = again;
+			if (!again)
+				delist(n, p);
+		}
+		if (!again)
+			inodes_put(n->server->inodes, i);
+	}
+	return NULL;
+}
+
+void
+page_coherence_wait(struct request *r)
+{
+	struct invalidator *n = r->server->renewer;
+	struct page_coherence *p = atomic_load(&r->inode->pages);
+	if (!p || !atomic_load_explicit(&p->parked, memory_order_relaxed))
+		return;
+	int64_t until = clock_now() + BUSIEST * PARKED_MOST * QUIET;
+	struct timespec t = {until / SECOND, until % SECOND};
+	LOCKED(&n->lock) {
+		int e = 0;
+		while (atomic_load(&p->parked) && !e && !cancelled(&r->cancel))
+			e = pthread_cond_timedwait(&n->unparked, &n->lock, &t);
+	}
+}
+
+int
+invalidator_new(struct server *s, struct invalidator **ret)
+{
+	struct invalidator *n = calloc(1, sizeof *n);
+	if (!n)
+		return err_set(-ENOMEM, "no memory for a mount");
+	n->server = s;
+	pthread_mutex_init(&n->lock, NULL);
+	clock_cond_init(&n->more);
+	clock_cond_init(&n->unparked);
+	int e = pthread_create(&n->thread, NULL, run, n);
+	if (e) {
+		free(n);
+		return err_sys(e, "cannot start a thread");
+	}
+	*ret = n;
+	return 0;
+}
+
+void
+invalidator_end(struct invalidator *n)
+{
+	if (!n || ending(n))
+		return;
+	LOCKED(&n->lock) {
+		n->end = true;
+		pthread_cond_broadcast(&n->more);
+	}
+	pthread_join(n->thread, NULL);
+}
+
+struct invalidator *
+invalidator_free(struct invalidator *n)
+{
+	if (!n)
+		return NULL;
+	invalidator_end(n);
+	while (n->first) {
+		struct page_coherence *p = n->first;
+		n->first = p->next;
+		inodes_put(n->server->inodes, p->inode);
+	}
+	pthread_cond_destroy(&n->more);
+	pthread_cond_destroy(&n->unparked);
+	pthread_mutex_destroy(&n->lock);
+	free(n);
+	return NULL;
+}

@@ -1,0 +1,27 @@
+/* What some of the kernel's pages show of a file that is written, those that it had or wrote last. When such a page comes from a mapping
+ * only what differs from that counts: by then the store may have another version of the rest. A page that is not known shows what
+ * readers of the inode see.
+ * Safe from every thread. */
+#pragma once
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+
+struct inode;
+struct shown;
+
+enum { SHOWN_PAGE = 4096 };
+
+struct shown *shown_free(struct shown *); /* NULL is allowed; returns NULL */
+/* The inode was opened to be written: from now on what its pages show is noted. */
+void shown_begin(struct inode *);
+bool shown_begun(const struct inode *);
+/* The page that begins there, its first len bytes. False: it is not known. */
+bool shown_find(const struct inode *, uint64_t off, size_t len, uint8_t *ret);
+/* Pages that begin there have these bytes now. */
+void shown_note(struct inode *, uint64_t off, struct span);
+/* A write() went into the kernel's pages. */
+void shown_lay(struct inode *, uint64_t off, struct span);
+/* The kernel asks for these bytes, or has none of them. */
+void shown_forget(struct inode *, uint64_t off, uint64_t len);

@@ -1,0 +1,17 @@
+#include "base/path.h"
+
+#include <string.h>
+
+char *
+path_above(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return strndup(path, slash ? (size_t)(slash - path) : 0);
+}
+
+const char *
+path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}

@@ -1,0 +1,254 @@
+#include "data/layer.h"
+
+#include "base/check.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	WORD = 64,
+	WHOLE_FROM =
+		4, /* a window that needs a quarter of the chunk is all of it: the rest will come */
+};
+
+struct layer *
+layer_free(struct layer *l)
+{
+	if (!l)
+		return NULL;
+	mem_put(l->data, l->data_cap);
+	free(l->bits);
+	free(l);
+	return NULL;
+}
+
+size_t
+layer_cost(const struct layer *l)
+{
+	return l ? sizeof *l + l->data_cap + (l->bits ? l->len / 8 : 0) : 0;
+}
+
+/* Grows the window to [from, to), which holds the one there is. */
+static int
+widen(struct layer *l, size_t from, size_t to)
+{
+	size_t cap = to - from, before = l->len ? l->lo - from : 0;
+	uint64_t *bits = l->bits ? calloc((to - from) / WORD, sizeof *bits) : NULL;
+	uint8_t *data = mem_get(&cap);
+	if ((l->bits && !bits) || !data) {
+		free(bits);
+		mem_put(data, cap);
+		return err_set(-ENOMEM, "no memory for %zu bytes that were written", to - from);
+	}
+	if (bits)
+		memcpy(bits + before / WORD, l->bits, l->len / 8);
+	if (bits)
+		memcpy(data + before, l->data, l->len);
+	else if (l->count)
+		memcpy(data + before + l->first, l->data + l->first, l->count);
+	mem_put(l->data, l->data_cap);
+	free(l->bits);
+	l->first += before;
+	l->data = data;
+	l->data_cap = cap;
+	l->bits = bits;
+	l->lo = from;
+	l->len = to - from;
+	return 0;
+}
+
+int
+layer_room(struct layer *l, size_t most, size_t from, size_t to)
+{
+	if (l->len && from >= l->lo && to <= l->lo + l->len)
+		return 0;
+	size_t all = round_up(most, WORD), low = from / WORD * WORD, high = round_up(to, WORD);
+	if (l->len) {
+		low = min_u64(low, l->lo);
+		high = max_u64(high, l->lo + l->len);
+	}
+	if (high - low >= all / WHOLE_FROM)
+		return widen(l, 0, all);
+	size_t want = 2 * l->len; /* so that it is not copied for each row */
+	if (high - low < want && low < l->lo)
+		low = high > want ? high - want : 0;
+	if (high - low < want)
+		high = min_u64(all, low + want);
+	return widen(l, low, high);
+}
+
+/* Of word i of a range that ends at bit `end` of the window: the bits in [at, end). */
+static uint64_t
+mask(size_t at, size_t end)
+{
+	size_t first = at % WORD, n = min_u64(WORD - first, end - at);
+	return (n == WORD ? UINT64_MAX : ((uint64_t)1 << n) - 1) << first;
+}
+
+static void
+set_bits(struct layer *l, size_t in, size_t end)
+{
+	while (in < end) {
+		uint64_t m = mask(in, end), *w = &l->bits[in / WORD], more = m & ~*w;
+		l->count += more == UINT64_MAX ? WORD : (size_t)__builtin_popcountll(more);
+		*w |= m;
+		in = (in / WORD + 1) * WORD;
+	}
+}
+
+static int
+make_bits(struct layer *l)
+{
+	if (l->bits)
+		return 0;
+	l->bits = calloc(l->len / WORD, sizeof *l->bits);
+	if (!l->bits)
+		return err_set(-ENOMEM, "no memory for what of %zu bytes was written", l->len);
+	size_t end = l->first + l->count;
+	l->count = 0;
+	set_bits(l, l->first, end);
+	return 0;
+}
+
+/* Do bytes [in, end) of the window lie together with those of the layer, which have no bits? */
+static bool
+adjoins(const struct layer *l, size_t in, size_t end)
+{
+	return !l->count || (in <= l->first + l->count && end >= l->first);
+}
+
+static void
+extend(struct layer *l, size_t in, size_t end)
+{
+	size_t to = l->count ? max_u64(end, l->first + l->count) : end;
+	l->first = l->count ? min_u64(in, l->first) : in;
+	l->count = to - l->first;
+}
+
+int
+layer_put(struct layer *l, size_t at, const uint8_t *bytes, size_t n)
+{
+	size_t in = at - l->lo, end = in + n;
+	bool together = !l->bits && adjoins(l, in, end);
+	int r = together ? 0 : make_bits(l);
+	if (r < 0)
+		return r;
+	memcpy(l->data + in, bytes, n);
+	if (together)
+		extend(l, in, end);
+	else
+		set_bits(l, in, end);
+	return 0;
+}
+
+void
+layer_cut(struct layer *l, size_t from)
+{
+	size_t in = from > l->lo ? from - l->lo : 0;
+	if (!l->bits) {
+		l->count = in > l->first ? min_u64(l->count, in - l->first) : 0;
+		return;
+	}
+	while (in < l->len) {
+		uint64_t m = mask(in, l->len), *w = &l->bits[in / WORD];
+		l->count -= (size_t)__builtin_popcountll(m & *w);
+		*w &= ~m;
+		in = (in / WORD + 1) * WORD;
+	}
+}
+
+/* The first byte of the window from `in` on that is written, or that is not; or `end`. */
+static size_t
+next_bit(const struct layer *l, size_t in, size_t end, bool written)
+{
+	while (in < end) {
+		uint64_t w = (written ? l->bits[in / WORD] : ~l->bits[in / WORD]) & mask(in, end);
+		if (w)
+			return in / WORD * WORD + (size_t)__builtin_ctzll(w);
+		in = (in / WORD + 1) * WORD;
+	}
+	return end;
+}
+
+static size_t
+next_written(const struct layer *l, size_t in, size_t end)
+{
+	if (l->bits)
+		return next_bit(l, in, end, true);
+	return in < l->first + l->count ? min_u64(max_u64(in, l->first), end) : end;
+}
+
+static size_t
+next_hole(const struct layer *l, size_t in, size_t end)
+{
+	if (l->bits)
+		return next_bit(l, in, end, false);
+	size_t to = l->first + l->count;
+	return in >= l->first && in < to ? min_u64(to, end) : min_u64(in, end);
+}
+
+void
+layer_lay(const struct layer *l, size_t at, size_t n, uint8_t *to)
+{
+	if (!l || !l->count || at + n <= l->lo || at >= l->lo + l->len)
+		return;
+	size_t from = max_u64(at, l->lo), end = min_u64(at + n, l->lo + l->len) - l->lo;
+	for (size_t in = next_written(l, from - l->lo, end); in < end;) {
+		size_t hole = next_hole(l, in, end);
+		memcpy(to + (l->lo + in - at), l->data + in, hole - in);
+		in = next_written(l, hole, end);
+	}
+}
+
+bool
+layer_touches(const struct layer *l, size_t from, size_t to)
+{
+	if (!l->count || to <= l->lo || from >= l->lo + l->len)
+		return false;
+	size_t end = min_u64(to, l->lo + l->len) - l->lo;
+	return next_written(l, max_u64(from, l->lo) - l->lo, end) < end;
+}
+
+/* The first byte from `at` on that was not written to l, at most `end`. */
+static size_t
+hole_of(const struct layer *l, size_t at, size_t end)
+{
+	if (!l || at < l->lo || at >= l->lo + l->len)
+		return at;
+	return l->lo + next_hole(l, at - l->lo, min_u64(end - l->lo, l->len));
+}
+
+bool
+layer_has(const struct layer *a, const struct layer *b, size_t at, size_t n)
+{
+	size_t end = at + n;
+	while (at < end) {
+		size_t next = hole_of(b, hole_of(a, at, end), end);
+		if (next == at)
+			return false;
+		at = next;
+	}
+	return true;
+}
+
+int
+layer_join(struct layer *lower, const struct layer *upper, size_t most)
+{
+	if (!upper->count)
+		return 0;
+	int r = layer_room(lower, most, upper->lo, min_u64(most, upper->lo + upper->len));
+	size_t before = upper->lo - lower->lo + upper->first;
+	if (r == 0 && (upper->bits || !adjoins(lower, before, before + upper->count)))
+		r = make_bits(lower); /* so that no put fails */
+	if (r < 0)
+		return r;
+	for (size_t in = next_written(upper, 0, upper->len); in < upper->len;) {
+		size_t hole = next_hole(upper, in, upper->len);
+		layer_put(lower, upper->lo + in, upper->data + in, hole - in);
+		in = next_written(upper, hole, upper->len);
+	}
+	return 0;
+}

@@ -1,0 +1,37 @@
+/* Bytes of one decoded chunk that were written here, and which ones: a window that grows around them. While they lie together the range
+ * says which they are, as with a writer that goes in order; then there is a bit for each byte. Not locked: its owner does that. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct layer {
+	unsigned refs;   /* the owner's to count */
+	size_t lo, len;  /* the window; multiples of 64 bytes of the chunk */
+	uint8_t *data;   /* of the window */
+	size_t data_cap; /* for mem_put */
+	size_t count;    /* bytes that were written */
+	size_t first;    /* of the window, where bits is NULL: the first of them */
+	uint64_t *bits;  /* NULL: they lie together */
+};
+
+struct layer *layer_free(struct layer *); /* NULL allowed; returns NULL */
+/* Memory that it takes. */
+size_t layer_cost(const struct layer *);
+
+/* Makes the window hold bytes [from, to) of a chunk of `most` bytes. -ENOMEM. */
+int layer_room(struct layer *, size_t most, size_t from, size_t to);
+/* n bytes for `at`, which the window holds. -ENOMEM: nothing happened. */
+int layer_put(struct layer *, size_t at, const uint8_t *bytes, size_t n);
+/* What was written from `from` on counts no more. */
+void layer_cut(struct layer *, size_t from);
+
+/* Lays what was written of bytes [at, at + n) over them at `to`. l NULL: nothing. */
+void layer_lay(const struct layer *l, size_t at, size_t n, uint8_t *to);
+/* Was any of bytes [from, to) written? */
+bool layer_touches(const struct layer *, size_t from, size_t to);
+/* Was each of them written, to one layer or the other? Either may be NULL. */
+bool layer_has(const struct layer *a, const struct layer *b, size_t at, size_t n);
+/* Lays all of `upper` over `lower`. -ENOMEM: nothing happened. */
+int layer_join(struct layer *lower, const struct layer *upper, size_t most);

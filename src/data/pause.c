@@ -1,0 +1,160 @@
+#include "data/pause.h"
+
+#include "base/check.h"
+
+enum {
+	LATE = 2 << 20,  /* requests of one read() overtake each other by so much */
+	AHEAD = 8 << 20, /* the kernel may have asked for so much more than the reader has taken */
+	GAP = 16 << 20,  /* that others may have asked for */
+};
+
+/* For so long a reader that was refused something may ask for it again, as the kernel does at once. */
+static const int64_t REFUSED = SECOND;
+
+/* So long after the kernel has an answer, its reader has it too. */
+static const int64_t TAKEN = SECOND / 2;
+
+static bool
+reads_on(const struct pause *p, int64_t now)
+{
+	return p->active || now - p->ended < READS_ON;
+}
+
+/* The run begins at the request. */
+static void
+restart(struct pause *p, const struct array_want *w, int64_t now)
+{
+	bool repeated = w->off > p->start && w->off <= p->high;
+	p->steady = !p->began || (p->steady && !p->gap_to && repeated);
+	p->dropped = w->dropped;
+	p->gap_to = 0;
+	p->start = p->floor = p->high = w->off;
+	p->next = w->off + w->len;
+	p->late = false;
+	p->again = p->began;
+	p->began = now;
+	p->since = w->since;
+}
+
+/* Where it is repeated, or left out, the reader has taken what is before. */
+static void
+skip(struct pause *p, const struct array_want *w)
+{
+	const uint64_t to = w->off;
+	bool gap = to > p->high;
+	p->steady = p->steady && !p->gap_to && (gap || w->dropped > p->dropped);
+	if (gap) {
+		p->gap_from = p->high;
+		p->gap_to = to;
+	}
+	p->dropped = w->dropped;
+	p->floor = to;
+}
+
+/* The first request was overtaken by the one behind it, and none is answered yet. */
+static bool
+begins_before(const struct pause *p, const struct array_want *w)
+{
+	return w->off < p->start && p->start - w->off <= LATE && p->ended < p->began;
+}
+
+/* The kernel dropped what the first request brought before the reader had it, and asks again: within the same read(), before which it would
+ * have asked for attributes. What was dropped later is asked for again by a reader that did not get to run, once, or by a mapping, which is to see
+ * what is new. */
+static bool
+begins_again(struct pause *p, const struct array_want *w)
+{
+	bool taken = !p->active && w->dropped - p->ended >= TAKEN,
+	     again = w->off == p->start && p->high - p->start <= LATE && w->dropped > p->dropped &&
+		     w->looked < w->dropped && !(taken && p->late);
+	p->late |= again && taken;
+	return again;
+}
+
+/* It was overtaken in the midst of the run: some of what was left out. */
+static bool
+fills_gap(struct pause *p, uint64_t off, uint64_t end)
+{
+	if (!p->gap_to || off < p->gap_from || end > p->gap_to)
+		return false;
+	if (off == p->gap_from)
+		p->gap_from = end;
+	else if (end == p->gap_to)
+		p->gap_to = off;
+	if (p->gap_from == p->gap_to)
+		p->gap_to = 0;
+	return true;
+}
+
+/* The request goes on with the run, if it does. */
+static bool
+goes_on(struct pause *p, const struct array_want *w)
+{
+	const uint64_t off = w->off, end = w->off + w->len;
+	if (!p->high)
+		return false;
+	if (fills_gap(p, off, end))
+		return true;
+	if (begins_before(p, w))
+		p->start = p->floor = off;
+	else if (begins_again(p, w))
+		p->dropped = w->dropped;
+	else if (off <= p->start || off < p->floor || off >= p->high + GAP)
+		return false;
+	else if (off != p->high && off != p->next)
+		skip(p, w);
+	p->next = end;
+	return true;
+}
+
+/* From now on what was asked for until now counts as left. */
+static void
+leave(struct pause *p)
+{
+	p->left_to = p->high;
+	p->left_from = max_u64(p->start, p->high - min_u64(p->high, AHEAD));
+	p->left_since = p->since;
+	p->left_until = 0;
+}
+
+static int64_t
+left_since(struct pause *p, uint64_t off, int64_t now)
+{
+	/* The first request of a read() elsewhere. Behind it others may be on their way that overtake the first. */
+	bool elsewhere = off <= p->left_from || off > p->left_to + LATE;
+	if (elsewhere || (p->left_until && now > p->left_until))
+		p->left_to = 0;
+	if (off > p->left_to)
+		return 0;
+	if (!p->left_until)
+		p->left_until = now + REFUSED;
+	return p->left_since;
+}
+
+int64_t
+pause_begin(struct pause *p, const struct array_want *w, int64_t now)
+{
+	bool anew = p->high && w->since > p->since;
+	if (anew && p->steady && !p->gap_to && !reads_on(p, now))
+		leave(p);
+	if (anew || !goes_on(p, w))
+		restart(p, w, now);
+	p->high = max_u64(p->high, w->off + w->len);
+	p->active++;
+	return left_since(p, w->off, now);
+}
+
+void
+pause_end(struct pause *p)
+{
+	p->active--;
+	p->ended = clock_now();
+}
+
+bool
+pause_goes_on(const struct pause *p, const struct array_move *m)
+{
+	bool looks = m->looked && m->to - m->looked < READS_ON;
+	return p->high && (looks || reads_on(p, m->to)) &&
+	       (!p->again || !m->noticed || p->began < m->noticed);
+}

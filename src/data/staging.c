@@ -1,0 +1,372 @@
+#include "data/staging_impl.h"
+
+#include "base/check.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+	MOST_PART = 2, /* of the memory that caches may take, what is written may take this part */
+	MALLOC_COST = 64,
+};
+
+static const int64_t LOOK_EVERY = SECOND / 10;
+
+int
+staging_new(struct data *d, struct staging **ret)
+{
+	struct staging *s = calloc(1, sizeof *s);
+	if (!s)
+		return err_set(-ENOMEM, "no memory for what is written");
+	s->data = d;
+	s->most = cache_budget(d->cache) / MOST_PART;
+	s->push = s->most / 4 * 3;
+	pthread_mutex_init(&s->lock, NULL);
+	clock_cond_init(&s->moved);
+	*ret = s;
+	return 0;
+}
+
+struct staged_space *
+staging_space(const struct staging *s, uint64_t number)
+{
+	struct staged_space *p = s->space[number % SPACE_BUCKETS];
+	while (p && p->number != number)
+		p = p->next;
+	return p;
+}
+
+static uint64_t
+hash(uint64_t space, uint64_t number)
+{
+	uint64_t h = (space * 0x9e3779b97f4a7c15u) ^ number;
+	h *= 0xff51afd7ed558ccdu;
+	return (h ^ h >> 32) % STAGED_BUCKETS;
+}
+
+struct staged_chunk *
+staging_chunk(const struct staging *s, uint64_t space, uint64_t number)
+{
+	struct staged_chunk *c = s->chunk_bucket[hash(space, number)];
+	while (c && (c->number != number || c->object->space->number != space))
+		c = c->hash_next;
+	return c;
+}
+
+static struct staged_object *
+find_object(const struct staging *s, uint64_t space, uint64_t number)
+{
+	struct staged_object *o = s->bucket[hash(space, number)];
+	while (o && (o->number != number || o->space->number != space))
+		o = o->hash_next;
+	return o;
+}
+
+void
+staged_list_add(struct staged_list *l, struct staged_object *o)
+{
+	o->list = l;
+	o->newer = NULL;
+	o->older = l->newest;
+	*(l->newest ? &l->newest->newer : &l->oldest) = o;
+	l->newest = o;
+}
+
+void
+staged_list_remove(struct staged_object *o)
+{
+	struct staged_list *l = o->list;
+	*(o->newer ? &o->newer->older : &l->newest) = o->older;
+	*(o->older ? &o->older->newer : &l->oldest) = o->newer;
+	o->newer = o->older = NULL;
+	o->list = NULL;
+}
+
+struct layer *
+layer_unref(struct layer *l)
+{
+	return l && --l->refs ? NULL : layer_free(l);
+}
+
+void
+staged_charge(struct staging *s, struct staged_object *o, size_t before, size_t now)
+{
+	o->cost += now - before;
+	s->bytes += now - before;
+}
+
+/* Makes the array that stores the space's objects the one that knows most of them. The one it was, to be let go of; or NULL. */
+static struct array *
+adopt(struct staged_space *p, struct array *a)
+{
+	struct array *was = p->array;
+	if (was && was->grid.shape[0] >= a->grid.shape[0])
+		return NULL;
+	p->array = array_ref(a);
+	return was;
+}
+
+static struct staged_space *
+make_space(struct staging *s, const struct array *a)
+{
+	struct staged_space *p = staging_space(s, a->space),
+			    **b = &s->space[a->space % SPACE_BUCKETS];
+	if (p)
+		return p;
+	p = calloc(1, sizeof *p);
+	if (!p)
+		return NULL;
+	p->number = a->space;
+	p->next = *b;
+	*b = p;
+	return p;
+}
+
+struct staged_space *
+staging_hold_space(struct staging *s, struct array *a, struct array **ret_was)
+{
+	struct staged_space *p = make_space(s, a);
+	if (!p)
+		return NULL;
+	p->users++;
+	*ret_was = adopt(p, a);
+	s->zmap = a->zmap;
+	return p;
+}
+
+static struct staged_object *
+make_object(struct staging *s, struct staged_space *p, uint64_t number)
+{
+	struct staged_object *o = find_object(s, p->number, number),
+			     **b = &s->bucket[hash(p->number, number)];
+	if (o)
+		return o;
+	o = calloc(1, sizeof *o);
+	if (!o)
+		return NULL;
+	o->staging = s;
+	o->space = p;
+	o->number = number;
+	o->hash_next = *b;
+	*b = o;
+	p->objects++;
+	staged_charge(s, o, 0, sizeof *o + MALLOC_COST);
+	staged_list_add(&s->dirty, o);
+	return o;
+}
+
+struct staged_chunk *
+staging_make_chunk(struct staging *s, struct array *a, uint64_t number)
+{
+	struct staged_chunk *c = staging_chunk(s, a->space, number),
+			    **b = &s->chunk_bucket[hash(a->space, number)];
+	if (c)
+		return c;
+	struct staged_object *o =
+		make_object(s, staging_space(s, a->space), array_object(a, number));
+	c = o ? calloc(1, sizeof *c) : NULL;
+	if (!c)
+		return NULL;
+	*c = (struct staged_chunk){.object = o,
+		.hash_next = *b,
+		.next = o->chunk,
+		.number = number,
+		.fill_from = NO_FILL,
+		.storing_fill = NO_FILL};
+	*b = o->chunk = c;
+	o->chunks++;
+	atomic_fetch_add(&s->chunks, 1);
+	staged_charge(s, o, 0, sizeof *c + MALLOC_COST);
+	return c;
+}
+
+static void
+drop_chunk(struct staging *s, struct staged_chunk *c)
+{
+	struct staged_chunk **at = &s->chunk_bucket[hash(c->object->space->number, c->number)];
+	while (*at != c)
+		at = &(*at)->hash_next;
+	*at = c->hash_next;
+	staged_charge(s, c->object, sizeof *c + MALLOC_COST, 0);
+	c->object->chunks--;
+	atomic_fetch_sub(&s->chunks, 1);
+	free(c);
+}
+
+/* It goes where nothing is known of it. Its array, to be let go of; or NULL. */
+static struct array *
+tidy_space(struct staging *s, struct staged_space *p)
+{
+	if (p->objects || p->error || p->users)
+		return NULL;
+	struct staged_space **at = &s->space[p->number % SPACE_BUCKETS];
+	struct array *a = MOVE(p->array);
+	if (p->keeps)
+		return a;
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	free(p);
+	return a;
+}
+
+static struct array *
+drop_object(struct staging *s, struct staged_object *o)
+{
+	struct staged_object **at = &s->bucket[hash(o->space->number, o->number)];
+	struct staged_space *p = o->space;
+	while (*at != o)
+		at = &(*at)->hash_next;
+	*at = o->hash_next;
+	if (o->list)
+		staged_list_remove(o);
+	s->bytes -= o->cost;
+	s->leaving -= o->leaving;
+	free(o);
+	p->objects--;
+	return tidy_space(s, p);
+}
+
+struct array *
+staging_release_space(struct staging *s, struct staged_space *p)
+{
+	p->users--;
+	return tidy_space(s, p);
+}
+
+struct array *
+staged_tidy(struct staging *s, struct staged_object *o)
+{
+	for (struct staged_chunk **at = &o->chunk, *c; (c = *at);) {
+		if (c->now || c->storing || c->fill_from != NO_FILL || c->storing_fill != NO_FILL) {
+			at = &c->next;
+			continue;
+		}
+		*at = c->next;
+		drop_chunk(s, c);
+	}
+	return o->chunk ? NULL : drop_object(s, o);
+}
+
+bool
+staging_any(const struct staging *s)
+{
+	return atomic_load_explicit(&s->chunks, memory_order_relaxed);
+}
+
+static void
+free_object(struct staging *s, struct staged_object *o)
+{
+	for (struct staged_chunk *c = o->chunk; c; c = c->next) {
+		c->now = layer_unref(c->now);
+		c->storing = layer_unref(c->storing);
+		c->fill_from = c->storing_fill = NO_FILL;
+	}
+	free(o->space->error);
+	o->space->error = NULL;
+	array_unref(staged_tidy(s, o));
+}
+
+struct staging *
+staging_free(struct staging *s)
+{
+	if (!s)
+		return NULL;
+	for (unsigned i = 0; i < STAGED_BUCKETS; i++)
+		while (s->bucket[i])
+			free_object(s, s->bucket[i]);
+	for (unsigned i = 0; i < SPACE_BUCKETS; i++)
+		for (struct staged_space *p; (p = s->space[i]);) {
+			free(p->error);
+			p->error = NULL;
+			p->keeps = false;
+			array_unref(tidy_space(s, p));
+		}
+	free(s->error);
+	pthread_cond_destroy(&s->moved);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+	return NULL;
+}
+
+void
+staging_tell(struct staging *s)
+{
+	int64_t more = 0;
+	LOCKED(&s->lock) {
+		more = (int64_t)(s->bytes - s->told);
+		s->told = s->bytes;
+	}
+	cache_add_staged(s->data->cache, more);
+}
+
+int
+staging_wait(struct staging *s, int64_t deadline, struct cancel *cancel)
+{
+	int64_t until = clock_now() + LOOK_EVERY;
+	if (deadline && deadline < until)
+		until = deadline;
+	struct timespec t = {.tv_sec = until / SECOND, .tv_nsec = until % SECOND};
+	pthread_cond_timedwait(&s->moved, &s->lock, &t);
+	if (cancelled(cancel))
+		return err_set(-EINTR, "interrupted");
+	if (clock_over(deadline))
+		return err_set(-EIO, "what was written before is not stored in time");
+	return 0;
+}
+
+bool
+array_is_staged(const struct array *a)
+{
+	struct staging *s = a->data->staging;
+	bool any = false;
+	if (!staging_any(s))
+		return false;
+	LOCKED(&s->lock) {
+		const struct staged_space *p = staging_space(s, a->space);
+		any = p && p->objects;
+	}
+	return any;
+}
+
+int
+staged_error(const struct staging *s, const struct staged_space *p)
+{
+	const struct err *e = p && p->error ? p->error : s->error;
+	return e ? err_restore(e) : 0;
+}
+
+int
+array_stuck(const struct array *a)
+{
+	struct staging *s = a->data->staging;
+	int r = 0;
+	LOCKED(&s->lock)
+		r = staged_error(s, staging_space(s, a->space));
+	return r;
+}
+
+int
+staging_stats(struct staging *s, struct buf *ret)
+{
+	size_t bytes = 0, chunks = atomic_load(&s->chunks);
+	LOCKED(&s->lock)
+		bytes = s->bytes;
+	const struct {
+		const char *name;
+		unsigned long long value;
+	} row[] = {
+		{"staged_bytes", bytes},
+		{"staged_chunks", chunks},
+		{"stores_total", s->counts.stores},
+		{"store_merges_total", s->counts.merges},
+		{"store_conflicts_total", s->counts.conflicts},
+		{"store_failed_total", s->counts.failed},
+		{"store_deleted_total", s->counts.deleted},
+	};
+	int r = 0;
+	for (size_t i = 0; i < sizeof row / sizeof *row && r == 0; i++)
+		r = buf_addf(ret, "zarrfs_%s %llu\n", row[i].name, row[i].value);
+	return r;
+}

@@ -1,0 +1,165 @@
+/* The inside of struct staging: staging.c (the table), staging_write.c (writing), staging_push.c (what is stored when, by which thread, and what came of it),
+ * staging_store.c (one object), staging_shard.c (one that is a shard), staging_pad.c (edges), staging_trim.c (shrinking) and cover.c (reading). No other file includes it. */
+#pragma once
+
+#include "data/layer.h"
+#include "data/staging.h"
+
+enum {
+	STAGED_BUCKETS = 1 << 13,
+	SPACE_BUCKETS = 1 << 8,
+	SPACE_ENDS = 8, /* writers in file order that one array may have */
+};
+
+static const size_t NO_FILL = SIZE_MAX;
+
+/* An array with something staged, or an error. */
+struct staged_space {
+	uint64_t number;
+	struct staged_space *next;
+	struct array *
+		array; /* a reference: of those that wrote, the one with the largest leading extent */
+	size_t objects;
+	unsigned users;    /* that hold it */
+	bool keeps;        /* no object of it goes for being all fill */
+	struct err *error; /* why something could not be stored; NULL: all could */
+	struct staged_end {
+		uint64_t at,
+			run; /* where a write ended, and how much was written in order up to there */
+	} end[SPACE_ENDS];   /* of the last writes, the newest first */
+};
+
+struct staged_chunk {
+	struct staged_object *object;
+	struct staged_chunk *hash_next, *next; /* next: of the same object */
+	uint64_t number;
+	struct layer *now,
+		*storing; /* NULL: nothing was written since the other was taken; it is not being stored */
+	size_t fill_from, storing_fill; /* of the base, bytes from here on count as fill */
+	bool whole;                     /* all of `now` is written */
+};
+
+enum staged_state { STAGED_DIRTY, STAGED_QUEUED, STAGED_STORING, STAGED_FAILED };
+
+struct staged_object {
+	struct staged_space *space;
+	uint64_t number;
+	struct staged_object *hash_next;
+	struct staged_chunk *chunk;
+	size_t chunks, whole; /* how many; how many of them are wholly written */
+	size_t cost;          /* bytes of all its layers */
+	enum staged_state state;
+	struct staged_list *list; /* in which it is */
+	struct staged_object *newer, *older;
+	uint64_t since, storing_since; /* clock of the first write that is not stored; 0: none */
+	bool again;                    /* a caller wants what is written meanwhile stored at once */
+	size_t leaving;                /* of its cost, what is counted in that of the staging */
+	bool last_try;                 /* what fails now is dropped */
+	size_t borrowed;               /* memory that storing it needs */
+	struct staged_object *go;      /* the next one that begins now */
+	struct task task;
+	struct staging *staging;
+};
+
+struct staged_list {
+	struct staged_object *oldest, *newest;
+};
+
+struct staging_counts {
+	atomic_ullong stores, merges, conflicts, failed, deleted;
+};
+
+struct staging {
+	struct data *data;
+	struct zmap *zmap; /* the store that arrays lie in; NULL: nothing was written yet */
+	size_t most,
+		push; /* bytes beyond which writers wait, and from which on objects are pushed out */
+	atomic_size_t chunks; /* there are */
+	struct staging_counts counts;
+	pthread_mutex_t lock; /* guards all below */
+	pthread_cond_t moved; /* something was stored, or failed */
+	struct staged_chunk *chunk_bucket[STAGED_BUCKETS];
+	struct staged_object *bucket[STAGED_BUCKETS];
+	struct staged_space *space[SPACE_BUCKETS];
+	struct staged_list dirty, whole, queue, storing,
+		failed;  /* whole: dirty ones that are wholly written */
+	size_t bytes;    /* of all layers */
+	size_t leaving;  /* of them, those of objects that are queued or being stored */
+	size_t told;     /* of them, what the cache knows of */
+	size_t borrowed; /* memory that stores under way need besides */
+	unsigned under_way;
+	uint64_t clock, ended; /* of writes; stores that have ended */
+	struct err *error;     /* what was put is not durable: sticks to all arrays; NULL: it is */
+	bool retrying;
+	struct buf *said; /* of a retry: what is dropped is named there; or NULL */
+};
+
+/* All of these want the lock held. */
+struct staged_space *staging_space(const struct staging *, uint64_t number);
+/* The chunk; NULL: nothing of it is staged. */
+struct staged_chunk *staging_chunk(const struct staging *, uint64_t space, uint64_t number);
+/* The same, made where there is none; its space is there. NULL: no memory. */
+struct staged_chunk *staging_make_chunk(struct staging *, struct array *, uint64_t number);
+void staged_list_add(struct staged_list *, struct staged_object *);
+void staged_list_remove(struct staged_object *);
+/* What a layer of the object costs has changed. */
+void staged_charge(struct staging *, struct staged_object *, size_t before, size_t now);
+struct layer *layer_unref(struct layer *);
+/* Chunks without layers go, with the last one the object, and with the last object the space where no error sticks to it. Then the
+ * space's array is to be let go of without the lock; else NULL. */
+struct array *staged_tidy(struct staging *, struct staged_object *);
+/* The array's space, made where there is none, which stays until it is released. *ret_was: an array that it no longer needs, or NULL;
+ * as what releasing returns it is to be let go of without the lock. NULL: no memory. */
+struct staged_space *staging_hold_space(struct staging *, struct array *, struct array **ret_was);
+struct array *staging_release_space(struct staging *, struct staged_space *);
+/* The error that sticks to a space (NULL: it has none of its own), as this thread's; 0: none. */
+int staged_error(const struct staging *, const struct staged_space *);
+/* Has an object that is dirty or failed stored as soon as may be. */
+void staging_queue(struct staging *, struct staged_object *);
+/* Begins what is queued, and what must go because there is too much. The lock is open for a moment. */
+void staging_pump(struct staging *);
+/* Until something moves, or for a moment; the lock is open meanwhile. -EINTR; -EIO: not by then. */
+int staging_wait(struct staging *, int64_t deadline, struct cancel *);
+
+/* The cache is told how much memory is taken. No lock is held. */
+void staging_tell(struct staging *);
+
+/* Bytes of a chunk that may have been written, all of them being the whole chunk whatever the leading extent is … */
+size_t staged_needed(const struct array *, uint64_t chunk);
+/* … and those within the array as it is. */
+size_t staged_visible(const struct array *, uint64_t chunk);
+
+/* One object on its way to the store. */
+struct store {
+	struct staging *staging;
+	struct array *array;
+	const struct staged_chunk *
+		chunk; /* the first one of the object; of those that have nothing to store nothing is known */
+	struct object *cached;
+	char key[ARRAY_KEY_MAX];
+	bool based;            /* the base was read … */
+	bool absent;           /* … and there is none */
+	struct zmap_stat stat; /* of it */
+	struct buf base;       /* its stored bytes */
+	struct buf out;        /* what is to be put */
+	bool nothing; /* the store has that already, or it is all fill where there is nothing */
+	bool empty;   /* all of it is fill, and goes … */
+	bool keeps;   /* … unless the store cannot do that */
+	char version[ZMAP_VERSION]; /* that the put left */
+};
+
+/* The object with this chunk and those behind it is put as they were frozen. 0 or -errno. */
+int staged_store(struct staging *, struct array *, const struct staged_chunk *);
+/* The stored object as it is now, if it was not asked for yet. 0 or -errno. */
+int store_base(struct store *);
+/* A changed chunk, decoded, with what was written laid over what is stored (NULL: nothing is). *ret lies in own or in the layer. */
+int store_merge(struct store *, const struct staged_chunk *, const struct span *stored,
+	struct buf *own, struct span *ret);
+/* Appends the chunk's stored bytes. Where its codecs cannot store the fill value, what is behind the array's edges is something else. */
+int store_encode(struct store *, const struct staged_chunk *, struct span decoded, struct buf *ret);
+/* Does the chunk need no base, whatever the array's leading extent is? */
+bool store_is_whole(const struct store *, const struct staged_chunk *);
+/* Is all of the chunk fill, and is it to go then? */
+bool store_goes(const struct store *, struct span decoded);
+/* The bytes of an object that is a shard: out, or `nothing`, or `empty`. */
+int store_shard(struct store *);

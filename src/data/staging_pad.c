@@ -1,0 +1,59 @@
+/* What stands behind the edges of an array in its last chunks. No view shows it, and mostly it is fill. */
+#include "data/staging_impl.h"
+
+#include "base/check.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The part of a chunk that lies within the array. */
+static void
+find_visible(const struct grid *g, uint64_t number, struct part *ret)
+{
+	struct box b = {0};
+	grid_index(g, number, b.start);
+	for (unsigned d = 0; d < g->rank; d++) {
+		b.start[d] *= g->chunk[d];
+		b.count[d] = min_u64(g->chunk[d], g->shape[d] - b.start[d]);
+	}
+	grid_first(g, &b, ret);
+}
+
+/* As decoded, with the last element that is seen in place of all that are not. */
+static void
+pad(const struct grid *g, const struct part *p, const uint8_t *decoded, uint8_t *ret)
+{
+	struct rows_walk walk;
+	for (uint64_t at = 0; at < g->chunk_bytes; at += g->item)
+		memcpy(ret + at, decoded + p->last - g->item, g->item);
+	grid_rows(g, p, &walk);
+	do {
+		const struct rows *r = &walk.rows;
+		uint64_t in = r->in_chunk;
+		for (uint64_t i = 0; i < r->count; i++, in += r->chunk_step)
+			memcpy(ret + in, decoded + in, r->bytes);
+	} while (grid_rows_next(&walk));
+}
+
+int
+store_encode(struct store *st, const struct staged_chunk *c, struct span decoded, struct buf *ret)
+{
+	const struct array *a = st->array;
+	const struct grid *g = &a->grid;
+	size_t before = ret->len;
+	int r = codec_chain_encode(a->chain, NULL, decoded, ret);
+	uint64_t index[RANK_MAX];
+	grid_index(g, c->number, index);
+	if (r != -ERANGE || g->uneven || index[0] * g->chunk[0] >= g->shape[0] ||
+		staged_visible(a, c->number) == g->chunk_bytes)
+		return r;
+	CLEAN(buf_free) struct buf own = {0};
+	struct part p;
+	r = buf_reserve(&own, g->chunk_bytes);
+	if (r < 0)
+		return r;
+	find_visible(g, c->number, &p);
+	pad(g, &p, decoded.data, own.data);
+	ret->len = before;
+	return codec_chain_encode(a->chain, NULL, (struct span){own.data, g->chunk_bytes}, ret);
+}

@@ -1,0 +1,451 @@
+/* What is stored when, and what came of it. */
+#include "data/staging_impl.h"
+
+#include "base/check.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+	STORES_NEAR = 8, /* under way at once: while some wait for the disk others encode */
+	STORES_FAR = 32,
+	BORROW_PART = 8, /* of the memory that caches may take, stores may need this part besides */
+};
+
+static struct staged_object *
+object_of(struct task *t)
+{
+	return (struct staged_object *)(void *)((char *)t - offsetof(struct staged_object, task));
+}
+
+/* --- what goes --- */
+
+void
+staging_queue(struct staging *s, struct staged_object *o)
+{
+	staged_list_remove(o);
+	staged_list_add(&s->queue, o);
+	o->state = STAGED_QUEUED;
+	o->leaving = o->cost;
+	s->leaving += o->leaving;
+}
+
+/* Wholly written ones first: they need not be read. The last one that is not stays: it may be larger than all the memory there is, and
+ * would be stored again for each write to it. */
+static void
+press(struct staging *s)
+{
+	while (s->bytes - min_u64(s->bytes, s->leaving) > s->push) {
+		struct staged_object *o = s->whole.oldest ? s->whole.oldest : s->dirty.oldest;
+		if (!o || o == s->dirty.newest)
+			return;
+		staging_queue(s, o);
+	}
+}
+
+/* Memory that storing takes besides what is staged: what is there, decoded, and encoded anew. */
+static size_t
+need_of(const struct staged_object *o)
+{
+	const struct array *a = o->space->array;
+	size_t most = a->grid.chunk_bytes, n = most;
+	if (!a->shard && o->whole) /* nothing is read */
+		return most;
+	for (unsigned d = 0; a->shard && d < a->grid.rank; d++)
+		n *= a->in_shard[d];
+	return most + 2 * n;
+}
+
+static bool
+may_begin(const struct staging *s, const struct staged_object *o)
+{
+	bool remote = o->space->array->remote;
+	if (!s->under_way)
+		return true;
+	return s->under_way < (remote ? STORES_FAR : STORES_NEAR) &&
+	       s->borrowed + need_of(o) <= cache_budget(s->data->cache) / BORROW_PART;
+}
+
+/* From here on its layers change no more, and what is written goes to new ones. */
+static void
+freeze(struct staged_object *o)
+{
+	for (struct staged_chunk *c = o->chunk; c; c = c->next) {
+		if (c->storing) /* what failed before, and is stored first */
+			continue;
+		c->storing = MOVE(c->now);
+		c->storing_fill = c->fill_from;
+		c->fill_from = NO_FILL;
+		c->whole = false;
+	}
+	o->whole = 0;
+	o->storing_since = o->since;
+	o->since = 0;
+	o->again = false;
+}
+
+static void run(struct task *t);
+
+void
+staging_pump(struct staging *s)
+{
+	struct staged_object *go = NULL, *o;
+	press(s);
+	while ((o = s->queue.oldest) && may_begin(s, o)) {
+		staged_list_remove(o);
+		staged_list_add(&s->storing, o);
+		o->state = STAGED_STORING;
+		o->borrowed = need_of(o);
+		s->borrowed += o->borrowed;
+		s->under_way++;
+		freeze(o);
+		o->go = go;
+		go = o;
+	}
+	if (!go)
+		return;
+	pthread_mutex_unlock(&s->lock);
+	while (go) {
+		o = go;
+		go = o->go;
+		o->task.run = run;
+		pool_push(s->data->pool, &o->task, true);
+	}
+	pthread_mutex_lock(&s->lock);
+}
+
+/* --- what came of it --- */
+
+/* One object's end. */
+struct outcome {
+	struct staged_object *object;
+	struct array *array;
+	const struct err *why; /* code 0: it is stored */
+	bool slow;             /* the store's patience was tried */
+	bool dropped;
+};
+
+static void
+put_layers_back(struct staging *s, struct staged_object *o)
+{
+	for (struct staged_chunk *c = o->chunk; c; c = c->next) {
+		size_t before = layer_cost(c->storing) + layer_cost(c->now);
+		size_t most = o->space->array->grid.chunk_bytes;
+		if (c->now && c->storing && layer_join(c->storing, c->now, most) < 0)
+			continue; /* no memory to join them: both stay, and are stored one after the other */
+		if (c->storing) {
+			layer_unref(c->now);
+			c->now = MOVE(c->storing);
+		}
+		c->fill_from = min_u64(c->fill_from, c->storing_fill);
+		c->storing_fill = NO_FILL;
+		staged_charge(s, o, before, layer_cost(c->now));
+	}
+	o->since = o->storing_since;
+	o->storing_since = 0;
+}
+
+static void
+take_layers_off(struct staging *s, struct staged_object *o)
+{
+	for (struct staged_chunk *c = o->chunk; c; c = c->next) {
+		staged_charge(s, o, layer_cost(c->storing), 0);
+		c->storing = layer_unref(c->storing);
+		c->storing_fill = NO_FILL;
+	}
+	o->storing_since = 0;
+}
+
+/* The object's bytes go as if they had never been written, and are named. */
+static void
+drop_layers(struct staging *s, struct staged_object *o, const struct err *why)
+{
+	const struct array *a = o->space->array;
+	char key[ARRAY_KEY_MAX];
+	for (struct staged_chunk *c = o->chunk; c; c = c->next) {
+		const struct layer *l = c->now;
+		if (s->said && l && array_chunk_key(a, c->number, key) == 0)
+			buf_addf(s->said,
+				"%s: %zu bytes are lost that were written to bytes %zu to %zu of "
+				"chunk %" PRIu64 ", '%s': %s\n",
+				a->path, l->count, l->lo,
+				(size_t)min_u64(l->lo + l->len, a->grid.chunk_bytes), c->number,
+				key, why->text);
+		staged_charge(s, o, layer_cost(c->now), 0);
+		c->now = layer_unref(c->now);
+		c->fill_from = NO_FILL;
+	}
+	o->since = 0;
+}
+
+/* A store that does not answer is not asked for each object of the array, one timeout after the other. */
+static void
+fail_queued(struct staging *s, struct staged_space *p, const struct err *why)
+{
+	for (struct staged_object *o = s->queue.oldest, *next; o; o = next) {
+		next = o->newer;
+		if (o->space != p)
+			continue;
+		s->leaving -= o->leaving;
+		o->leaving = 0;
+		staged_list_remove(o);
+		staged_list_add(&s->failed, o);
+		o->state = STAGED_FAILED;
+		if (!o->last_try)
+			continue;
+		drop_layers(s, o, why);
+		staged_tidy(s, o); /* another one of the space has failed, and is there */
+	}
+}
+
+static void
+fail(struct staging *s, const struct outcome *e)
+{
+	struct staged_object *o = e->object;
+	struct staged_space *p = o->space;
+	put_layers_back(s, o);
+	staged_list_add(&s->failed, o);
+	o->state = STAGED_FAILED;
+	if (!p->error && (p->error = malloc(sizeof *p->error)))
+		*p->error = *e->why;
+	if (e->slow)
+		fail_queued(s, p, e->why);
+}
+
+/* It goes as if it had never been written. */
+static void
+drop(struct staging *s, struct outcome *e)
+{
+	put_layers_back(s, e->object);
+	staged_list_add(&s->failed, e->object);
+	drop_layers(s, e->object, e->why);
+	if (e->slow)
+		fail_queued(s, e->object->space, e->why);
+	e->dropped = true;
+}
+
+/* Stored: what was written meanwhile stays. */
+static void
+succeed(struct staging *s, struct staged_object *o)
+{
+	take_layers_off(s, o);
+	o->last_try = false;
+	o->state = STAGED_DIRTY;
+	staged_list_add(&s->dirty, o);
+}
+
+/* The space's array, to be let go of; or NULL. */
+static struct array *
+conclude(struct staging *s, struct outcome *e)
+{
+	struct staged_object *o = e->object;
+	bool again = o->again;
+	staged_list_remove(o);
+	s->leaving -= o->leaving;
+	o->leaving = 0;
+	s->borrowed -= o->borrowed;
+	s->under_way--;
+	s->ended++;
+	if (!e->why->code)
+		succeed(s, o);
+	else if (o->last_try)
+		drop(s, e);
+	else
+		fail(s, e);
+	if (o->state == STAGED_DIRTY && again && o->since)
+		staging_queue(s, o);
+	return staged_tidy(s, o);
+}
+
+static void
+finish(struct staging *s, struct outcome *e)
+{
+	struct array *gone = NULL;
+	const struct array_hooks *h = &e->array->hooks;
+	LOCKED(&s->lock) {
+		gone = conclude(s, e);
+		staging_pump(s);
+		pthread_cond_broadcast(&s->moved);
+	}
+	staging_tell(s);
+	if (e->dropped && h->changed)
+		h->changed(h->arg, clock_wall());
+	array_unref(gone);
+}
+
+static void
+run(struct task *t)
+{
+	struct staged_object *o = object_of(t);
+	struct staging *s = o->staging;
+	struct array *a = NULL;
+	const struct staged_chunk *c = NULL;
+	int64_t began = clock_now(), timeout = s->data->options.timeout;
+	size_t borrowed = 0;
+	struct err why;
+	LOCKED(&s->lock) {
+		a = array_ref(o->space->array);
+		borrowed = o->borrowed;
+		c = o->chunk; /* chunks may come before it in the list, which are for the next time */
+	}
+	cache_borrow(s->data->cache, borrowed);
+	int r = staged_store(s, a, c);
+	cache_give_back(s->data->cache, borrowed);
+	codec_scratch_rest();
+	err_save(r, &why);
+	finish(s, &(struct outcome){
+			  .object = o,
+			  .array = a,
+			  .why = &why,
+			  .slow = timeout && clock_now() - began > timeout / 2,
+		  });
+	array_unref(a);
+}
+
+/* --- callers that wait for it --- */
+
+/* Has all objects with something older than that stored, of one space or (0) of all. How many there are. */
+static uint64_t
+queue_list(struct staging *s, struct staged_list *l, uint64_t space, uint64_t until)
+{
+	uint64_t n = 0;
+	for (struct staged_object *o = l->oldest, *next; o; o = next) {
+		next = o->newer;
+		if ((space && o->space->number != space) || o->since > until)
+			continue;
+		staging_queue(s, o);
+		n++;
+	}
+	return n;
+}
+
+static uint64_t
+count_list(const struct staged_list *l, uint64_t space, uint64_t until)
+{
+	uint64_t n = 0;
+	for (struct staged_object *o = l->oldest; o; o = o->newer) {
+		if (space && o->space->number != space)
+			continue;
+		if (o->state == STAGED_STORING && o->since && o->since <= until)
+			o->again = true;
+		n += o->again ||
+		     (o->state == STAGED_STORING ? o->storing_since : o->since) <= until;
+	}
+	return n;
+}
+
+/* Until all that was written until then is stored, or has failed. The lock is held, and open meanwhile. */
+static int
+wait_until(struct staging *s, uint64_t space, uint64_t until, struct cancel *cancel)
+{
+	for (;;) {
+		uint64_t n = count_list(&s->queue, space, until) +
+			     count_list(&s->storing, space, until) +
+			     queue_list(s, &s->whole, space, until) +
+			     queue_list(s, &s->dirty, space, until);
+		uint64_t ended = s->ended + n;
+		if (!n)
+			return 0;
+		staging_pump(s);
+		while (s->ended < ended && (s->queue.oldest || s->storing.oldest)) {
+			int r = staging_wait(s, 0, cancel);
+			if (r < 0)
+				return r;
+		}
+	}
+}
+
+/* The first error of one space, or (0) of all. */
+static int
+first_error(const struct staging *s, uint64_t space)
+{
+	for (unsigned i = 0; i < SPACE_BUCKETS; i++)
+		for (const struct staged_space *p = s->space[i]; p; p = p->next)
+			if (p->error && (!space || p->number == space))
+				return err_restore(p->error);
+	return staged_error(s, NULL);
+}
+
+/* What was put becomes durable; or it is lost, and it is not known which arrays it was of. */
+static int
+sync_all(struct staging *s, struct zmap *z)
+{
+	struct err *why = NULL;
+	int r = z ? zmap_sync(z) : 0;
+	if (r >= 0)
+		return 0;
+	why = malloc(sizeof *why);
+	if (why)
+		err_save(r, why);
+	LOCKED(&s->lock)
+		if (!s->error)
+			s->error = MOVE(why);
+	free(why);
+	return r;
+}
+
+static int
+flush(struct staging *s, uint64_t space, struct cancel *cancel)
+{
+	int r = 0;
+	struct zmap *z = NULL;
+	LOCKED(&s->lock) {
+		r = wait_until(s, space, s->clock, cancel);
+		if (r == 0)
+			r = first_error(s, space);
+		z = s->zmap;
+	}
+	return r < 0 ? r : sync_all(s, z);
+}
+
+int
+array_flush(struct array *a, struct cancel *cancel)
+{
+	return flush(a->data->staging, a->space, cancel);
+}
+
+int
+data_flush(struct data *d, struct cancel *cancel)
+{
+	return flush(d->staging, 0, cancel);
+}
+
+/* Errors stick no longer. */
+static void
+forgive(struct staging *s)
+{
+	for (struct staged_object *o = s->failed.oldest, *next; o; o = next) {
+		next = o->newer;
+		o->last_try = true;
+		staging_queue(s, o);
+	}
+	for (unsigned i = 0; i < SPACE_BUCKETS; i++)
+		for (struct staged_space *p = s->space[i]; p; p = p->next) {
+			free(p->error);
+			p->error = NULL;
+		}
+	free(s->error);
+	s->error = NULL;
+}
+
+int
+data_retry(struct data *d, struct buf *said)
+{
+	struct staging *s = d->staging;
+	struct zmap *z = NULL;
+	int r = 0;
+	LOCKED(&s->lock) {
+		while (s->retrying)
+			staging_wait(s, 0, NULL);
+		s->retrying = true;
+		s->said = said;
+		forgive(s);
+		r = wait_until(s, 0, s->clock, NULL);
+		s->said = NULL;
+		s->retrying = false;
+		z = s->zmap;
+		pthread_cond_broadcast(&s->moved);
+	}
+	return r < 0 ? r : sync_all(s, z);
+}

@@ -1,0 +1,154 @@
+/* One object that is a shard: changed chunks are encoded, the others copied as they are stored, and the index is new. */
+#include "data/staging_impl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* What a shard is made of. */
+struct parts {
+	const struct staged_chunk **changed; /* by number in the shard; NULL: not changed */
+	uint8_t *old, *new;                  /* entries; old NULL: there was no shard */
+	uint64_t chunks, full;
+};
+
+static void
+parts_free(struct parts *p)
+{
+	free(p->changed);
+	free(p->old);
+	free(p->new);
+}
+
+static int
+find_changed(struct store *st, struct parts *p)
+{
+	const struct array *a = st->array;
+	p->chunks = shard_chunks(a->shard);
+	p->changed = calloc(p->chunks, sizeof *p->changed);
+	p->new = malloc(shard_entries_bytes(a->shard));
+	if (!p->changed || !p->new)
+		return err_set(-ENOMEM, "no memory for the index of a shard");
+	for (const struct staged_chunk *c = st->chunk; c; c = c->next)
+		if (c->storing || c->storing_fill < a->grid.chunk_bytes)
+			p->changed[array_chunk_in_shard(a, c->number)] = c;
+	return 0;
+}
+
+/* Must the present shard be read? Not where all its chunks that the array can have are wholly written. */
+static bool
+needs_base(const struct store *st, const struct parts *p)
+{
+	const struct array *a = st->array;
+	uint64_t first[RANK_MAX], i = 0;
+	bool whole = true;
+	grid_index(&a->grid, st->chunk->number, first);
+	for (unsigned d = 0; d < a->grid.rank; d++)
+		first[d] = first[d] / a->in_shard[d] * a->in_shard[d];
+	for (; i < p->chunks && whole; i++) {
+		uint64_t rest = i;
+		bool within = true;
+		for (unsigned d = a->grid.rank; d-- > 0;) {
+			within &= !d || first[d] + rest % a->in_shard[d] < a->grid.count[d];
+			rest /= a->in_shard[d];
+		}
+		whole = !within || (p->changed[i] && store_is_whole(st, p->changed[i]));
+	}
+	return !whole;
+}
+
+static int
+read_old(struct store *st, struct parts *p)
+{
+	const struct shard *s = st->array->shard;
+	size_t n = shard_index_bytes(s), len = st->base.len;
+	p->old = malloc(shard_entries_bytes(s));
+	if (!p->old)
+		return err_set(-ENOMEM, "no memory for the index of a shard");
+	struct span index = buf_span(&st->base);
+	if (len >= n)
+		index = (struct span){index.data + (shard_index_first(s) ? 0 : len - n), n};
+	return shard_read_index(s, index, p->old);
+}
+
+/* The stored bytes of chunk i; data NULL: it is missing. */
+static int
+find_old(const struct store *st, const struct parts *p, uint64_t i, struct span *ret)
+{
+	struct shard_place at;
+	*ret = (struct span){0};
+	int r = p->old ? shard_find(st->array->shard, p->old, i, st->base.len, &at) : SHARD_MISSING;
+	if (r == 0)
+		*ret = (struct span){st->base.data + at.off, at.len};
+	return r < 0 ? r : 0;
+}
+
+/* The stored bytes of a changed chunk, in ret; data NULL: it goes. */
+static int
+encode(struct store *st, const struct staged_chunk *c, const struct span *old, struct buf *own,
+	struct span *ret)
+{
+	CLEAN(buf_free) struct buf merged = {0};
+	struct span decoded;
+	*ret = (struct span){0};
+	if (!c->storing && (!old->data || !c->storing_fill))
+		return 0;
+	int r = store_merge(st, c, old->data ? old : NULL, &merged, &decoded);
+	if (r < 0 || store_goes(st, decoded))
+		return r;
+	r = store_encode(st, c, decoded, own);
+	*ret = buf_span(own);
+	return r;
+}
+
+static int
+add_chunk(struct store *st, struct parts *p, uint64_t i)
+{
+	const struct shard *s = st->array->shard;
+	CLEAN(buf_free) struct buf own = {0};
+	struct span old, bytes;
+	int r = find_old(st, p, i, &old);
+	bytes = old;
+	if (r == 0 && p->changed[i])
+		r = encode(st, p->changed[i], &old, &own, &bytes);
+	if (r < 0)
+		return err_add(r, "chunk %" PRIu64 " of a shard", i);
+	const struct shard_place at = {st->out.len, bytes.len};
+	shard_set(s, p->new, i, bytes.data ? &at : NULL);
+	p->full += bytes.data != NULL;
+	return bytes.data ? buf_add(&st->out, bytes.data, bytes.len) : 0;
+}
+
+static int
+add_index(struct store *st, const struct parts *p)
+{
+	const struct shard *s = st->array->shard;
+	CLEAN(buf_free) struct buf index = {0};
+	int r = shard_write_index(s, p->new, &index);
+	if (r == 0 && shard_index_first(s))
+		memcpy(st->out.data, index.data, index.len);
+	else if (r == 0)
+		r = buf_add(&st->out, index.data, index.len);
+	return r;
+}
+
+int
+store_shard(struct store *st)
+{
+	const struct shard *s = st->array->shard;
+	CLEAN(parts_free) struct parts p = {0};
+	int r = find_changed(st, &p);
+	if (r == 0 && needs_base(st, &p))
+		r = store_base(st);
+	if (r == 0 && st->based && !st->absent)
+		r = read_old(st, &p);
+	if (r == 0 && shard_index_first(s)) {
+		r = buf_reserve(&st->out, shard_index_bytes(s));
+		st->out.len = r == 0 ? shard_index_bytes(s) : 0;
+	}
+	for (uint64_t i = 0; i < p.chunks && r == 0; i++)
+		r = add_chunk(st, &p, i);
+	st->nothing = !p.full && st->absent;
+	st->empty = !p.full && !st->keeps && st->array->data->options.delete_empty;
+	return r < 0 ? r : add_index(st, &p);
+}

@@ -1,0 +1,298 @@
+/* One object: what is there now, what was written laid over it, and the put on condition that it is still there. */
+#include "data/staging_impl.h"
+
+#include "base/check.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	TRIES = 10000, /* times that others may be faster; each time one of them has stored something */
+	PAUSE_AFTER = 4,
+	PAUSE_US = 500,
+	PAUSE_MOST = 16,
+};
+
+/* A chunk that is newer than our last look at the metadata of its array may be one of an array that was rewritten. */
+static int
+check_base(const struct store *st)
+{
+	int64_t placed = st->stat.placed ? st->stat.placed : st->stat.mtime + SECOND;
+	return st->stat.mtime ? load_check_since(st->array, placed + 1) : 0;
+}
+
+static size_t
+base_most(const struct array *a)
+{
+	uint64_t n = a->encoded_max;
+	if (!a->shard)
+		return n;
+	for (unsigned d = 0; d < a->grid.rank; d++)
+		if (mul_over(n, a->in_shard[d], &n))
+			return SIZE_MAX / 2;
+	return add_over(n, 2 * n + shard_index_bytes(a->shard), &n) ? SIZE_MAX / 2
+								    : n; /* with gaps */
+}
+
+int
+store_base(struct store *st)
+{
+	struct array *a = st->array;
+	struct data *d = a->data;
+	const struct array_hooks *h = &a->hooks;
+	if (st->based)
+		return 0;
+	st->base.len = 0;
+	struct zmap_get g = {
+		.key = st->key,
+		.into = &st->base,
+		.max = base_most(a),
+		.fresh = true,
+		.cancel = &d->ending,
+	};
+	int64_t begun = clock_now();
+	st->stat = (struct zmap_stat){0};
+	pool_blocking();
+	int r = zmap_get(a->zmap, &g, &st->stat);
+	pool_unblocking();
+	if (r == -EACCES && d->options.missing_403)
+		r = ZMAP_ABSENT;
+	st->absent = r == ZMAP_ABSENT;
+	if (st->absent)
+		st->stat = (struct zmap_stat){0};
+	else if (r != 0)
+		return r < 0 ? r : err_set(-EIO, "object changed while it was read");
+	atomic_fetch_add(&st->staging->counts.merges, !st->absent);
+	if (cache_put_upon(d->cache, st->cached, st->stat.version, begun) && h->changed)
+		h->changed(h->arg, st->stat.mtime);
+	r = check_base(st);
+	st->based = r == 0;
+	return r;
+}
+
+/* The base decoded into own; fill where there is none. */
+static int
+decode_base(
+	struct store *st, const struct staged_chunk *c, const struct span *stored, struct buf *own)
+{
+	const struct array *a = st->array;
+	size_t n = a->grid.chunk_bytes;
+	const struct layer *l = c->storing;
+	bool covered = l && l->count >= staged_visible(a, c->number);
+	int r = buf_reserve(own, n);
+	if (r < 0)
+		return r;
+	if (stored)
+		r = codec_chain_decode(a->chain, NULL, *stored, own);
+	else if (!covered)
+		r = load_check_fill(a);
+	if (r < 0 && r != -ENOMEM && covered)
+		stored = NULL; /* no reader has seen any of it: damage is healed by writing */
+	else if (r < 0)
+		return err_add(r, "what was written cannot be laid over what is there");
+	own->len = n;
+	if (!stored)
+		array_fill(a, own->data, n);
+	else if (c->storing_fill < n)
+		array_fill(a, own->data + c->storing_fill, n - c->storing_fill);
+	return 0;
+}
+
+int
+store_merge(struct store *st, const struct staged_chunk *c, const struct span *stored,
+	struct buf *own, struct span *ret)
+{
+	const struct array *a = st->array;
+	const struct layer *l = c->storing;
+	size_t n = a->grid.chunk_bytes;
+	if (l && l->count == n && !l->lo) {
+		*ret = (struct span){l->data, n};
+		return 0;
+	}
+	int r = decode_base(st, c, stored, own);
+	if (r < 0)
+		return r;
+	layer_lay(l, 0, n, own->data);
+	*ret = (struct span){own->data, n};
+	return 0;
+}
+
+bool
+store_goes(const struct store *st, struct span decoded)
+{
+	const struct array *a = st->array;
+	size_t item = a->grid.item;
+	if (!a->data->options.delete_empty || st->keeps || load_check_fill(a) < 0)
+		return false;
+	return !memcmp(decoded.data, a->fill, item) &&
+	       !memcmp(decoded.data, decoded.data + item, decoded.len - item);
+}
+
+bool
+store_is_whole(const struct store *st, const struct staged_chunk *c)
+{
+	return c->storing && c->storing->count >= staged_needed(st->array, c->number);
+}
+
+static bool
+touches(const void *layer, size_t from, size_t to)
+{
+	return layer_touches(layer, from, to);
+}
+
+static void
+lay(const void *layer, size_t at, size_t n, uint8_t *to)
+{
+	layer_lay(layer, at, n, to);
+}
+
+/* Only what was written is encoded anew. CODEC_WHOLE: all of the chunk is to be. */
+static int
+patch(struct store *st, const struct staged_chunk *c)
+{
+	const struct array *a = st->array;
+	const struct codec_patch p = {c->storing, touches, lay};
+	bool may_go = a->data->options.delete_empty && !st->keeps;
+	if (!st->based || st->absent || !c->storing || c->storing_fill != NO_FILL || may_go)
+		return CODEC_WHOLE;
+	return codec_chain_patch(a->chain, buf_span(&st->base), &p, &st->out);
+}
+
+/* An object that is one chunk. */
+static int
+make_chunk(struct store *st)
+{
+	const struct staged_chunk *c = st->chunk;
+	CLEAN(buf_free) struct buf own = {0};
+	struct span decoded, stored;
+	int r = store_is_whole(st, c) ? 0 : store_base(st);
+	if (r < 0)
+		return r;
+	st->nothing = !c->storing && st->absent;
+	if (st->nothing)
+		return 0;
+	r = patch(st, c);
+	if (r != CODEC_WHOLE)
+		return r;
+	stored = buf_span(&st->base);
+	r = store_merge(st, c, st->based && !st->absent ? &stored : NULL, &own, &decoded);
+	if (r < 0)
+		return r;
+	st->empty = store_goes(st, decoded);
+	return st->empty ? 0 : store_encode(st, c, decoded, &st->out);
+}
+
+static int
+put(struct store *st)
+{
+	struct zmap *z = st->array->zmap;
+	bool on_condition = z->caps & ZMAP_CONDITIONAL && st->based;
+	struct zmap_put p = {
+		.key = st->key,
+		.bytes = buf_span(&st->out),
+		.if_absent = on_condition && st->absent,
+		.cancel = &st->array->data->ending,
+	};
+	struct zmap_stat now;
+	if (on_condition && *st->stat.version)
+		p.if_match = st->stat.version;
+	pool_blocking();
+	int r = zmap_put(z, &p, &now);
+	pool_unblocking();
+	if (r == 0)
+		memcpy(st->version, now.version, sizeof st->version);
+	return r;
+}
+
+/* Of a chunk that is all fill. Only on condition: others may have written to it. -ENOTSUP: fill is to be stored. */
+static int
+del(struct store *st)
+{
+	struct zmap *z = st->array->zmap;
+	int r = store_base(st);
+	if (r < 0 || st->absent)
+		return r;
+	if (!(z->caps & ZMAP_CONDITIONAL) || !*st->stat.version)
+		return err_set(-ENOTSUP, "this store cannot delete on a condition");
+	struct zmap_del d = {.key = st->key, .if_match = st->stat.version};
+	pool_blocking();
+	r = zmap_del(z, &d);
+	pool_unblocking();
+	atomic_fetch_add(&st->staging->counts.deleted, r == 0);
+	*st->version = '\0';
+	return r == ZMAP_ABSENT ? 0 : r;
+}
+
+static int
+put_or_del(struct store *st)
+{
+	int r;
+	if (st->nothing)
+		return 0;
+	if (st->empty) {
+		r = del(st);
+		if (r != -ENOTSUP)
+			return r;
+		st->keeps = true;
+		return ZMAP_CHANGED; /* made once more, with fill */
+	}
+	atomic_fetch_add(&st->staging->counts.stores, 1);
+	return put(st);
+}
+
+static void
+pause_for(unsigned tries)
+{
+	if (tries >= PAUSE_AFTER)
+		usleep(PAUSE_US * (1 + (unsigned)clock_now() % min_u64(tries, PAUSE_MOST)));
+}
+
+static int
+try_all(struct store *st)
+{
+	struct array *a = st->array;
+	int64_t ttl = a->data->options.ttl;
+	int r = ttl == INT64_MAX ? 0 : load_check_since(a, clock_wall() - ttl);
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < TRIES; i++) {
+		st->out.len = 0;
+		st->empty = false;
+		r = a->shard ? store_shard(st) : make_chunk(st);
+		if (r == 0)
+			r = put_or_del(st);
+		if (r != ZMAP_CHANGED)
+			return r;
+		atomic_fetch_add(&st->staging->counts.conflicts, 1);
+		st->based = false;
+		pause_for(i);
+	}
+	return err_set(-EIO, "others change it faster than it can be stored");
+}
+
+int
+staged_store(struct staging *s, struct array *a, const struct staged_chunk *c)
+{
+	struct store st = {.staging = s, .array = a, .chunk = c};
+	struct cache *cache = a->data->cache;
+	LOCKED(&s->lock)
+		st.keeps = c->object->space->keeps;
+	int r = array_chunk_key(a, c->number, st.key);
+	if (r == 0) {
+		const struct extent_id id = array_extent(a, c->number, 0, 0);
+		r = cache_put_begin(cache, &id, &st.cached);
+	}
+	if (r < 0)
+		return r;
+	r = try_all(&st);
+	bool same = r < 0 || st.nothing;
+	cache_put_end(cache, st.cached, same ? NULL : st.version);
+	buf_free(&st.base);
+	buf_free(&st.out);
+	if (r == 0)
+		return 0;
+	atomic_fetch_add(&s->counts.failed, 1);
+	return err_add(r, "what was written to '%s' is not stored", st.key);
+}

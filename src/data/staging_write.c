@@ -1,0 +1,282 @@
+/* Writing: bytes of the file to the chunks that they belong to. */
+#include "data/staging_impl.h"
+
+#include "base/check.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+enum {
+	BREATHE = 256 << 10, /* bytes after which a writer lets others in */
+	LONG_RUN =
+		4, /* a writer that has come so far through chunks in order (a quarter) has all of their memory */
+};
+
+static size_t
+within(const struct array *a, uint64_t chunk, unsigned first)
+{
+	const struct grid *g = &a->grid;
+	uint64_t index[RANK_MAX], n = g->item;
+	grid_index(g, chunk, index);
+	for (unsigned d = 0; d < g->rank; d++)
+		n *= d < first ? g->chunk[d]
+			       : min_u64(g->chunk[d], g->shape[d] - index[d] * g->chunk[d]);
+	return n;
+}
+
+size_t
+staged_needed(const struct array *a, uint64_t chunk)
+{
+	return within(a, chunk, 1);
+}
+
+size_t
+staged_visible(const struct array *a, uint64_t chunk)
+{
+	return within(a, chunk, 0);
+}
+
+/* Chunks of the stored object that may be written, whatever the leading extent is. */
+static uint64_t
+in_object(const struct array *a, uint64_t chunk)
+{
+	const struct grid *g = &a->grid;
+	uint64_t index[RANK_MAX], n = 1;
+	if (!a->shard)
+		return 1;
+	grid_index(g, chunk, index);
+	for (unsigned d = 0; d < g->rank; d++) {
+		uint64_t first = index[d] / a->in_shard[d] * a->in_shard[d];
+		n *= d ? min_u64(a->in_shard[d], g->count[d] - first) : a->in_shard[d];
+	}
+	return n;
+}
+
+/* A write on its way. */
+struct writer {
+	struct staging *staging;
+	struct array *array;
+	const struct array_want *want;
+	const uint8_t *bytes;
+	struct staged_space *space;
+	uint64_t clock;
+	uint64_t run;     /* bytes in order that this one goes on from */
+	uint64_t stretch; /* of the file, from the first byte of a chunk to its last */
+	size_t copied;    /* since others were let in */
+};
+
+/* Rows of a part, those bytes of them that are written. */
+static int
+put_rows(const struct writer *w, const struct part *p, struct layer *l)
+{
+	struct rows_walk walk;
+	int result = 0;
+	uint64_t off = w->want->off, end = off + w->want->len;
+	grid_rows(&w->array->grid, p, &walk);
+	do {
+		const struct rows *r = &walk.rows;
+		uint64_t file = r->in_file, in = r->in_chunk;
+		for (uint64_t i = 0; i < r->count; i++, file += r->file_step, in += r->chunk_step) {
+			uint64_t lo = max_u64(file, off), hi = min_u64(file + r->bytes, end);
+			if (lo < hi && result == 0)
+				result = layer_put(
+					l, in + (lo - file), w->bytes + (lo - off), hi - lo);
+		}
+	} while (result == 0 && grid_rows_next(&walk));
+	return result;
+}
+
+static void
+note_whole(struct staging *s, const struct array *a, struct staged_chunk *c)
+{
+	struct staged_object *o = c->object;
+	if (c->whole || c->now->count < staged_needed(a, c->number))
+		return;
+	c->whole = true;
+	o->whole++;
+	if (o->list == &s->dirty && o->whole == in_object(a, c->number)) {
+		staged_list_remove(o);
+		staged_list_add(&s->whole, o);
+	}
+}
+
+/* The lock is held. */
+static int
+put_part(struct writer *w, const struct part *p)
+{
+	struct staging *s = w->staging;
+	struct staged_chunk *c = staging_make_chunk(s, w->array, p->number);
+	if (c && !c->now) {
+		c->now = calloc(1, sizeof *c->now);
+		if (c->now)
+			c->now->refs = 1;
+	}
+	if (!c || !c->now)
+		return err_set(-ENOMEM, "no memory for what is written");
+	struct staged_object *o = c->object;
+	size_t before = c->now->len ? layer_cost(c->now) : 0, all = w->array->grid.chunk_bytes;
+	bool long_run = w->run >= w->stretch / LONG_RUN; /* the rest will come */
+	int r = layer_room(c->now, all, long_run ? 0 : p->in_chunk, long_run ? all : p->last);
+	if (r < 0)
+		return r;
+	r = put_rows(w, p, c->now);
+	staged_charge(s, o, before, layer_cost(c->now));
+	if (!o->since)
+		o->since = w->clock;
+	note_whole(s, w->array, c);
+	return r;
+}
+
+/* Waits while too much is not stored yet. The lock is held, and open meanwhile. */
+static int
+wait_for_room(struct writer *w)
+{
+	struct staging *s = w->staging;
+	int r = 0;
+	while (r == 0 && s->bytes > s->most) {
+		staging_pump(s);
+		if (!s->under_way && !s->queue.oldest && !s->failed.oldest)
+			return 0; /* one object is all there is */
+		if (!s->under_way && !s->queue.oldest)
+			return err_set(-ENOSPC,
+				"no room in memory (see -o memory=): what was written "
+				"before cannot be stored");
+		r = staging_wait(s, w->want->deadline, w->want->cancel);
+		if (r == 0)
+			r = staged_error(s, w->space);
+	}
+	return r;
+}
+
+/* Others may read and write now and then. */
+static void
+breathe(struct writer *w, uint64_t bytes)
+{
+	w->copied += bytes;
+	if (w->copied < BREATHE)
+		return;
+	w->copied = 0;
+	pthread_mutex_unlock(&w->staging->lock);
+	staging_tell(w->staging);
+	pthread_mutex_lock(&w->staging->lock);
+}
+
+static int
+put_box(struct writer *w, const struct box *b)
+{
+	const struct grid *g = &w->array->grid;
+	struct part p;
+	int r;
+	grid_first(g, b, &p);
+	do {
+		uint64_t bytes = g->item;
+		for (unsigned d = 0; d < g->rank; d++)
+			bytes *= p.count[d];
+		r = wait_for_room(w);
+		if (r == 0)
+			r = put_part(w, &p);
+		breathe(w, bytes);
+	} while (r == 0 && grid_next(g, b, &p));
+	return r;
+}
+
+static int
+put_all(struct writer *w)
+{
+	const struct grid *g = &w->array->grid;
+	uint64_t at = w->want->off / g->item, last = ceil_div(w->want->off + w->want->len, g->item);
+	int r = 0;
+	while (at < last && r == 0) {
+		struct box b;
+		at += grid_box(g, at, last, &b);
+		r = put_box(w, &b);
+	}
+	return r;
+}
+
+/* A writer that goes on where a write ended leaves wholly written chunks behind. How much was written in order so far. */
+static uint64_t
+note_order(struct staging *s, struct staged_space *p, const struct array_want *w)
+{
+	unsigned i = 0;
+	while (i < SPACE_ENDS - 1 && p->end[i].at != w->off)
+		i++;
+	bool goes_on = p->end[i].at == w->off;
+	uint64_t run = goes_on ? p->end[i].run : 0;
+	if (goes_on)
+		for (struct staged_object *o = s->whole.oldest, *next; o; o = next) {
+			next = o->newer;
+			if (o->space == p)
+				staging_queue(s, o);
+		}
+	for (; i > 0; i--)
+		p->end[i] = p->end[i - 1];
+	p->end[0] = (struct staged_end){w->off + w->len, run + w->len};
+	return run;
+}
+
+static uint64_t
+stretch_of(const struct grid *g)
+{
+	uint64_t n = g->item;
+	for (unsigned d = g->lead; d < g->rank; d++)
+		n *= d > g->lead ? g->shape[d] : g->chunk[d];
+	return n;
+}
+
+static int
+begin(struct writer *w, struct array **ret_was)
+{
+	struct staging *s = w->staging;
+	struct staged_space *p = w->space = staging_hold_space(s, w->array, ret_was);
+	if (!p)
+		return err_set(-ENOMEM, "no memory for what is written");
+	int r = staged_error(s, p);
+	if (r < 0)
+		return r;
+	w->clock = ++s->clock;
+	w->run = note_order(s, p, w->want);
+	w->stretch = stretch_of(&w->array->grid);
+	return 0;
+}
+
+/* Only what is 0 or 1 comes back as it was written. Of elements that are written in part storing says whether they can be. */
+static int
+check_values(const struct array *a, const uint8_t *bytes, const struct array_want *w)
+{
+	size_t item = a->grid.item, skip = (item - w->off % item) % item;
+	for (size_t i = 0; a->dtype.kind == DTYPE_BOOL && i < w->len; i++)
+		if (bytes[i] > 1)
+			return err_set(-ERANGE, "element %" PRIu64 ": %u is neither 0 nor 1",
+				w->off + i, bytes[i]);
+	if (w->len < skip + item)
+		return 0;
+	int r = codec_chain_check(
+		a->chain, (struct span){bytes + skip, (w->len - skip) / item * item});
+	return r < 0 ? err_add(r, "from element %" PRIu64 " on", (w->off + skip) / item) : 0;
+}
+
+int
+array_write(struct array *a, const struct array_want *want, const void *bytes)
+{
+	struct staging *s = a->data->staging;
+	struct writer w = {.staging = s, .array = a, .want = want, .bytes = bytes};
+	struct array *was = NULL, *gone = NULL;
+	int r = array_writable(a);
+	if (r == 0)
+		r = check_values(a, bytes, want);
+	if (r < 0 || !want->len)
+		return r;
+	LOCKED(&s->lock) {
+		r = begin(&w, &was);
+		if (r == 0)
+			r = put_all(&w);
+		if (w.space)
+			gone = staging_release_space(s, w.space);
+		staging_pump(s);
+	}
+	staging_tell(s);
+	array_unref(was);
+	array_unref(gone);
+	return r;
+}

@@ -1,0 +1,213 @@
+/* Which metadata objects a path has: they are asked for together where each costs a round trip. */
+#include "model/probe.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+void
+probe_need(struct probe *o, unsigned kinds)
+{
+	o->f.want = kinds & ~o->asked;
+	if (o->f.want)
+		fetch(o->l, &o->f);
+	o->asked |= kinds;
+}
+
+bool
+probe_has(const struct probe *o, unsigned kinds)
+{
+	for (unsigned k = 0; k < META_KINDS; k++)
+		if ((kinds & o->asked) >> k & 1 &&
+			(o->f.result[k] == 0 || o->f.result[k] == ZMAP_SAME))
+			return true;
+	return false;
+}
+
+/* Does what is there tell what the path is without object k? Buckets that may not be listed refuse what is absent. */
+static bool
+optional(const struct probe *o, unsigned k)
+{
+	bool remote = o->l->model->zmap->caps & ZMAP_REMOTE;
+	return k != META_ARRAY || (remote && probe_has(o, G | ALL | NC_GROUP));
+}
+
+bool
+probe_left_out(int r)
+{
+	return r == -EACCES || r == -EFBIG;
+}
+
+int
+probe_failure(const struct probe *o, bool found)
+{
+	for (unsigned k = 0; k < META_KINDS; k++) {
+		int r = o->asked >> k & 1 ? o->f.result[k] : 0;
+		if (r < 0 && !(found && probe_left_out(r) && optional(o, k)))
+			return r;
+	}
+	return 0;
+}
+
+bool
+look_covered(const struct discovery *l)
+{
+	return l->walk->con && consolidated_has(l->walk->con, l->path + l->walk->con_skip);
+}
+
+enum {
+	LISTED_MAX = 1000, /* a page of S3's */
+	TOO_MANY = 100,    /* no outcome of a store */
+};
+
+struct found {
+	struct zmap *zmap;
+	unsigned kinds, names;
+	bool sign; /* of a store of another kind */
+};
+
+static int
+note_name(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
+{
+	struct found *f = arg;
+	if (!prefix)
+		f->kinds |= 1u << meta_kind_of(name);
+	f->sign |= zmap_enter_sign(f->zmap, name);
+	return ++f->names >= LISTED_MAX ? TOO_MANY : 0;
+}
+
+int
+probe_names(struct probe *o)
+{
+	const struct discovery *l = o->l;
+	char prefix[PATH_BYTES_MAX + 2];
+	struct found f = {.zmap = l->model->zmap};
+	const unsigned need_both = ZMAP_REMOTE | ZMAP_LIST;
+	if ((o->in_zarr && !o->unlikely) || (o->v3 && !*l->path) || o->listed || l->seen ||
+		(l->model->zmap->caps & need_both) != need_both)
+		return 0;
+	snprintf(prefix, sizeof prefix, "%s%s", l->path, *l->path ? "/" : "");
+	int r = zmap_list(l->model->zmap, prefix, note_name, &f);
+	/* Also where no name can be shown of what is there: the marker of a folder, "a//b". */
+	o->below = f.names || (r == 0 && *l->path);
+	o->listed = r >= 0;
+	o->entered |= r >= 0 && !f.sign;
+	if (r < 0 || r == TOO_MANY)
+		return r == -EACCES || r == TOO_MANY ? 0 : r;
+	for (unsigned k = 0; k < META_KINDS; k++)
+		if (!(f.kinds >> k & 1) && !(o->asked >> k & 1)) {
+			o->asked |= 1u << k;
+			o->f.result[k] = ZMAP_ABSENT;
+		}
+	return 0;
+}
+
+/* V3 goes before V2 beside it at the top of a hierarchy; all below is of the version of the top. */
+unsigned
+probe_what(struct probe *o)
+{
+	bool top = !o->in_zarr && !o->v2;
+	bool remote = o->l->model->zmap->caps & ZMAP_REMOTE;
+	bool consolidated =
+		o->l->model->opt.consolidated != CONSOLIDATED_IGNORE && !look_covered(o->l);
+	/* What nothing is known of may not be there, and the store cannot list: then one round trip is to tell. */
+	bool blind = remote && o->in_zarr && !(o->l->model->zmap->caps & ZMAP_LIST);
+	unsigned group = G | T | (consolidated && !blind ? ALL : 0);
+	if (o->v1 || (!remote && !o->in_zarr && !o->pure))
+		group |= NC_GROUP;
+	if (o->v3 || (top && !remote))
+		probe_need(o, V3);
+	if (o->v3 || (top && probe_has(o, V3)))
+		return probe_has(o, V3) ? V3 : 0;
+	/* Below a group most are arrays, which need no more than their own two. */
+	bool most = o->in_zarr && !o->unlikely;
+	bool array = o->l->seen && o->l->seen[META_ARRAY].present;
+	unsigned likely = blind && !array ? A | T | G : A | T;
+	probe_need(o, !remote ? A : most ? likely : A | group | (top ? V3 : 0));
+	if (top && probe_has(o, V3))
+		return V3;
+	if (probe_has(o, A)) {
+		bool v1 = o->v1 || (!*o->l->path && !o->pure);
+		probe_need(o, T | (v1 ? NC_ARRAY | NC_ATTRS : 0));
+		return A;
+	}
+	if (consolidated && probe_has(o, G))
+		group |= ALL;
+	probe_need(o, group);
+	if (probe_has(o, G) && !o->in_zarr && !o->pure) { /* always beside V2's */
+		group |= NC_GROUP;
+		probe_need(o, group);
+	}
+	if (probe_has(o, NC_GROUP))
+		probe_need(o, NC_ATTRS);
+	if (!probe_has(o, group) && !o->v2 && (!o->in_zarr || !remote))
+		probe_need(o, V3);
+	return probe_has(o, group) ? group : probe_has(o, V3) ? V3 : 0;
+}
+
+bool
+probe_unchanged(const struct probe *o)
+{
+	const struct discovery *l = o->l;
+	if (!l->old || !l->seen)
+		return false;
+	for (unsigned k = 0; k < META_KINDS; k++) {
+		bool asked = o->asked >> k & 1;
+		if (!asked && l->seen[k].present)
+			return false;
+		if (asked && o->f.result[k] != (l->seen[k].present ? ZMAP_SAME : ZMAP_ABSENT))
+			return false;
+	}
+	return true;
+}
+
+void
+probe_get_the_same(struct probe *o)
+{
+	o->f.if_changed = NULL;
+	o->f.want = 0;
+	for (unsigned k = 0; k < META_KINDS; k++)
+		if (k != META_ALL && o->asked >> k & 1 && o->f.result[k] == ZMAP_SAME)
+			o->f.want |= 1u << k;
+	if (o->f.want)
+		fetch(o->l, &o->f);
+}
+
+int
+probe_keep_seen(const struct probe *o, struct seen **ret)
+{
+	struct seen *seen = calloc(META_KINDS, sizeof *seen);
+	for (unsigned k = 0; seen && k < META_KINDS; k++) {
+		if (!probe_has(o, 1u << k))
+			continue;
+		seen[k].present = true;
+		const char *version = o->f.metas.of[k].version;
+		if (*version && !(seen[k].version = strdup(version))) {
+			seen_free(seen);
+			seen = NULL;
+		}
+	}
+	if (!seen)
+		return err_set(-ENOMEM, "no memory for versions");
+	*ret = seen;
+	return 0;
+}
+
+bool
+seen_any(const struct seen *s, unsigned kinds)
+{
+	for (unsigned k = 0; s && k < META_KINDS; k++)
+		if (kinds >> k & 1 && s[k].present)
+			return true;
+	return false;
+}
+
+void
+seen_free(struct seen *s)
+{
+	for (unsigned k = 0; s && k < META_KINDS; k++)
+		free(s[k].version);
+	free(s);
+}

@@ -1,0 +1,278 @@
+/* The flat file of a writable mount: how what is written to it becomes elements, and how it grows. */
+#include "view/flats.h"
+
+#include "base/check.h"
+#include "view/convert.h"
+#include "view/flat.h"
+#include "view/state.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct variable *
+flat_variable(const struct layout *l)
+{
+	return l->span[0].variable;
+}
+
+void
+flat_show_all(struct flat *w)
+{
+	struct stale *s = atomic_load(&w->mount->stale);
+	bool was = false;
+	LOCKED(&w->lock) {
+		was = w->cut != UINT64_MAX;
+		w->cut = UINT64_MAX;
+		if (was)
+			atomic_fetch_add(&w->generation, 1);
+	}
+	if (was && s)
+		stale_push(s, w->path, STALE_ATTRIBUTES);
+}
+
+/* Bytes of the file's order that begin or end within an element's unit: the rest of the unit is what is there. */
+static int
+read_around(const struct flat_state *st, uint64_t from, struct span to,
+	const struct array_want *how, uint8_t *bytes)
+{
+	struct view_reader *v = NULL;
+	struct reply reply = {0};
+	struct array_want w = *how;
+	w.off = from;
+	w.len = to.len;
+	w.since = 0;
+	int r = view_reader_new(st->layout, &v);
+	if (r == 0)
+		r = view_read(v, &w, &reply);
+	if (r == 0 && reply.len != to.len)
+		r = err_set(-EIO, "%zu bytes instead of %zu", reply.len, to.len);
+	if (r == 0)
+		reply_copy(&reply, bytes);
+	reply_done(&reply);
+	view_reader_free(v);
+	return r;
+}
+
+static int
+put_swapped(const struct flat_state *st, uint64_t off, struct span b, const struct array_want *how)
+{
+	const struct layout_span *s = &st->layout->span[0];
+	uint64_t end = off + b.len;
+	struct array_want w = *how;
+	w.off = convert_floor(s->swap, off);
+	w.len = convert_ceil(s->swap, end) - w.off;
+	CLEAN(clean_free) uint8_t *bytes = malloc(w.len);
+	if (!bytes)
+		return err_set(-ENOMEM, "no memory for %zu bytes", w.len);
+	int r = 0;
+	if (w.off < off || w.off + w.len > end)
+		r = read_around(st, w.off, (struct span){NULL, w.len}, how, bytes);
+	if (r < 0)
+		return r;
+	memcpy(bytes + (off - w.off), b.data, b.len);
+	convert_swap(s->swap, bytes, w.off, w.len);
+	return array_write(s->variable->array, &w, bytes);
+}
+
+/* Within the layout. */
+static int
+put_elements(const struct flat_state *st, uint64_t off, struct span b, const struct array_want *how)
+{
+	const struct layout_span *s = &st->layout->span[0];
+	struct array_want w = *how;
+	int r = variable_usable(s->variable);
+	if (r < 0 || s->convert == CONVERT_SWAP)
+		return r < 0 ? r : put_swapped(st, off, b, how);
+	w.off = off;
+	w.len = b.len;
+	return array_write(s->variable->array, &w, b.data);
+}
+
+static void
+wrote(struct flat *w, const struct layout *l, uint64_t end)
+{
+	bool longer = false;
+	LOCKED(&w->lock) {
+		uint64_t size = w->size, cut_at = w->cut;
+		w->changed = true;
+		w->size = max_u64(size, end);
+		if (cut_at != UINT64_MAX)
+			w->cut = max_u64(cut_at, end) < w->size ? max_u64(cut_at, end) : UINT64_MAX;
+		longer = w->size != size;
+		if (longer || w->cut != cut_at)
+			atomic_fetch_add(&w->generation, 1);
+	}
+	/* Between the old end and what was written the kernel has zeros: another time makes it ask for its pages again. */
+	if (longer)
+		facts_written(&w->mount->facts, flat_variable(l)->node->path, clock_wall());
+}
+
+int
+flat_put_fill(struct flat *w, struct array *a, uint64_t off, uint64_t end)
+{
+	enum { PIECE = 1 << 20 };
+	CLEAN(node_unrefp) struct node *node = NULL;
+	LOCKED(&w->lock)
+		node = node_ref(w->node);
+	const struct array_meta *meta = node->array;
+	uint64_t step = max_u64(PIECE / w->item, 1) * w->item;
+	CLEAN(clean_free) uint8_t *fill = calloc(1, step + w->item);
+	if (!fill)
+		return err_set(-ENOMEM, "no memory for %llu bytes", (unsigned long long)step);
+	for (uint64_t at = 0; at < step + w->item; at += w->item) {
+		if (meta->fill)
+			memcpy(fill + at, meta->fill, w->item);
+		else if (meta->fill_text)
+			memcpy(fill + at, meta->fill_text, min_u64(meta->fill_len, w->item));
+	}
+	int r = 0;
+	for (uint64_t n; off < end && r == 0; off += n) {
+		struct array_want where = {.off = off};
+		n = min_u64(end - off, step);
+		where.len = n;
+		r = array_write(a, &where, fill + off % w->item);
+	}
+	return r;
+}
+
+/* Makes room for bytes up to `end`. With the turn to grow. */
+static int
+reach(struct flat *w, uint64_t end, struct flat_state *ret)
+{
+	struct layout *l = NULL;
+	flat_now(w, ret);
+	if (end <= ret->layout->size)
+		return 0;
+	if (!w->grows)
+		return err_set(-EFBIG,
+			"its first dimension is not unlimited, so that it has %llu bytes",
+			(unsigned long long)ret->layout->size);
+	CLEAN(node_unrefp) struct node *n = NULL;
+	LOCKED(&w->lock)
+		n = node_ref(w->node);
+	int r = flat_lay_out_grown(w->mount, n, w->width, ceil_div(end, w->row), &l);
+	if (r < 0)
+		return r;
+	LOCKED(&w->lock) {
+		struct layout *old = w->layout;
+		w->layout = l;
+		l = old;
+		atomic_fetch_add(&w->generation, 1);
+	}
+	layout_unref(l);
+	flat_state_done(ret);
+	flat_now(w, ret);
+	return 0;
+}
+
+/* What lies between the end so far and what is written next: fill. Chunks that were not written are; of the last one there may be old bytes
+ * behind the end. */
+static int
+fill_hole(struct flat *w, const struct flat_state *st, uint64_t from, uint64_t to)
+{
+	uint64_t band_end = round_up(ceil_div(from, w->row), w->band) * w->row;
+	return flat_clear(w, st->layout, from, min_u64(to, band_end));
+}
+
+/* A writer that leaves a hole sees first where the end is now: others may have written there. */
+static int
+look_at_end(struct flat *w, uint64_t off)
+{
+	CLEAN(node_unrefp) struct node *n = NULL;
+	CLEAN(node_unrefp) struct node *now = NULL;
+	uint64_t size = 0;
+	LOCKED(&w->lock) {
+		n = node_ref(w->node);
+		size = w->size;
+	}
+	int r = off > size && w->grows ? model_look_again(w->mount->model, n->path, &now) : 0;
+	return r < 0 ? r : 0;
+}
+
+static int
+put_past_the_end(struct flat *w, uint64_t off, struct span b, const struct array_want *how)
+{
+	struct flat_state st = {0};
+	uint64_t end;
+	if (add_over(off, b.len, &end) || end > INT64_MAX)
+		return err_set(-EFBIG, "files have at most %lld bytes", (long long)INT64_MAX);
+	flat_take(w, &w->growing);
+	int r = look_at_end(w, off);
+	if (r == 0)
+		r = reach(w, end, &st);
+	if (r == 0 && off > st.size)
+		r = fill_hole(w, &st, st.size, off);
+	if (r == 0)
+		r = put_elements(&st, off, b, how);
+	if (r == 0)
+		wrote(w, st.layout, end);
+	flat_give(w, &w->growing);
+	flat_state_done(&st);
+	return r;
+}
+
+int
+flat_put_bytes(struct flat *w, uint64_t off, struct span b, const struct array_want *how)
+{
+	struct flat_state st;
+	flat_now(w, &st);
+	bool inside = off <= st.size && b.len <= st.size - off;
+	int r = inside ? put_elements(&st, off, b, how) : put_past_the_end(w, off, b, how);
+	if (r == 0 && inside)
+		wrote(w, st.layout, off + b.len);
+	flat_state_done(&st);
+	return r;
+}
+
+int
+flat_complete(struct flat *w)
+{
+	struct flat_state st;
+	flat_take(w, &w->growing);
+	flat_now(w, &st);
+	uint64_t end = w->row ? round_up(st.size, w->row) : st.size;
+	int r = st.size < end ? flat_put_fill(w, flat_variable(st.layout)->array, st.size, end) : 0;
+	if (r == 0 && st.size < end)
+		wrote(w, st.layout, end);
+	flat_give(w, &w->growing);
+	flat_state_done(&st);
+	return r;
+}
+
+static int
+lengthen(struct flat *w, uint64_t size)
+{
+	struct flat_state st = {0};
+	flat_take(w, &w->growing);
+	int r = look_at_end(w, size);
+	if (r == 0)
+		r = reach(w, size, &st);
+	if (r == 0 && size > st.size)
+		r = fill_hole(w, &st, st.size, size);
+	if (r == 0)
+		wrote(w, st.layout, size);
+	flat_give(w, &w->growing);
+	flat_state_done(&st);
+	return r;
+}
+
+int
+flat_set_size(struct flat *w, uint64_t size)
+{
+	struct flat_state st;
+	flat_now(w, &st);
+	uint64_t now = st.size;
+	flat_state_done(&st);
+	if (size == now) {
+		flat_show_all(w);
+		return 0;
+	}
+	if (!w->grows || !size || size % w->row)
+		return err_set(-EINVAL, "it has %llu bytes, and %s", (unsigned long long)now,
+			w->grows ? "whole rows of its first dimension alone come and go"
+				 : "its first dimension is not unlimited");
+	int r = size < now ? flat_shorten(w, size / w->row) : lengthen(w, size);
+	if (r == 0)
+		flat_show_all(w);
+	return r;
+}

@@ -1,0 +1,245 @@
+#include "view/flat_share.h"
+
+#include "model/edit.h"
+#include "view/flat.h"
+#include "view/flats.h"
+#include "view/state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct shared_rows {
+	struct mount *mount;
+	const struct node *of;
+	uint64_t rows;
+	struct buf paths; /* of the others, each with its NUL */
+};
+
+/* --- the variables --- */
+
+static size_t
+dir_len(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? (size_t)(slash - path) : 0;
+}
+
+static bool
+same_group(const struct node *a, const struct node *b)
+{
+	size_t n = dir_len(a->path);
+	return n == dir_len(b->path) && strncmp(a->path, b->path, n) == 0;
+}
+
+static bool
+same_dim(const struct shared_rows *s, const struct node *n, const struct dim *d)
+{
+	const struct dim *of = &s->of->array->dim[0];
+	if (of->fqn && d->fqn)
+		return strcmp(of->fqn, d->fqn) == 0;
+	return of->name && d->name && !of->fqn == !d->fqn && strcmp(of->name, d->name) == 0 &&
+	       same_group(s->of, n) && d->size == of->size;
+}
+
+static int
+take(struct shared_rows *s, const struct node *n)
+{
+	const struct array_meta *a = n->array;
+	if (!a || !strcmp(n->path, s->of->path))
+		return 0;
+	for (unsigned i = 1; i < a->rank; i++)
+		if (same_dim(s, n, &a->dim[i]))
+			return err_set(-ENOTSUP,
+				"the dimension '%s' grows, which is not the first one of '%s'",
+				a->dim[i].name, n->path);
+	return a->rank && same_dim(s, n, &a->dim[0])
+		       ? buf_add(&s->paths, n->path, strlen(n->path) + 1)
+		       : 0;
+}
+
+static int
+add_name(const struct model_child *c, void *arg)
+{
+	return c->kind == NODE_ARRAY || c->kind == NODE_GROUP || !c->known
+		       ? buf_add(arg, c->name, strlen(c->name) + 1)
+		       : 0;
+}
+
+/* Below a group; where dimensions have no full names, in it. */
+static int
+find(struct shared_rows *s, const char *group)
+{
+	CLEAN(buf_free) struct buf names = {0};
+	struct model *model = s->mount->model;
+	int r = model_children(model, group, add_name, &names);
+	for (size_t at = 0; r == 0 && at < names.len;) {
+		const char *name = (const char *)names.data + at;
+		CLEAN(clean_free) char *path = NULL;
+		CLEAN(node_unrefp) struct node *n = NULL;
+		at += strlen(name) + 1;
+		if (asprintf(&path, "%s%s%s", group, *group ? "/" : "", name) < 0) {
+			path = NULL;
+			return err_set(-ENOMEM, "no memory for a path");
+		}
+		r = model_lookup(model, path, &n);
+		if (r == ZMAP_ABSENT)
+			r = 0;
+		else if (r == 0 && n->kind == NODE_ARRAY)
+			r = take(s, n);
+		else if (r == 0 && n->kind == NODE_GROUP && s->of->array->dim[0].fqn)
+			r = find(s, path);
+	}
+	return r;
+}
+
+/* The group that declares the dimension. */
+static char *
+group_of(const struct node *n)
+{
+	const char *fqn = n->array->dim[0].fqn;
+	return fqn && *fqn == '/' ? strndup(fqn + 1, dir_len(fqn + 1))
+				  : strndup(n->path, dir_len(n->path));
+}
+
+/* --- what --- */
+
+/* The variable at a path, as it is now. ZMAP_ABSENT: it is gone. */
+static int
+look(const struct shared_rows *s, const char *path, struct node **ret_node, uint32_t *ret_width,
+	struct layout **ret)
+{
+	int r = model_lookup(s->mount->model, path, ret_node);
+	if (r == 0 && !(*ret_node)->array)
+		r = ZMAP_ABSENT;
+	if (r == 0)
+		r = flat_width(s->mount, *ret_node, ret_width);
+	if (r == 0)
+		r = flat_lay_out(s->mount, *ret_node, *ret_width, (struct span){0}, ret);
+	return r;
+}
+
+static int
+prepare(struct shared_rows *s, const char *path, struct cancel *cancel)
+{
+	CLEAN(node_unrefp) struct node *n = NULL;
+	CLEAN(layout_unrefp) struct layout *l = NULL;
+	struct flat *w = NULL;
+	uint32_t width = 0;
+	int r = look(s, path, &n, &width, &l);
+	if (r == 0)
+		r = flats_get(s->mount, n, l, width, &w);
+	if (r == 0) {
+		r = flat_clear_tail(w, s->rows, cancel);
+		flat_put(w);
+	}
+	return r == ZMAP_ABSENT ? err_set(-EIO, "'%s' is gone", path)
+	       : r < 0          ? err_add(r, "'%s', which shares its first dimension", path)
+				: r;
+}
+
+static int
+commit(struct shared_rows *s, struct cancel *cancel)
+{
+	CLEAN(edit_freep) struct edit *e = NULL;
+	int r = model_edit(s->mount->model, s->of->path, &e);
+	if (r == ZMAP_ABSENT)
+		r = err_set(-EIO, "array '%s' is no longer in the store", s->of->path);
+	if (r == 0)
+		r = edit_resize(e, s->rows);
+	for (size_t at = 0; r == 0 && !s->of->nczarr && at < s->paths.len;) {
+		const char *path = (const char *)s->paths.data + at;
+		r = edit_resize_with(e, path);
+		at += strlen(path) + 1;
+	}
+	return r < 0 ? r : edit_commit(e, clock_now() + s->mount->options.data.timeout, cancel);
+}
+
+/* The same of each that shares the dimension. */
+static int
+for_others(struct shared_rows *s,
+	int (*fn)(struct shared_rows *, const char *path, struct cancel *), struct cancel *cancel)
+{
+	int r = 0;
+	for (size_t at = 0; r == 0 && at < s->paths.len;) {
+		const char *path = (const char *)s->paths.data + at;
+		r = fn(s, path, cancel);
+		at += strlen(path) + 1;
+	}
+	return r;
+}
+
+/* Rows that come are fill in the node itself and in the others. */
+static int
+clear(struct shared_rows *s, struct cancel *cancel)
+{
+	int r = prepare(s, s->of->path, cancel);
+	return r ? r : for_others(s, prepare, cancel);
+}
+
+static int
+grow(struct shared_rows *s, struct cancel *cancel)
+{
+	int r = for_others(s, prepare, cancel);
+	return r ? r : commit(s, cancel);
+}
+
+/* With the paths of the others found. */
+static int
+share(struct shared_rows s, int (*fn)(struct shared_rows *, struct cancel *), struct cancel *cancel)
+{
+	CLEAN(clean_free) char *group = group_of(s.of);
+	int r = group ? find(&s, group) : err_set(-ENOMEM, "no memory for a path");
+	if (r == 0)
+		r = fn(&s, cancel);
+	buf_free(&s.paths);
+	return r;
+}
+
+int
+flat_share_clear(struct mount *m, const struct node *n, uint64_t rows, struct cancel *cancel)
+{
+	return share((struct shared_rows){m, n, rows}, clear, cancel);
+}
+
+int
+flat_share_commit(struct mount *m, const struct node *n, uint64_t rows, struct cancel *cancel)
+{
+	return share((struct shared_rows){m, n, rows}, commit, cancel);
+}
+
+int
+flat_share_rows(struct mount *m, const struct node *n, uint64_t rows, struct cancel *cancel)
+{
+	return share((struct shared_rows){m, n, rows}, grow, cancel);
+}
+
+/* What the rows were is no longer there. */
+static int
+trim(struct shared_rows *s, const char *path, struct cancel *cancel)
+{
+	CLEAN(node_unrefp) struct node *n = NULL;
+	CLEAN(layout_unrefp) struct layout *l = NULL;
+	uint32_t width = 0;
+	int r = look(s, path, &n, &width, &l);
+	if (r == 0)
+		r = array_trim(flat_variable(l)->array, s->of->array->shape[0], cancel);
+	return r == ZMAP_ABSENT ? err_set(-EIO, "'%s' is gone", path)
+	       : r < 0          ? err_add(r, "'%s', which has fewer rows now", path)
+				: r;
+}
+
+static int
+shrink(struct shared_rows *s, struct cancel *cancel)
+{
+	int r = commit(s, cancel);
+	if (r == 0)
+		r = trim(s, s->of->path, cancel);
+	return r ? r : for_others(s, trim, cancel);
+}
+
+int
+flat_share_fewer(struct mount *m, const struct node *n, uint64_t rows, struct cancel *cancel)
+{
+	return share((struct shared_rows){m, n, rows}, shrink, cancel);
+}

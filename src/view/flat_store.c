@@ -1,0 +1,238 @@
+/* Flat files of a writable mount: how what was written gets into the store. */
+#include "view/flats.h"
+
+#include "view/flat.h"
+#include "view/flat_share.h"
+#include "view/kind.h"
+#include "view/state.h"
+
+#include <errno.h>
+#include <string.h>
+
+int
+flat_begin(struct mount *m)
+{
+	return flats_new(&m->flats);
+}
+
+void
+flat_end(struct mount *m)
+{
+	m->flats = flats_free(m->flats);
+}
+
+/* Rows that are written whole and that the metadata do not know. */
+static int
+store_rows(struct flat *w, const struct flat_state *st, struct cancel *cancel)
+{
+	CLEAN(node_unrefp) struct node *n = NULL;
+	uint64_t rows = w->row ? st->size / w->row : 0;
+	bool unshared = false;
+	LOCKED(&w->lock) {
+		n = node_ref(w->node);
+		unshared = w->unshared;
+	}
+	if (rows <= st->rows && !unshared)
+		return 0;
+	int r = flat_share_rows(w->mount, n, rows, cancel);
+	LOCKED(&w->lock)
+		w->unshared = r < 0;
+	return r;
+}
+
+static int
+store(struct flat *w, struct cancel *cancel)
+{
+	struct flat_state st;
+	flat_now(w, &st);
+	int r = array_flush(st.layout->span[0].variable->array, cancel);
+	if (r == 0)
+		r = store_rows(w, &st, cancel);
+	if (r == 0)
+		r = zmap_sync(w->mount->zmap);
+	flat_state_done(&st);
+	return r;
+}
+
+/* Has anything been written since it was last stored? It counts as stored from now on. */
+static bool
+take_changed(struct flat *w)
+{
+	bool changed = false;
+	LOCKED(&w->lock) {
+		changed = w->changed;
+		w->changed = false;
+	}
+	return changed;
+}
+
+static void
+set_changed(struct flat *w)
+{
+	LOCKED(&w->lock)
+		w->changed = true;
+}
+
+int
+flat_store(struct flat *w, struct cancel *cancel)
+{
+	CLEAN(node_unrefp) struct node *n = NULL;
+	int r = 0;
+	flat_take(w, &w->storing);
+	bool changed = take_changed(w);
+	if (changed)
+		r = store(w, cancel);
+	if (r < 0)
+		set_changed(w);
+	flat_give(w, &w->storing);
+	if (!changed)
+		return 0;
+	LOCKED(&w->lock)
+		n = node_ref(w->node);
+	kinds_wrote(w->mount, n->path, w->path);
+	kinds_told(w->mount);
+	return r < 0 && r != -EINTR ? flat_stick(w, r) : r;
+}
+
+int
+flat_shorten(struct flat *w, uint64_t rows)
+{
+	CLEAN(node_unrefp) struct node *n = NULL;
+	int r = flat_store(
+		w, NULL); /* what was written behind the metadata's end becomes rows first */
+	if (r < 0)
+		return r;
+	flat_take(w, &w->storing);
+	LOCKED(&w->lock)
+		n = node_ref(w->node);
+	if (n->array->shape[0] > rows)
+		r = flat_share_fewer(w->mount, n, rows, NULL);
+	if (r == 0)
+		r = zmap_sync(w->mount->zmap);
+	flat_give(w, &w->storing);
+	kinds_wrote(w->mount, n->path, w->path);
+	kinds_told(w->mount);
+	return r;
+}
+
+static bool
+below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+	return !len || (strncmp(path, dir, len) == 0 && path[len] == '/');
+}
+
+/* At the end a write that was refused is no loss. */
+static int
+settle(struct flat *w, enum settle_why why, struct cancel *cancel)
+{
+	bool end = why == SETTLE_RELEASE;
+	int r = end ? flat_complete(w) : flat_is_stuck(w);
+	return r < 0 ? r : flat_store(w, cancel);
+}
+
+int
+flat_settle_all(struct mount *m, const char *dir, enum settle_why why, struct cancel *cancel,
+	struct buf *said)
+{
+	CLEAN(clean_free) struct flat **all = NULL;
+	int worst = flats_all(m, &all);
+	for (size_t i = 0; all && all[i]; i++) {
+		struct flat *w = all[i];
+		int r = below(w->path, dir) ? settle(w, why, cancel) : 0;
+		if (r < 0 && said)
+			buf_addf(said, "'%s': %s\n", w->path, err_text());
+		worst = worst ? worst : r;
+		flat_put(w);
+	}
+	if (*dir)
+		return worst;
+	int r = data_flush(m->data, cancel);
+	if (r == 0)
+		r = zmap_sync(m->zmap);
+	if (r < 0 && worst == 0 && said)
+		buf_addf(said, "%s\n", err_text());
+	return worst ? worst : r;
+}
+
+void
+flat_give_up(struct flat *w)
+{
+	CLEAN(node_unrefp) struct node *n = NULL;
+	struct layout *l = NULL;
+	LOCKED(&w->lock)
+		n = node_ref(w->node);
+	int r = flat_lay_out(w->mount, n, w->width, (struct span){0}, &l);
+	LOCKED(&w->lock) {
+		if (r == 0) {
+			struct layout *old = w->layout;
+			w->layout = l;
+			w->size = l->size;
+			l = old;
+		}
+		w->changed = false;
+		w->cut = UINT64_MAX;
+		atomic_fetch_add(&w->generation, 1);
+	}
+	layout_unref(l);
+}
+
+static void
+unstick(struct flat *w)
+{
+	LOCKED(&w->lock) {
+		w->stuck = (struct err){0};
+		atomic_store(&w->is_stuck, false);
+	}
+}
+
+int
+flat_retry(struct mount *m, struct buf *said)
+{
+	CLEAN(clean_free) struct flat **all = NULL;
+	int r = data_retry(m->data, said), e = flats_all(m, &all);
+	for (size_t i = 0; all && all[i]; i++) {
+		struct flat *w = all[i];
+		bool stuck = flat_is_stuck(w) < 0;
+		if (stuck) {
+			unstick(w);
+			e = flat_store(w, NULL);
+			if (e < 0) {
+				if (said)
+					buf_addf(said, "given up: '%s': %s\n", w->path, err_text());
+				unstick(w);
+				flat_give_up(w);
+			}
+		}
+		flat_put(w);
+	}
+	return r;
+}
+
+int
+flat_error(struct mount *m, const char *path, struct buf *ret)
+{
+	struct flat *w = flats_find(m, path);
+	int r = ZMAP_ABSENT;
+	if (!w)
+		return r;
+	if (flat_is_stuck(w) < 0)
+		r = buf_add(ret, err_text(), strlen(err_text()));
+	flat_put(w);
+	return r;
+}
+
+bool
+flat_unstored(struct mount *m)
+{
+	CLEAN(clean_free) struct flat **all = NULL;
+	bool any = data_is_staged(m->data);
+	if (flats_all(m, &all) < 0)
+		return true;
+	for (size_t i = 0; all[i]; i++) {
+		LOCKED(&all[i]->lock)
+			any |= all[i]->changed;
+		flat_put(all[i]);
+	}
+	return any;
+}

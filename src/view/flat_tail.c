@@ -1,0 +1,168 @@
+/* What lies behind the last row of a variable, in chunks that hold it: before it becomes a row it must be fill. */
+#include "base/check.h"
+#include "view/flat.h"
+#include "view/flats.h"
+#include "view/state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A piece of what is looked at. */
+struct tail {
+	struct flat *flat;
+	const struct node *node;
+	struct layout *layout;
+	uint8_t *bytes; /* elements as they are stored */
+	uint64_t off;   /* of the first */
+	size_t len;
+	char key[1024]; /* of the chunk that was asked about last */
+	bool foreign;   /* what it holds there is another writer's */
+};
+
+static bool
+is_fill(const struct tail *t, size_t at)
+{
+	const struct array_meta *a = t->node->array;
+	for (size_t i = 0; i < t->flat->item; i++) {
+		uint8_t want = a->fill           ? a->fill[i]
+			       : i < a->fill_len ? (uint8_t)a->fill_text[i]
+						 : 0;
+		if (t->bytes[at + i] != want)
+			return false;
+	}
+	return true;
+}
+
+/* The key of the object that holds an element, without the array's path. False: it is too long. */
+static bool
+key_of(const struct array_meta *a, uint64_t element, char *ret, size_t size)
+{
+	uint64_t index[RANK_MAX];
+	const uint64_t *unit = a->shard ? a->shard : a->chunk;
+	bool c = a->key_form == 'c';
+	int n = snprintf(ret, size, "%s", c ? "c" : "");
+	for (unsigned d = a->rank; d-- > 0;) {
+		index[d] = (d ? element % a->shape[d] : element) / unit[d];
+		element /= d ? a->shape[d] : 1;
+	}
+	for (unsigned d = 0; d < a->rank && (size_t)n + 1 < size; d++) {
+		if (d || c)
+			ret[n++] = a->separator;
+		n += snprintf(ret + n, size - (size_t)n, "%" PRIu64, index[d]);
+	}
+	return (size_t)n < size;
+}
+
+/* s: from when on a chunk is no writer's any more; within what time the writer of a row stores the length, too. */
+enum { DAY = 86400, LENGTH_WITHIN = 600 };
+
+/* Rows that another writer has stored and whose length is not stored yet, or what was left when the array was made shorter: the metadata tell, which
+ * are much newer then. */
+static bool
+is_young(const struct tail *t, const struct zmap_stat *st)
+{
+	int64_t age = clock_wall() - st->mtime, since = t->node->mtime - st->mtime;
+	return st->mtime && age < DAY * SECOND && since < LENGTH_WITHIN * SECOND;
+}
+
+static int
+is_foreign(struct tail *t, uint64_t element, bool *ret)
+{
+	char key[sizeof t->key], part[512];
+	struct zmap_stat st = {0};
+	const char *path = t->node->path;
+	*ret = false;
+	if (!key_of(t->node->array, element, part, sizeof part) ||
+		snprintf(key, sizeof key, "%s%s%s", path, *path ? "/" : "", part) >=
+			(int)sizeof key)
+		return 0;
+	if (strcmp(key, t->key) != 0) {
+		int r = zmap_stat(t->flat->mount->zmap, key, &st);
+		if (r < 0)
+			return r;
+		memcpy(t->key, key, sizeof key);
+		t->foreign = r == 0 && is_young(t, &st);
+	}
+	*ret = t->foreign;
+	return 0;
+}
+
+/* Elements that are neither fill nor another writer's become fill. */
+static int
+clear_piece(struct tail *t)
+{
+	size_t item = t->flat->item;
+	struct array *a = flat_variable(t->layout)->array;
+	int r = 0;
+	for (size_t at = 0; at < t->len && r == 0; at += item) {
+		bool foreign = false;
+		uint64_t off = t->off + at;
+		if (is_fill(t, at))
+			continue;
+		r = is_foreign(t, off / item, &foreign);
+		if (r == 0 && !foreign)
+			r = flat_put_fill(t->flat, a, off, off + item);
+	}
+	return r;
+}
+
+static int
+clear(struct tail *t, uint64_t from, uint64_t to)
+{
+	enum { PIECE = 1 << 20 };
+	uint64_t step = max_u64(PIECE / t->flat->item, 1) * t->flat->item;
+	struct stream *s = NULL;
+	int r = stream_new(flat_variable(t->layout)->array, &s);
+	t->bytes = malloc(min_u64(step, to - from));
+	if (r == 0 && !t->bytes)
+		r = err_set(-ENOMEM, "no memory for a row");
+	for (; r == 0 && from < to; from += t->len) {
+		struct reply reply = {0};
+		t->off = from;
+		t->len = min_u64(step, to - from);
+		struct array_want want = {.off = from,
+			.len = t->len,
+			.deadline = clock_now() + t->flat->mount->options.data.timeout};
+		r = stream_read(s, &want, &reply);
+		if (r == 0)
+			reply_copy(&reply, t->bytes);
+		reply_done(&reply);
+		if (r == 0)
+			r = clear_piece(t);
+	}
+	stream_free(s);
+	free(t->bytes);
+	return r;
+}
+
+int
+flat_clear(struct flat *w, struct layout *l, uint64_t from, uint64_t to)
+{
+	CLEAN(node_unrefp) struct node *n = NULL;
+	LOCKED(&w->lock)
+		n = node_ref(w->node);
+	return from < to ? clear(&(struct tail){.flat = w, .node = n, .layout = l}, from, to) : 0;
+}
+
+int
+flat_clear_tail(struct flat *w, uint64_t rows, struct cancel *cancel)
+{
+	CLEAN(node_unrefp) struct node *n = NULL;
+	CLEAN(layout_unrefp) struct layout *l = NULL;
+	uint64_t size = 0;
+	flat_take(w, &w->growing); /* a writer there has put fill before it, or will */
+	LOCKED(&w->lock) {
+		n = node_ref(w->node);
+		size = w->size;
+	}
+	uint64_t first = n->array->rank ? n->array->shape[0] : rows;
+	uint64_t to = min_u64(round_up(first, w->band), rows) * w->row;
+	uint64_t from = max_u64(first * w->row, size);
+	int r = from < to ? flat_lay_out_grown(w->mount, n, w->width, rows, &l) : 0;
+	if (r == 0 && from < to)
+		r = flat_clear(w, l, from, to);
+	flat_give(w, &w->growing);
+	return r < 0 || from >= to ? r : array_flush(flat_variable(l)->array, cancel);
+}

@@ -1,0 +1,383 @@
+/* The flat file of a writable mount: an open one. */
+#include "view/flats.h"
+
+#include "base/check.h"
+#include "view/change.h"
+#include "view/flat.h"
+#include "view/kind.h"
+#include "view/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+/* A reader of the file as it was at some moment. */
+struct flat_reader {
+	atomic_uint refs;
+	struct view_reader *view;
+};
+
+/* An open one. */
+struct flat_file {
+	struct flat *flat;
+	unsigned generation, epoch; /* of the flat, when struct file's own reader was made */
+	pthread_mutex_t lock;       /* guards the rest */
+	struct flat_reader *reader; /* that of later; NULL: not needed so far */
+	unsigned since;             /* its generation */
+	bool cut; /* it was truncated through this handle; under the flat's lock */
+};
+
+static struct flat_file *
+own_of(const struct file *f)
+{
+	return f->own;
+}
+
+static bool
+writes(const struct file *f)
+{
+	return (f->flags & O_ACCMODE) != O_RDONLY;
+}
+
+static void
+reader_unref(struct flat_reader *r)
+{
+	if (!r || atomic_fetch_sub(&r->refs, 1) != 1)
+		return;
+	view_reader_free(r->view);
+	free(r);
+}
+
+/* --- opening --- */
+
+static bool
+takes(const struct view_ops *v)
+{
+	return v == view_table[0];
+}
+
+/* It shows nothing, and what is written from now on replaces what is there. */
+static void
+cut(struct flat_file *own)
+{
+	struct flat *w = own->flat;
+	LOCKED(&w->lock) {
+		w->cutters += !own->cut;
+		own->cut = true;
+		w->cut = w->size ? 0 : UINT64_MAX;
+		atomic_fetch_add(&w->generation, 1);
+	}
+}
+
+/* The handle goes. Was it the last by which the file was truncated? */
+static bool
+uncut(struct flat_file *own)
+{
+	bool last = false;
+	LOCKED(&own->flat->lock) {
+		last = own->cut && --own->flat->cutters == 0;
+		own->cut = false;
+	}
+	return last;
+}
+
+static int
+open_writable(struct file *f, struct flat *w)
+{
+	int r = flat_is_stuck(w);
+	if (r == 0)
+		r = array_writable(flat_variable(view_layout(f->reader))->array);
+	if (r == 0)
+		r = array_stuck(flat_variable(view_layout(f->reader))->array);
+	if (r < 0)
+		return r;
+	flat_count_writer(w, 1);
+	if (f->flags & O_TRUNC)
+		cut(own_of(f));
+	return 0;
+}
+
+static int
+hold(struct file *f, const struct entry *e)
+{
+	struct flat_file *own = calloc(1, sizeof *own);
+	struct layout *l = view_layout(f->reader);
+	struct variable *v = flat_variable(l);
+	const struct dtype *t = array_dtype(v->array);
+	bool wide = t->kind == DTYPE_VLEN_TEXT || t->kind == DTYPE_VLEN_BYTES;
+	if (!own)
+		return err_set(-ENOMEM, "no memory for an open file");
+	int r = flats_get(f->mount, v->node, l, wide ? t->size : 0, &own->flat);
+	if (r < 0) {
+		free(own);
+		return r;
+	}
+	struct flat_state st;
+	flat_now(own->flat, &st);
+	/* What the node does not say is read by what the flat knows. */
+	own->generation = st.layout->size == l->size && st.shown == l->size ? st.generation
+									    : st.generation - 1;
+	own->epoch = st.epoch;
+	f->size = st.shown;
+	flat_state_done(&st);
+	pthread_mutex_init(&own->lock, NULL);
+	f->own = own;
+	return 0;
+}
+
+static void
+flat_close(struct file *f)
+{
+	struct flat_file *own = own_of(f);
+	if (!own)
+		return;
+	if (writes(f))
+		flat_count_writer(own->flat, -1);
+	if (uncut(own))
+		flat_show_all(own->flat);
+	reader_unref(own->reader);
+	pthread_mutex_destroy(&own->lock);
+	flat_put(own->flat);
+	free(own);
+}
+
+static int
+flat_open(struct file *f, const struct entry *e, int flags)
+{
+	int r = file_view_open(f, e);
+	if (r < 0 && writes(f) && e->node->error && r != -EACCES)
+		return err_add(-EROFS, "what cannot be read is not written");
+	if (r == 0)
+		r = hold(f, e);
+	if (r == 0 && writes(f))
+		r = open_writable(f, own_of(f)->flat);
+	if (r < 0) { /* as if it had been opened to be read: no writer is counted */
+		f->flags = (f->flags & ~O_ACCMODE) | O_RDONLY;
+		flat_close(f);
+		f->own = NULL;
+	}
+	return r;
+}
+
+static int
+unlink_array(struct mount *m, const struct entry *e)
+{
+	return e->by || !e->view || !takes(e->view) ? ZMAP_ABSENT : change_remove_array(m, e->node);
+}
+
+/* --- reading --- */
+
+/* The reader of the file as it is now, a reference. */
+static int
+reader_now(struct flat_file *own, const struct flat_state *st, struct flat_reader **ret)
+{
+	struct flat_reader *fresh = NULL, *old = NULL;
+	LOCKED(&own->lock) {
+		if (own->reader && own->since == st->generation) {
+			atomic_fetch_add(&own->reader->refs, 1);
+			*ret = own->reader;
+			return 0;
+		}
+	}
+	fresh = calloc(1, sizeof *fresh);
+	if (!fresh || view_reader_new(st->layout, &fresh->view) < 0) {
+		free(fresh);
+		return err_set(-ENOMEM, "no memory for a reader");
+	}
+	atomic_store(&fresh->refs, 2);
+	LOCKED(&own->lock) {
+		old = own->reader;
+		own->reader = fresh;
+		own->since = st->generation;
+	}
+	reader_unref(old);
+	*ret = fresh;
+	return 0;
+}
+
+/* Of a file that has changed its size since it was opened. */
+static int
+read_now(struct file *f, const struct array_want *want, struct reply *ret)
+{
+	struct flat_file *own = own_of(f);
+	struct flat_reader *reader = NULL;
+	struct flat_state st;
+	struct array_want w = *want;
+	int r = 0;
+	flat_now(own->flat, &st);
+	if (st.epoch != own->epoch)
+		r = err_set(-EIO, "array '%s' was rewritten while it was open", f->path);
+	if (r == 0 && w.off < st.shown && w.len) {
+		w.len = min_u64(w.len, st.shown - w.off);
+		r = reader_now(own, &st, &reader);
+		if (r == 0)
+			r = view_read(reader->view, &w, ret);
+		reader_unref(reader);
+	}
+	flat_state_done(&st);
+	return r;
+}
+
+static int
+flat_read(struct file *f, const struct array_want *want, struct reply *ret)
+{
+	const struct flat_file *own = own_of(f);
+	if (atomic_load_explicit(&own->flat->generation, memory_order_relaxed) == own->generation)
+		return file_view_read(f, want, ret);
+	return read_now(f, want, ret);
+}
+
+/* --- writing --- */
+
+/* Where data that are appended go: behind what the dimension has in the store now, unless this mount has written there already. Where that is
+ * not what the kernel thinks, its pages have them in the wrong place. */
+static int
+find_end(struct flat *w, uint64_t *off)
+{
+	struct flat_state st;
+	CLEAN(node_unrefp) struct node *now = NULL;
+	struct stale *s = atomic_load(&w->mount->stale);
+	flat_now(w, &st);
+	bool cut = st.shown < st.size;
+	bool longer = w->row && st.size > st.rows * w->row;
+	const char *path = flat_variable(st.layout)->node->path;
+	int r = cut || longer || !w->grows ? 0 : model_look_again(w->mount->model, path, &now);
+	flat_state_done(&st);
+	if (r < 0 || cut)
+		return r;
+	flat_now(w, &st);
+	if (*off != st.size && s)
+		stale_push(s, w->path, STALE_PAGES);
+	*off = st.size;
+	flat_state_done(&st);
+	return 0;
+}
+
+/* Of a page that a program has mapped, what it has changed: the rest may be older than what others have written. */
+static int
+put_differing(struct file *f, uint64_t off, struct span b, const struct array_want *how)
+{
+	struct flat *w = own_of(f)->flat;
+	CLEAN(clean_free) uint8_t *was = malloc(b.len);
+	struct reply reply = {0};
+	struct array_want want = *how;
+	want.off = off;
+	want.len = b.len;
+	want.deadline = clock_now() + f->mount->options.data.timeout;
+	if (!was)
+		return err_set(-ENOMEM, "no memory for %zu bytes", b.len);
+	int r = how->shown ? 0 : flat_read(f, &want, &reply);
+	size_t known = how->shown ? b.len : reply.len;
+	if (how->shown)
+		memcpy(was, how->shown, b.len);
+	else if (r == 0)
+		reply_copy(&reply, was);
+	reply_done(&reply);
+	for (size_t i = 0, n; i < b.len && r == 0; i += n) {
+		bool differs = i >= known || b.data[i] != was[i];
+		for (n = 1; i + n < b.len; n++)
+			if ((i + n >= known || b.data[i + n] != was[i + n]) != differs)
+				break;
+		if (differs)
+			r = flat_put_bytes(w, off + i, (struct span){b.data + i, n}, how);
+	}
+	return r;
+}
+
+/* A program that does not look at this failure finds it again when it writes on, and when it closes the file. */
+static bool
+sticks(int code)
+{
+	return code != -EINTR && code != -ENOMEM;
+}
+
+static int
+flat_write(
+	struct file *f, uint64_t off, struct span b, const struct array_want *how, unsigned flags)
+{
+	struct flat_file *own = own_of(f);
+	struct flat *w = own->flat;
+	if (!writes(f))
+		return err_set(-EBADF, "'%s' was opened to be read", f->path);
+	int r = flat_is_stuck(w);
+	if (r < 0 || !b.len)
+		return r;
+	if (flags & FILE_APPEND)
+		r = find_end(w, &off);
+	if (r == 0)
+		r = flags & FILE_MAPPED ? put_differing(f, off, b, how)
+					: flat_put_bytes(w, off, b, how);
+	return r < 0 && sticks(r) ? flat_stick(w, r) : r;
+}
+
+static int
+flat_truncate(struct file *f, uint64_t size, bool through_handle)
+{
+	struct flat *w = own_of(f)->flat;
+	if (!writes(f))
+		return err_set(-EBADF, "'%s' was opened to be read", f->path);
+	int r = flat_is_stuck(w);
+	if (r < 0)
+		return r;
+	if (size || !through_handle)
+		return flat_set_size(w, size);
+	cut(own_of(f));
+	return 0;
+}
+
+/* --- storing --- */
+
+/* What replaced a file that was truncated is shorter than what was there. */
+static int
+look_whole(struct flat *w)
+{
+	struct flat_state st;
+	flat_now(w, &st);
+	uint64_t shown = st.shown, size = st.size;
+	flat_state_done(&st);
+	if (shown == size || !shown)
+		return 0;
+	return err_set(-EINVAL,
+		"%llu of %llu bytes were written: the others stay, and no dimension becomes "
+		"shorter",
+		(unsigned long long)shown, (unsigned long long)size);
+}
+
+static int
+flat_settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *cancel)
+{
+	struct flat_file *own = own_of(f);
+	struct flat *w = own->flat;
+	bool release = why == SETTLE_RELEASE;
+	if (!writes(f) && release)
+		return 0;
+	int r = release && flat_count_writer(w, 0) == 1 ? flat_complete(w) : 0;
+	if (r == 0)
+		r = flat_store(w, cancel);
+	if (r == 0)
+		r = flat_is_stuck(w);
+	bool look = !release || uncut(own);
+	if (r == 0 && look)
+		r = look_whole(w);
+	if (release && look)
+		flat_show_all(w);
+	return r < 0 && release && sticks(r) ? flat_stick(w, r) : r;
+}
+
+const struct file_kind kind_flat = {
+	.name = "flat",
+	.begin = flat_begin,
+	.end = flat_end,
+	.takes = takes,
+	.unlink = unlink_array,
+	.open = flat_open,
+	.read = flat_read,
+	.write = flat_write,
+	.truncate = flat_truncate,
+	.settle = flat_settle,
+	.close = flat_close,
+	.settle_all = flat_settle_all,
+	.retry = flat_retry,
+	.error = flat_error,
+	.unstored = flat_unstored,
+};

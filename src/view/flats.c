@@ -1,0 +1,375 @@
+#include "view/flats.h"
+
+#include "model/edit.h"
+#include "view/flat.h"
+#include "base/hash.h"
+#include "view/state.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { FLAT_SLOTS = 256 };
+
+struct flats {
+	pthread_mutex_t lock; /* guards the slots, and users and writers of all in them */
+	struct flat *slot[FLAT_SLOTS];
+};
+
+int
+flats_new(struct flats **ret)
+{
+	struct flats *t = calloc(1, sizeof *t);
+	if (!t)
+		return err_set(-ENOMEM, "no memory for a mount");
+	pthread_mutex_init(&t->lock, NULL);
+	*ret = t;
+	return 0;
+}
+
+static void
+free_flat(struct flat *w)
+{
+	if (!w)
+		return;
+	layout_unref(w->layout);
+	node_unref(w->node);
+	pthread_cond_destroy(&w->free);
+	pthread_mutex_destroy(&w->lock);
+	free(w->path);
+	free(w);
+}
+
+struct flats *
+flats_free(struct flats *t)
+{
+	for (unsigned i = 0; t && i < FLAT_SLOTS; i++)
+		for (struct flat *w = t->slot[i], *next; w; w = next) {
+			next = w->next;
+			free_flat(w);
+		}
+	if (t)
+		pthread_mutex_destroy(&t->lock);
+	free(t);
+	return NULL;
+}
+
+static struct flat **
+slot_of(struct flats *t, const char *path)
+{
+	return &t->slot[hash_end(hash_text(HASH_START, path)) % FLAT_SLOTS];
+}
+
+/* With the table's lock held. */
+static struct flat *
+find(struct flats *t, const char *path)
+{
+	struct flat *w = *slot_of(t, path);
+	while (w && strcmp(w->path, path) != 0)
+		w = w->next;
+	return w;
+}
+
+struct flat *
+flats_find(struct mount *m, const char *path)
+{
+	struct flat *w = NULL;
+	LOCKED(&m->flats->lock) {
+		w = find(m->flats, path);
+		if (w)
+			w->users++;
+	}
+	return w;
+}
+
+static void
+measure(struct flat *w, const struct array_meta *a, uint32_t width)
+{
+	w->width = width;
+	w->item = width ? width : a->dtype.size;
+	w->row = a->rank ? w->item : 0;
+	for (unsigned i = 1; i < a->rank; i++)
+		w->row *= a->shape[i]; /* the layout has all of them: no overflow */
+	w->band = a->rank ? a->chunk[0] : 1;
+	w->grows = w->row && flat_grows(w->mount, w->node);
+	w->size = w->layout->size;
+}
+
+static struct flat *
+new_flat(struct mount *m, const struct node *n, struct layout *l, uint32_t width)
+{
+	struct flat *w = calloc(1, sizeof *w);
+	if (!w)
+		return NULL;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->free, NULL);
+	w->mount = m;
+	w->users = 1;
+	w->cut = UINT64_MAX;
+	w->layout = layout_ref(l);
+	w->node = node_ref((struct node *)n);
+	w->path = strdup(mount_path(m, n->path));
+	measure(w, n->array, width);
+	if (w->path)
+		return w;
+	free_flat(w);
+	return NULL;
+}
+
+/* What failed is remembered, though no handle is open. */
+void
+flat_put(struct flat *w)
+{
+	struct flats *t = w->mount->flats;
+	bool last = false;
+	LOCKED(&t->lock) {
+		last = --w->users == 0 && !atomic_load(&w->is_stuck);
+		struct flat **at = slot_of(t, w->path);
+		while (last && *at != w)
+			at = &(*at)->next;
+		if (last)
+			*at = w->next;
+	}
+	if (last)
+		free_flat(w);
+}
+
+int
+flats_all(struct mount *m, struct flat ***ret)
+{
+	struct flats *t = m->flats;
+	struct flat **all = NULL;
+	size_t n = 0;
+	LOCKED(&t->lock) {
+		for (unsigned i = 0; i < FLAT_SLOTS; i++)
+			for (struct flat *w = t->slot[i]; w; w = w->next)
+				n++;
+		all = calloc(n + 1, sizeof *all);
+		n = 0;
+		for (unsigned i = 0; all && i < FLAT_SLOTS; i++)
+			for (struct flat *w = t->slot[i]; w; w = w->next) {
+				w->users++;
+				all[n++] = w;
+			}
+	}
+	if (!all)
+		return err_set(-ENOMEM, "no memory for a list of files");
+	*ret = all;
+	return 0;
+}
+
+unsigned
+flat_count_writer(struct flat *w, int by)
+{
+	unsigned others = 0;
+	LOCKED(&w->mount->flats->lock) {
+		others = w->writers - (by < 0);
+		w->writers += (unsigned)by;
+	}
+	return others;
+}
+
+static uint64_t
+shown(const struct flat *w)
+{
+	return w->cut < w->size ? w->cut : w->size;
+}
+
+void
+flat_now(struct flat *w, struct flat_state *ret)
+{
+	LOCKED(&w->lock)
+		*ret = (struct flat_state){
+			.layout = layout_ref(w->layout),
+			.size = w->size,
+			.shown = shown(w),
+			.rows = w->node->array->rank ? w->node->array->shape[0] : 1,
+			.generation = atomic_load(&w->generation),
+			.epoch = w->epoch,
+		};
+}
+
+void
+flat_state_done(struct flat_state *st)
+{
+	st->layout = layout_unref(st->layout);
+}
+
+void
+flats_size(struct mount *m, const struct node *n, uint64_t *ret)
+{
+	struct flat *w = flats_find(m, mount_path(m, n->path));
+	if (!w)
+		return;
+	LOCKED(&w->lock)
+		*ret = shown(w);
+	flat_put(w);
+}
+
+static uint64_t
+bytes_of(const struct flat *w, const struct node *n)
+{
+	return w->row ? n->array->shape[0] * w->row : w->layout->size;
+}
+
+/* The node as it is now, in which the file lives on; l: its layout where that is longer, else NULL. Returns what is to be freed. */
+static struct layout *
+live_on(struct flat *w, struct node *now, struct layout *l)
+{
+	struct layout *old = l;
+	struct node *before = NULL;
+	LOCKED(&w->lock) {
+		before = w->node;
+		w->node = now;
+		uint64_t bytes = bytes_of(w, now);
+		if (l && l->size > w->layout->size) {
+			old = w->layout;
+			w->layout = l;
+		}
+		if (bytes > w->size && bytes <= w->layout->size) {
+			w->size = bytes;
+			atomic_fetch_add(&w->generation, 1);
+		}
+	}
+	node_unref(before);
+	return old;
+}
+
+/* It is another array now, or a shorter one. own: made so by this mount, and its handles go on. */
+static struct layout *
+begin_anew(struct flat *w, struct node *now, struct layout *l, bool own)
+{
+	struct layout *old = NULL;
+	struct node *before = NULL;
+	LOCKED(&w->lock) {
+		before = w->node;
+		w->node = now;
+		old = w->layout;
+		w->layout = l;
+		w->size = l->size;
+		w->cut = UINT64_MAX;
+		w->epoch += !own;
+		atomic_fetch_add(&w->generation, 1);
+	}
+	node_unref(before);
+	return old;
+}
+
+static void
+follow(struct flat *w, const struct node *now)
+{
+	struct layout *l = NULL, *old = NULL;
+	CLEAN(node_unrefp) struct node *before = NULL;
+	bool longer = false;
+	LOCKED(&w->lock) {
+		before = node_ref(w->node);
+		longer = bytes_of(w, now) > w->layout->size;
+	}
+	if (before == now)
+		return;
+	bool lives = variable_lives_on(before, now);
+	bool own = before->array->layout == now->array->layout &&
+		   model_is_own(w->mount->model, now->path, now);
+	if ((longer || !lives) && flat_lay_out(w->mount, now, w->width, (struct span){0}, &l) < 0)
+		return; /* reading and writing what there was says that it is gone */
+	old = lives ? live_on(w, node_ref((struct node *)now), l)
+		    : begin_anew(w, node_ref((struct node *)now), l, own);
+	layout_unref(old);
+}
+
+/* A node that was replaced before the flat could be found. */
+static void
+catch_up(struct flat *w)
+{
+	CLEAN(node_unrefp) struct node *now = NULL;
+	CLEAN(node_unrefp) struct node *n = NULL;
+	LOCKED(&w->lock)
+		n = node_ref(w->node);
+	if (model_lookup(w->mount->model, n->path, &now) == 0 && now != n && now->array &&
+		!now->error && now->array->rank == n->array->rank)
+		follow(w, now);
+}
+
+int
+flats_get(
+	struct mount *m, const struct node *n, struct layout *l, uint32_t width, struct flat **ret)
+{
+	struct flats *t = m->flats;
+	struct flat *fresh = new_flat(m, n, l, width), *w = NULL;
+	if (!fresh)
+		return err_set(-ENOMEM, "no memory for an open file");
+	LOCKED(&t->lock) {
+		w = find(t, fresh->path);
+		if (w) {
+			w->users++;
+		} else {
+			struct flat **at = slot_of(t, fresh->path);
+			w = fresh;
+			fresh = NULL;
+			w->next = *at;
+			*at = w;
+		}
+	}
+	if (fresh)
+		free_flat(fresh);
+	else
+		catch_up(w);
+	*ret = w;
+	return 0;
+}
+
+void
+flats_changed(struct mount *m, const char *node_path, const struct node *now)
+{
+	struct flat *w = m->flats ? flats_find(m, mount_path(m, node_path)) : NULL;
+	if (!w)
+		return;
+	unsigned rank = 0;
+	LOCKED(&w->lock)
+		rank = w->node->array->rank;
+	if (now && now->array && !now->error && now->array->rank == rank)
+		follow(w, now);
+	flat_put(w);
+}
+
+int
+flat_stick(struct flat *w, int code)
+{
+	struct err e;
+	err_save(code, &e);
+	LOCKED(&w->lock) {
+		if (!w->stuck.code)
+			w->stuck = e;
+		atomic_store(&w->is_stuck, true);
+	}
+	return code;
+}
+
+int
+flat_is_stuck(struct flat *w)
+{
+	struct err e = {0};
+	if (!atomic_load_explicit(&w->is_stuck, memory_order_relaxed))
+		return 0;
+	LOCKED(&w->lock)
+		e = w->stuck;
+	return e.code ? err_restore(&e) : 0;
+}
+
+void
+flat_take(struct flat *w, bool *turn)
+{
+	LOCKED(&w->lock) {
+		while (*turn)
+			pthread_cond_wait(&w->free, &w->lock);
+		*turn = true;
+	}
+}
+
+void
+flat_give(struct flat *w, bool *turn)
+{
+	LOCKED(&w->lock) {
+		*turn = false;
+		pthread_cond_broadcast(&w->free);
+	}
+}

@@ -1,0 +1,119 @@
+/* Flat files of a writable mount that are open: what all handles of one share. How long it is by now, also where the metadata do not
+ * know that yet; by which array it is written; what failed. One for each variable, counted; any thread. */
+#pragma once
+
+#include "base/err.h"
+#include "view/mount.h"
+
+struct cancel;
+struct flats;
+
+struct flat {
+	struct flat *next; /* in its slot */
+	unsigned users;    /* these two under the table's lock */
+	unsigned writers;
+	struct mount *mount;
+	char *path; /* in the mount */
+	uint32_t width;
+	uint64_t item,
+		row; /* bytes of an element; of one index of the leading dimension; 0: it has none, or none of any length */
+	uint64_t band; /* indices of the leading dimension that a chunk has */
+	atomic_uint
+		generation; /* changes with layout, size and cut, but for what a write inside of the file does */
+	atomic_bool is_stuck;
+	pthread_mutex_t lock; /* guards the rest */
+	pthread_cond_t free;
+	bool growing, storing; /* a thread does: one at a time */
+	bool grows;
+	struct node *node; /* as the metadata were last */
+	struct layout *
+		layout; /* of one span: its elements, with those rows that the metadata do not know */
+	unsigned
+		epoch; /* changes where it became another array: what was opened before is no longer good */
+	uint64_t size; /* bytes of elements that there are; the last row may be incomplete */
+	uint64_t
+		cut; /* truncated to nothing: bytes that were written since, from the start; UINT64_MAX: not truncated */
+	unsigned cutters; /* open handles by which it was */
+	bool changed;     /* since it was last stored */
+	bool unshared;    /* not all that share its rows may know of them: storing that failed */
+	struct err stuck; /* why it cannot be written any more; code 0: it can */
+};
+
+int flats_new(struct flats **ret);
+struct flats *flats_free(struct flats *);
+
+/* That of an array node, made when it is first asked for; l: the file as the node says. */
+int flats_get(
+	struct mount *, const struct node *, struct layout *l, uint32_t width, struct flat **ret);
+/* One user less. */
+void flat_put(struct flat *);
+/* The one of a file that is open. NULL: none is. */
+struct flat *flats_find(struct mount *, const char *path);
+/* All that are there, held; ends with NULL. The caller puts them and frees the list. -ENOMEM. */
+int flats_all(struct mount *, struct flat ***ret);
+/* A handle is open for writing, or no longer. Returns how many others have. */
+unsigned flat_count_writer(struct flat *, int by);
+
+/* The size that the file of a node shows, where that is not what the node says. */
+void flats_size(struct mount *, const struct node *, uint64_t *ret);
+/* A node was replaced: what is open of it follows, as far as it may. now NULL: it is gone. */
+void flats_changed(struct mount *, const char *node_path, const struct node *now);
+
+/* What a reader or writer has to know, at one moment. */
+struct flat_state {
+	struct layout *layout; /* a reference */
+	uint64_t size;         /* bytes that there are */
+	uint64_t shown;        /* bytes that the file shows */
+	uint64_t rows;         /* of the metadata */
+	unsigned generation, epoch;
+};
+void flat_now(struct flat *, struct flat_state *ret);
+void flat_state_done(struct flat_state *);
+
+/* It fails with the thread's err_text from now on, unless it does already. Returns code. */
+int flat_stick(struct flat *, int code);
+int flat_is_stuck(struct flat *); /* 0, or that with its text */
+
+/* One at a time: the thread that grows the file, and the one that stores it. */
+void flat_take(struct flat *, bool *turn);
+void flat_give(struct flat *, bool *turn);
+
+/* --- flat_put.c --- */
+
+/* Of its only span. */
+struct variable *flat_variable(const struct layout *);
+/* No longer truncated. */
+void flat_show_all(struct flat *);
+
+/* Bytes of the file become these. The file grows, if it has to and may. */
+int flat_put_bytes(struct flat *, uint64_t off, struct span, const struct array_want *how);
+/* The size becomes this, by whole rows. */
+int flat_set_size(struct flat *, uint64_t size);
+/* The file ends with a whole row: the rest of the last one is fill. */
+int flat_complete(struct flat *);
+/* Fill for bytes [off, end), in the order of the store. */
+int flat_put_fill(struct flat *, struct array *, uint64_t off, uint64_t end);
+
+/* --- flat_tail.c --- */
+
+/* Of the last chunks, bytes [from, to) become fill, but for what another writer is storing there. */
+int flat_clear(struct flat *, struct layout *, uint64_t from, uint64_t to);
+/* Before it has so many rows: behind the last one that there is, and that was written here, chunks hold fill. */
+int flat_clear_tail(struct flat *, uint64_t rows, struct cancel *);
+
+/* --- flat_store.c; its hooks in kind_flat --- */
+
+/* All that was written is in the store, and the metadata know it; the kernel knows of all that shows it. */
+int flat_store(struct flat *, struct cancel *);
+/* What could not be stored is given up: the file is as long as the store says, and may be written again. */
+void flat_give_up(struct flat *);
+
+/* So many rows are left of those that there are. */
+int flat_shorten(struct flat *, uint64_t rows);
+int flat_begin(struct mount *);
+void flat_end(struct mount *);
+int flat_settle_all(
+	struct mount *, const char *dir, enum settle_why, struct cancel *, struct buf *said);
+int flat_retry(struct mount *, struct buf *said);
+int flat_error(struct mount *, const char *path, struct buf *ret);
+bool flat_unstored(struct mount *);

@@ -1,0 +1,37 @@
+/* The inside of an image, for image.c (what waits) and image_values.c (what goes to variables). No other file includes it. */
+#pragma once
+
+#include "view/image.h"
+#include "view/held.h"
+#include "view/nc4_input.h"
+#include "view/spill.h"
+#include "view/turn.h"
+
+struct image {
+	struct image_start start;
+	struct turn turn;        /* whose call is under way: all below is its own */
+	struct image_form *form; /* beneath what was written, and what is compared with */
+	uint64_t cut;            /* bytes of that which still show */
+	struct held over;        /* what was written before its end, … */
+	uint64_t end;            /* … which was there when nothing waited */
+	struct spill tail;       /* what lies behind that: records and variables that come */
+	struct spill *instead; /* all of its bytes, where they replace what it showed; else NULL */
+	struct spill own;      /* what that is, unless the handle that began the image has it */
+	struct nc4_input
+		*input; /* while that is settled, if it is a netCDF-4 file: what it holds */
+	struct image_form *input_form; /* as the classic file that it would be; borrowed */
+	_Atomic(uint64_t) size;
+	atomic_bool waiting;
+	bool header_due; /* it was cut: what there is was written for a header that may not be there yet */
+};
+
+enum { IMAGE_MUST_WAIT = 1 };
+
+/* Bytes of the file, all of which there are. */
+int image_content(struct image *, const struct array_want *want, uint8_t *to);
+/* A write below the end while nothing waits: stored as far as it is data. IMAGE_MUST_WAIT: it changes the header, and nothing was done. */
+int image_through(struct image *, uint64_t off, struct span, const struct array_want *how);
+/* Atoms of which only a part was written: they become what they are now. */
+int image_parts(struct image *, const struct array_want *how);
+/* Values of the file that differ from what its variables have; write: they are stored, else only looked at whether they can be. */
+int image_values(struct image *, const struct change *, const struct array_want *how, bool write);

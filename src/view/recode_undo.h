@@ -1,0 +1,12 @@
+/* The way back of each conversion that recode.h knows: numbers of a netCDF file into elements as they are stored. What no element is shown
+ * as is refused, never rounded or cut. For recode.c and recode_time.c; others call recode_undo. */
+#pragma once
+
+#include "view/recode.h"
+
+/* c->atom_out bytes each become c->atom_in. -ERANGE: one cannot be stored, err_text says which. */
+recode_atoms undo_bool, undo_short_to_ubyte, undo_int_to_ushort, undo_double_to_uint,
+	undo_double_to_int64, undo_double_to_uint64, undo_float_to_half, undo_utf8_to_ucs4;
+
+/* A number that the elements' type does not have. */
+int undo_refuse(double);

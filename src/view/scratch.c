@@ -1,0 +1,345 @@
+#include "view/scratch.h"
+
+#include "view/kind.h"
+#include "view/state.h"
+
+#include "base/check.h"
+#include "base/path.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+enum { MODE = 0644 };
+static const size_t MEMORY = 64 << 20; /* bytes of one file that lie in memory */
+
+static int
+begin(struct mount *m)
+{
+	return scratches_new(&m->scratches);
+}
+
+static void
+end(struct mount *m)
+{
+	m->scratches = scratches_free(m->scratches);
+}
+
+static int
+describe(struct mount *m, struct scratch *s, const char *path, struct entry *ret)
+{
+	int r = mount_entry(m, path, ENTRY_FILE, MODE, ret);
+	if (r < 0)
+		return r;
+	ret->size = atomic_load(&s->size);
+	ret->mtime = atomic_load(&s->mtime);
+	ret->version = s->version;
+	ret->by = &kind_scratch;
+	return 0;
+}
+
+static int
+lookup(struct mount *m, const char *path, struct entry *ret)
+{
+	struct scratch *s = scratches_hold(m, path);
+	int r = s ? describe(m, s, path, ret) : ZMAP_ABSENT;
+	scratches_put(m, s);
+	return r == ZMAP_ABSENT && scratches_hides(m, path) ? -ENOENT : r;
+}
+
+static int
+list(struct mount *m, const char *dir, mount_dir_fn *fn, void *arg)
+{
+	CLEAN(buf_free) struct buf names = {0};
+	int r = scratches_paths(m, dir, &names);
+	for (size_t at = 0; at < names.len && r == 0;) {
+		const char *path = (const char *)names.data + at;
+		at += strlen(path) + 1;
+		r = fn(arg, path_name(path), mount_ino(path), DT_REG);
+	}
+	return r;
+}
+
+/* New names are made in groups. */
+static int
+check_dir(struct mount *m, const char *path)
+{
+	CLEAN(clean_free) char *dir = strndup(path, scratch_dir_len(path));
+	CLEAN(node_unrefp) struct node *n = NULL;
+	if (!dir)
+		return err_set(-ENOMEM, "no memory for a path");
+	int r = model_lookup(m->model, dir, &n);
+	if (r == ZMAP_ABSENT)
+		return err_set(-ENOENT, "there is no '%s'", dir);
+	if (r == 0 && n->kind != NODE_GROUP)
+		return err_set(-EACCES, "'%s' is no group", dir);
+	return r;
+}
+
+static int
+create(struct mount *m, const char *path, struct entry *ret)
+{
+	struct scratch *s = NULL;
+	int r = check_dir(m, path);
+	if (r == 0)
+		r = scratches_make(m, path, &s);
+	if (r == 0)
+		r = describe(m, s, path, ret);
+	scratches_put(m, s);
+	return r;
+}
+
+static bool
+writes(const struct file *f)
+{
+	return (f->flags & O_ACCMODE) != O_RDONLY;
+}
+
+static int
+cut(struct scratch *s, uint64_t size)
+{
+	int r = turn_take(&s->turn, 0);
+	if (r < 0)
+		return r;
+	r = spill_truncate(&s->bytes, size, MEMORY);
+	s->size = s->bytes.size;
+	s->changed = true;
+	return turn_give(&s->turn, r);
+}
+
+static int
+open_scratch(struct file *f, const struct entry *e, int flags)
+{
+	struct scratch *s = scratches_hold(f->mount, e->path);
+	int r = 0;
+	if (!s || s->version != e->version) {
+		scratches_put(f->mount, s);
+		return err_set(-ESTALE, "'%s' has changed since it was looked up", e->path);
+	}
+	if (writes(f) && flags & O_TRUNC)
+		r = cut(s, 0);
+	f->own = s;
+	f->size = atomic_load(&s->size);
+	f->direct = true;
+	if (r == 0 && writes(f))
+		atomic_fetch_add(&s->writers, 1);
+	return r;
+}
+
+static int
+read_scratch(struct file *f, const struct array_want *want, struct reply *ret)
+{
+	struct scratch *s = f->own;
+	size_t n = 0;
+	int r = buf_reserve(&ret->own, want->len + 1);
+	if (r == 0)
+		r = turn_take(&s->turn, want->deadline);
+	if (r < 0)
+		return r;
+	uint64_t size = s->bytes.size;
+	n = want->off < size ? (size_t)min_u64(want->len, size - want->off) : 0;
+	r = turn_give(&s->turn, n ? spill_read(&s->bytes, want->off, n, ret->own.data) : 0);
+	if (r < 0 || !n)
+		return r;
+	ret->own.len = ret->len = n;
+	ret->part[0] = (struct iovec){ret->own.data, n};
+	ret->parts = 1;
+	return 0;
+}
+
+static int
+write_scratch(struct file *f, uint64_t off, struct span bytes, const struct array_want *how,
+	unsigned flags)
+{
+	struct scratch *s = f->own;
+	int r = turn_take(&s->turn, how->deadline);
+	if (r < 0)
+		return r;
+	r = spill_write(&s->bytes, flags & FILE_APPEND ? s->bytes.size : off, bytes, MEMORY);
+	s->size = s->bytes.size;
+	s->mtime = clock_wall();
+	s->changed = true;
+	return turn_give(&s->turn, r);
+}
+
+static int
+truncate_scratch(struct file *f, uint64_t size, bool through_handle)
+{
+	return cut(f->own, size);
+}
+
+/* --- taking in --- */
+
+static bool
+ends_with(const char *path, const char *suffix)
+{
+	size_t n = strlen(path), k = strlen(suffix);
+	return n > k && strcmp(path + n - k, suffix) == 0;
+}
+
+/* What was written becomes what the path says. always: also if that was tried before. */
+static int
+take_in(struct mount *m, const char *path, struct scratch *s, bool always,
+	const struct array_want *how)
+{
+	int r = turn_take(&s->turn, how->deadline);
+	if (r < 0)
+		return r;
+	if (always || (s->changed && s->bytes.size)) {
+		r = images_take_in(m, path, &s->bytes, how);
+		s->changed &= r < 0;
+	} else {
+		r = ZMAP_ABSENT;
+	}
+	return turn_give(&s->turn, r);
+}
+
+/* Does the last writer let go of one that was taken in? Then what cannot be taken in now is lost, for no name leads to it. */
+static bool
+is_last(struct mount *m, struct scratch *s)
+{
+	return atomic_fetch_sub(&s->writers, 1) == 1 && scratches_is_taken(m, s);
+}
+
+/* A new file that is a netCDF file by its name means something when it is closed. */
+static int
+settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *cancel)
+{
+	struct scratch *s = f->own;
+	struct mount *m = f->mount;
+	const struct array_want how = {.deadline = deadline, .cancel = cancel};
+	if (!writes(f) || why == SETTLE_OTHER_READ)
+		return 0;
+	if (why == SETTLE_RELEASE && !is_last(m, s))
+		return 0;
+	CLEAN(clean_free) char *path = scratches_target(m, s);
+	if (!path || !ends_with(path, ".nc"))
+		return 0;
+	int r = take_in(m, path, s, false, &how);
+	if (r < 0 && why == SETTLE_RELEASE)
+		images_stick(m, path, r);
+	if (r)
+		return r < 0 ? r : 0;
+	scratches_become(m, s, path);
+	kinds_told(m);
+	return 0;
+}
+
+static uint64_t
+size_of(struct file *f)
+{
+	struct scratch *s = f->own;
+	return atomic_load(&s->size);
+}
+
+static void
+close_scratch(struct file *f)
+{
+	scratches_put(f->mount, f->own);
+}
+
+static int
+unlink_it(struct mount *m, const struct entry *e)
+{
+	if (e->by == &kind_scratch) {
+		struct scratch *s = scratches_hold(m, e->path);
+		if (s)
+			scratches_unname(m, s);
+		scratches_put(m, s);
+		return 0;
+	}
+	return e->view && kind_image.takes(e->view) ? scratches_hide(m, e->path) : ZMAP_ABSENT;
+}
+
+/* Bytes of a flat file, as O_TRUNC and write would put them; in turn. */
+static int
+put_flat(struct mount *m, const struct entry *to, struct scratch *s, const struct array_want *how)
+{
+	enum { PIECE = 1 << 20 };
+	struct file *f = NULL;
+	CLEAN(clean_free) uint8_t *bytes = malloc(PIECE);
+	int r = bytes ? file_open_for(m, to, O_WRONLY | O_TRUNC, &f)
+		      : err_set(-ENOMEM, "no memory for a file");
+	uint64_t size = s->bytes.size, n;
+	for (uint64_t at = 0; at < size && r == 0; at += n) {
+		n = min_u64(size - at, PIECE);
+		r = spill_read(&s->bytes, at, (size_t)n, bytes);
+		if (r == 0)
+			r = file_write(f, at, (struct span){bytes, (size_t)n}, how, 0);
+	}
+	if (r == 0)
+		r = file_settle(f, SETTLE_FLUSH, 0, how->cancel);
+	if (f) {
+		int e = file_settle(f, SETTLE_RELEASE, 0, how->cancel);
+		r = r < 0 ? r : e;
+	}
+	file_close(f);
+	return r;
+}
+
+static int
+rename_it(struct mount *m, const struct entry *from, const struct entry *to, unsigned flags)
+{
+	const struct array_want how = {.cancel = NULL};
+	struct scratch *s = from->by == &kind_scratch ? scratches_hold(m, from->path) : NULL;
+	int r;
+	if (!s)
+		return ZMAP_ABSENT;
+	const bool nc = ends_with(to->path, ".nc") && atomic_load(&s->size);
+	if (to->view && !*to->view->suffix) {
+		r = turn_take(&s->turn, 0);
+		r = r < 0 ? r : turn_give(&s->turn, put_flat(m, to, s, &how));
+	} else if (to->view ? kind_image.takes(to->view) : nc && !to->ino) {
+		r = take_in(m, to->path, s, true, &how);
+		if (r < 0)
+			r = err_add(r, "to '%s'", to->path);
+	} else if (to->ino && to->by != &kind_scratch) {
+		r = err_set(-EACCES, "'%s' cannot be written", to->path);
+	} else {
+		r = check_dir(m, to->path);
+		r = r < 0 ? r : scratches_move(m, s, to->path);
+		scratches_put(m, s);
+		return r;
+	}
+	if (r == 0)
+		scratches_become(m, s, to->path);
+	scratches_put(m, s);
+	return r;
+}
+
+/* What is left at the end was never taken in. */
+static int
+lost(struct mount *m, struct buf *said)
+{
+	CLEAN(buf_free) struct buf left = {0};
+	int r = scratches_paths(m, NULL, &left);
+	for (size_t at = 0; at < left.len;) {
+		const char *path = (const char *)left.data + at;
+		at += strlen(path) + 1;
+		if (said)
+			buf_addf(said, "'%s': it was written, but never taken into the store\n",
+				path);
+		r = err_set(-EIO, "'%s' was never taken into the store", path);
+	}
+	return r;
+}
+
+const struct file_kind kind_scratch = {
+	.name = "scratch",
+	.begin = begin,
+	.end = end,
+	.lookup = lookup,
+	.list = list,
+	.create = create,
+	.unlink = unlink_it,
+	.rename = rename_it,
+	.open = open_scratch,
+	.read = read_scratch,
+	.write = write_scratch,
+	.truncate = truncate_scratch,
+	.size = size_of,
+	.settle = settle,
+	.close = close_scratch,
+	.lost = lost,
+};

@@ -1,0 +1,80 @@
+"""paused.py ARRAY FILE HOW: one who reads the file in order stops in the midst of the first chunk, for longer than the TTL, and goes on: all that it
+gets of that chunk is of one version, or it is told. HOW is what happens meanwhile:
+  same       nothing: it reads on
+  unnoticed  the chunk is replaced
+  noticed    and somebody who opens the file then reads the new one"""
+
+import os
+import sys
+import time
+
+import numpy as np
+
+import versions
+
+STEP, PART = 128 << 10, 1 << 20
+PAUSE = 3.6  # s: metadata_ttl=1, and what counts as reading on
+
+
+def version_of(got, at):
+    values = np.frombuffer(got, "<i4") - versions.noise.reshape(-1)[at // 4:at // 4 + len(got) // 4]
+    return sorted(set(values.tolist()))
+
+
+def replace(path):
+    import zarr
+    name = os.path.join(path, "0.0.0")
+    with open(name + ".new", "wb") as file:
+        file.write(versions.encode(zarr.open_array(path, "r"), versions.chunk(7)))
+    os.rename(name + ".new", name)
+
+
+def rest_of(file, at, end):
+    """The rest of the chunk, step by step; what could be read of it, and whether all could."""
+    got = []
+    while at < end:
+        try:
+            got.append(os.pread(file, STEP, at))
+        except OSError:
+            return b"".join(got), False
+        at += len(got[-1])
+    return b"".join(got), True
+
+
+def read_new(name):
+    file = os.open(name, os.O_RDONLY)
+    for n in range(20):
+        got = os.pread(file, STEP, 2 << 20)
+        if version_of(got, 2 << 20) == [7]:
+            break
+        os.close(file)
+        time.sleep(0.2)
+        file = os.open(name, os.O_RDONLY)
+    else:
+        sys.exit("FAILED: nobody sees the new version")
+    os.close(file)
+
+
+def main(array, name, how):
+    file = os.open(name, os.O_RDONLY)
+    got, whole = rest_of(file, 0, PART)
+    if how != "same":
+        replace(array)
+    time.sleep(PAUSE / 3)
+    if how == "noticed":
+        read_new(name)
+    time.sleep(PAUSE * 2 / 3)
+    more, whole = rest_of(file, len(got), versions.BYTES)
+    got += more
+    seen = version_of(got, 0)
+    print("%s: versions %s in %d bytes" % (how, seen, len(got)))
+    if len(seen) != 1:
+        sys.exit("FAILED: %s: the first chunk is of versions %s" % (how, seen))
+    if not whole and how == "same":
+        sys.exit("FAILED: %s: it cannot read on" % how)
+    if version_of(os.pread(file, STEP, versions.BYTES), 0) != [0]:
+        sys.exit("FAILED: %s: the second chunk" % how)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

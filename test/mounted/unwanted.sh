@@ -1,0 +1,111 @@
+#!/bin/bash
+# What no reader wants any more is not fetched: not after it was closed or killed in the midst of a chunk, nor after the mount has ended; what
+# others still read is.
+. "$(dirname "$0")/functions.sh"
+. "$here/s3_functions.sh"
+needs curl
+
+"$python" - "$tmp" <<'END' || exit 1
+import sys
+import numpy as np
+import zarr
+import stores
+values = np.arange(24 << 20, dtype="<i4").reshape(24, -1)
+values.tofile(sys.argv[1] + "/want")
+for name in "big", "other":
+    stores.put(sys.argv[1] + "/store", name, values, chunks=(1, 1 << 20), compressor=None)
+zarr.consolidate_metadata(sys.argv[1] + "/store")
+END
+port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+"$python" -m http.server --bind 127.0.0.1 --directory "$tmp/store" "$port" >/dev/null 2>&1 &
+server=$!
+trap 'kill $server 2>/dev/null; finish' EXIT
+eventually 20 curl -fsS -o /dev/null "http://127.0.0.1:$port/.zmetadata" 2>/dev/null || fail "Python's server does not answer"
+begin_proxy "http://127.0.0.1:$port"
+
+# under_way: requests that are not answered to their end
+under_way()
+{
+	curl -s "$PROXY/-/counts" | sed 's/.*"now": *\([0-9]*\).*/\1/'
+}
+
+# shellcheck disable=SC2317 # by eventually
+none_under_way()
+{
+	[ "$(under_way)" = 0 ]
+}
+
+# shellcheck disable=SC2317
+asked_for()
+{
+	[ "$(requests "GET [^ ]*$1 ")" -ge 1 ]
+}
+
+# idle WHY: nothing is sent any more, though each chunk takes 40 s
+idle()
+{
+	local before
+	eventually 15 none_under_way || fail "$1: $(under_way) requests are under way: $(asked)"
+	before=$(requests)
+	sleep 1
+	same "requests that come after $1" "$(($(requests) - before))" 0
+}
+
+# begin_reading COMMAND...: until it has asked for chunks, in vain; it is $reader
+begin_reading()
+{
+	calm
+	forget
+	fault "kind=slow&match=/[0-9]&rate=100000"
+	"$@" >/dev/null 2>&1 &
+	reader=$!
+	disown
+	eventually 20 asked_for 'big/[0-9]*.0' || fail "nothing is asked for: $(asked)"
+}
+
+must_mount "$PROXY" "memory=512M"
+ls -l "$mnt" >/dev/null
+
+begin_reading cat "$mnt/big"
+kill -9 $reader
+idle "a reader was killed"
+
+begin_reading cat "$mnt/big.nc"
+kill -9 $reader
+idle "a reader of a netCDF file was killed"
+
+begin_reading "$python" -c 'import mmap, sys
+with open(sys.argv[1], "rb") as file:
+    map = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+map[5 << 20]' "$mnt/big"
+kill -9 $reader
+idle "the reader of a memory map was killed"
+
+# what is closed is not wanted either, after a moment for who opens it again
+calm
+fault "kind=slow&match=/([4-9]|1.).0&rate=100000"
+head -c 9000000 "$mnt/other" >/dev/null
+idle "a file was closed"
+
+# another one who reads the same has it all the same, asked for once
+calm
+forget
+fault "kind=slow&match=big/[0-9]&rate=2000000"
+cat "$mnt/big" >/dev/null 2>&1 &
+reader=$!
+disown
+dd if="$mnt/big" bs=4M count=2 iflag=fullblock status=none >"$tmp/got" &
+other=$!
+eventually 20 asked_for big/1.0 || fail "nothing is asked for: $(asked)"
+kill -9 $reader
+wait $other || fail "another reader fails"
+cmp "$tmp/got" <(head -c 8388608 "$tmp/want") || fail "another reader's bytes"
+same "requests for a chunk that one of two readers wants no more" "$(requests 'big/0.0 ')" 1
+idle "the other one has closed its file"
+
+# the mount ends
+begin_reading cat "$mnt/big"
+kill -9 $reader
+eventually 20 unmount "$mnt" || fail "cannot unmount"
+umount_store
+idle "the mount has ended"

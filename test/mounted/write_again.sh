@@ -1,0 +1,74 @@
+#!/bin/bash
+# A netCDF file that is opened again as soon as a writer has closed it: its size is what the new writer sees, and no open or utimes finds a stale name.
+# What is refused at its close is told once more when the mount ends, and by the exit status.
+. "$(dirname "$0")/functions.sh"
+
+cp -r "$data/sample.zarr" "$tmp/s.zarr"
+must_mount "$tmp/s.zarr" rw
+"$python" - "$mnt/sst.nc" <<'END' || fail "opened again"
+import os, sys
+
+name = sys.argv[1]
+with open(name, "rb") as file:
+    content = file.read()
+for _ in range(100):
+    os.close(os.open(name, os.O_RDWR))
+    file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    assert os.fstat(file).st_size == 0, os.fstat(file)
+    os.ftruncate(file, 100)
+    assert os.fstat(file).st_size == 100, os.fstat(file)
+    os.pwrite(file, content, 0)
+    assert os.fstat(file).st_size == len(content), os.fstat(file)
+    os.close(file)
+    os.utime(name)
+    with open(name, "rb") as file:
+        assert file.read() == content
+END
+umount_store
+
+# ends_lossy WHAT LINE...: the daemon ends with status 1 and says once of each that it was not stored
+ends_lossy()
+{
+	local what=$1 status=0 line
+	shift
+	mounts[$mnt]=
+	unmount "$mnt"
+	eventually 20 ended "$daemon" || fail "$what: the daemon still runs"
+	wait "$daemon" || status=$?
+	same "status, $what" "$status" 1
+	for line; do
+		same "lines of '$line', $what" "$(grep -c "not stored: '$line" "$log")" 1
+	done
+	same "lines, $what" "$(grep -c 'not stored:' "$log")" $#
+}
+cp "$tmp/s.zarr/.zmetadata" "$tmp/before"
+must_mount "$tmp/s.zarr" rw
+cp "$mnt/sst.nc" "$tmp/sst.nc"
+head -c 100 "$tmp/sst.nc" >"$tmp/half"
+cp "$tmp/half" "$mnt/sst.nc" 2>"$tmp/said" && fail "half a header was taken"
+cmp "$tmp/s.zarr/.zmetadata" "$tmp/before" || fail "half a header changed the store"
+# a new file that was taken in, and is then written on
+mkdir "$mnt/g"
+"$python" -c 'import os, sys
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT | os.O_EXCL)
+os.write(fd, open(sys.argv[2], "rb").read())
+os.fsync(fd)
+os.ftruncate(fd, 50)
+os._exit(0)' "$mnt/g/sst.nc" "$tmp/sst.nc" || fail "a new file is not taken in"
+ends_lossy "two files refused" "sst.nc': the file has half a netCDF header" "g/sst.nc': the file has half a netCDF header"
+
+# one that was known when the log was looked at is no news at the end
+must_mount "$tmp/s.zarr" rw
+cp "$tmp/half" "$mnt/sst.nc" 2>"$tmp/said"
+forgotten()
+{
+	cat "$mnt/.zarrfs/refresh" >"$tmp/said"
+	dd if=/dev/null of="$mnt/sst.nc" conv=notrunc status=none 2>"$tmp/said"
+}
+eventually 20 forgotten || fail "refresh does not forget what was refused"
+umount_store
+
+mkdir "$tmp/at"
+"$ZARRFS" -o rw "$tmp/s.zarr" "$tmp/at" -- sh -c "cp '$tmp/half' '$tmp/at/sst.nc'; exit 0" 2>"$tmp/said"
+same "status where a command looks at nothing" $? 1
+grep -q "not stored: 'sst.nc': " "$tmp/said" || fail "it is not named: $(cat "$tmp/said")"

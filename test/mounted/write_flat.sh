@@ -1,0 +1,187 @@
+#!/bin/bash
+# The flat file as programs write it: dd, cp, cat, memmap, tofile, truncate, over its end; errors that stick; kill -9 after fsync; two mounts
+# of one chunk; a full disk.
+. "$(dirname "$0")/functions.sh"
+
+"$python" -c 'import zarr, numpy' 2>/dev/null || skip "no zarr-python"
+
+cat >"$tmp/make.py" <<'END'
+import sys
+import numcodecs
+import numpy as np
+import zarr
+g = zarr.group(zarr.DirectoryStore(sys.argv[1]), overwrite=True)
+a = g.create_dataset("a", shape=(20, 1000), chunks=(3, 400), dtype="<f4", compressor=numcodecs.Zlib(1), fill_value=0)
+a[...] = np.arange(20000, dtype="f4").reshape(20, 1000)
+a.attrs["_ARRAY_DIMENSIONS"] = ["y", "x"]
+END
+# left STORE: what zarr-python reads of a
+left()
+{
+	"$python" -c 'import sys, zarr, numpy; sys.stdout.buffer.write(numpy.ascontiguousarray(zarr.open(sys.argv[1], "r")["a"][...]).tobytes())' "$1"
+}
+store=$tmp/a.zarr
+"$python" "$tmp/make.py" "$store" || exit 1
+must_mount "$store" rw
+cd "$mnt" || exit 1
+
+left "$store" >"$tmp/plain"
+cmp a "$tmp/plain" || fail "not as it was"
+head -c 5000 /dev/urandom >"$tmp/piece"
+for file in a "$tmp/plain"; do
+	dd if="$tmp/piece" of="$file" bs=999 seek=7 conv=notrunc status=none || fail "dd"
+	printf hello | dd of="$file" bs=1 seek=40000 conv=notrunc,fsync status=none || fail "dd conv=fsync"
+done
+cmp a "$tmp/plain" || fail "after dd"
+left "$store" | cmp - "$tmp/plain" || fail "after dd, as stored"
+head -c 80000 /dev/urandom >"$tmp/plain"
+cp "$tmp/plain" a || fail "cp"
+left "$store" | cmp - "$tmp/plain" || fail "after cp"
+head -c 80000 /dev/urandom >"$tmp/plain"
+cat "$tmp/plain" >a || fail "cat"
+left "$store" | cmp - "$tmp/plain" || fail "after cat"
+"$python" - a "$tmp/plain" <<'END' || fail "numpy"
+import sys
+import numpy as np
+for name in sys.argv[1:]:
+    m = np.memmap(name, "f4", "r+", shape=(20, 1000))
+    m[3, 7:900] = np.arange(893)
+    m[:, 5] = -1
+    del m
+    m = np.memmap(name, "f4", "w+", shape=(20, 1000))
+    m[...] = np.arange(20000).reshape(20, 1000) / 3
+    m.flush()
+    del m
+    x = np.fromfile(name, "f4")
+    (x * 2).tofile(name)
+END
+stored_alike()
+{
+	left "$store" | cmp -s - "$tmp/plain"
+}
+eventually 10 cmp -s a "$tmp/plain" || fail "after numpy"
+eventually 10 stored_alike || fail "after numpy, as stored"
+
+# sizes
+same "size" "$(stat -c %s a)" 80000
+truncate -s 80000 a || fail "truncate to the size that it has"
+truncate -s 4000 a 2>/dev/null && fail "a fixed dimension became shorter"
+"$python" -c 'import os; os.truncate("a", 0)' 2>/dev/null && fail "truncate to nothing by name"
+same "size after truncate" "$(stat -c %s a)" 80000
+: >a || fail "> a"
+left "$store" | cmp - "$tmp/plain" || fail "> a changed something"
+full_size()
+{
+	[ "$(stat -c %s a)" = 80000 ]
+}
+eventually 5 full_size || fail "size after > a: $(stat -c %s a)"
+
+# an error sticks until it is known
+dd if="$tmp/piece" of=a bs=5000 seek=79999 oflag=seek_bytes conv=notrunc status=none 2>"$tmp/said" && fail "written over the end"
+grep -q "File too large" "$tmp/said" || fail "over the end: $(cat "$tmp/said")"
+getfattr --only-values -n user.zarrfs.error a 2>&1 | grep -q unlimited || fail "no user.zarrfs.error"
+dd if="$tmp/piece" of=a bs=1 count=1 conv=notrunc status=none 2>/dev/null && fail "the error does not stick"
+cat .zarrfs/refresh >/dev/null
+dd if="$tmp/plain" of=a bs=1 count=1 conv=notrunc status=none || fail "refresh did not forget the error"
+head -c 100 "$tmp/plain" >"$tmp/short"
+cp "$tmp/short" a 2>/dev/null && fail "a shorter copy was taken"
+stuck()
+{
+	getfattr --only-values -n user.zarrfs.error a 2>/dev/null | grep -q .
+}
+eventually 10 stuck || fail "a shorter copy is not known to be one"
+cat .zarrfs/refresh >/dev/null
+left "$store" | cmp - "$tmp/plain" || fail "a shorter copy changed more"
+
+# other files of the variable show it when close() has returned, open or not
+tail -c 80000 a.npy | cmp - "$tmp/plain" || fail "a.npy"
+head -c 80000 /dev/urandom >"$tmp/plain"
+exec 5<a.npy
+head -c 4096 <&5 >/dev/null
+cp "$tmp/plain" a
+cmp - "$tmp/plain" <&5 || fail "an open a.npy shows what was there before"
+exec 5<&-
+tail -c 80000 a.npy | cmp - "$tmp/plain" || fail "a.npy shows what was there before"
+cd /
+
+# kill -9 after fsync
+for _ in 1 2 3; do
+	head -c 80000 /dev/urandom >"$tmp/plain"
+	dd if="$tmp/plain" of="$mnt/a" bs=80000 conv=notrunc,fsync status=none || fail "fsync"
+	kill_daemon
+	unmount "$mnt"
+	left "$store" | cmp - "$tmp/plain" || fail "kill -9 after fsync"
+	must_mount "$store" rw
+done
+
+# two mounts of one directory write to the same chunks
+first=$mnt
+must_mount "$store" rw
+"$python" - "$first/a" "$mnt/a" "$tmp/plain" <<'END' || fail "two mounts"
+import os
+import sys
+import threading
+model = bytearray(open(sys.argv[3], "rb").read())
+
+def write(name, even):
+    fd = os.open(name, os.O_RDWR)
+    for k in range(even, 40, 2):
+        os.pwrite(fd, bytes([k + 1]) * 100, 100 * k)
+        if k % 8 == even:
+            os.fsync(fd)
+    os.close(fd)
+
+t = [threading.Thread(target=write, args=(sys.argv[1 + i], i)) for i in (0, 1)]
+[x.start() for x in t]
+[x.join() for x in t]
+for k in range(40):
+    model[100 * k:100 * k + 100] = bytes([k + 1]) * 100
+open(sys.argv[3], "wb").write(model)
+END
+left "$store" | cmp - "$tmp/plain" || fail "two mounts lost something"
+cat >"$tmp/map.py" <<'END'
+import mmap
+import os
+import sys
+m = mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 0)
+for k in range(int(sys.argv[2]), 60, 2):
+    m[8000 + k] = k + 1
+    m.flush()
+END
+"$python" "$tmp/map.py" "$first/a" 0 &
+"$python" "$tmp/map.py" "$mnt/a" 1 || fail "a mapping of two mounts"
+wait $! || fail "a mapping of two mounts"
+"$python" -c 'import sys; b = open(sys.argv[1], "rb").read(); open(sys.argv[1], "wb").write(b[:8000] + bytes(range(1, 61)) + b[8060:])' "$tmp/plain"
+left "$store" | cmp - "$tmp/plain" || fail "mappings of two mounts lost something"
+umount_store "$mnt"
+umount_store "$first"
+
+# what a command leaves is stored when it ends
+head -c 80000 /dev/urandom >"$tmp/plain"
+mkdir "$tmp/at"
+"$ZARRFS" -o rw "$store" "$tmp/at" -- cp "$tmp/plain" "$tmp/at/a" || fail "cp as a command"
+left "$store" | cmp - "$tmp/plain" || fail "after cp as a command"
+
+# a full disk
+[ "$(id -u)" = 0 ] || exit
+mkdir "$tmp/small"
+mount -t tmpfs -o size=400k tmpfs "$tmp/small" 2>/dev/null || exit
+"$python" "$tmp/make.py" "$tmp/small/a.zarr" || fail "make"
+must_mount "$tmp/small/a.zarr" rw
+dd if=/dev/zero of="$tmp/small/filler" status=none 2>/dev/null
+cp "$tmp/plain" "$mnt/a" 2>"$tmp/said" && fail "nobody is told that the disk is full"
+grep -q "No space left" "$tmp/said" || fail "a full disk: $(cat "$tmp/said")"
+"$ZARRFS" -o rw "$tmp/small/a.zarr" "$tmp/at" -- "$python" -c '
+import mmap, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+m = mmap.mmap(fd, 0)
+m[:] = os.urandom(len(m))
+m.close()
+os._exit(0)' "$tmp/at/a" 2>"$tmp/said" && fail "the exit status does not tell that something was not stored"
+grep -q "not stored: 'a'" "$tmp/said" || fail "what was not stored is not named: $(cat "$tmp/said")"
+rm "$tmp/small/filler"
+cat "$mnt/.zarrfs/refresh" >/dev/null
+cp "$tmp/plain" "$mnt/a" || fail "room on the disk again"
+umount_store
+left "$tmp/small/a.zarr" | cmp - "$tmp/plain" || fail "after a full disk"
+umount "$tmp/small"

@@ -1,0 +1,70 @@
+#!/bin/bash
+# A Zarr V3 store: flat files, netCDF, what is refused and why; with inline consolidated metadata, without, and beside V2's; changed while it is
+# mounted; over HTTP, counted.
+. "$(dirname "$0")/functions.sh"
+. "$here/s3_functions.sh"
+needs ncdump getfattr
+
+"$python" "$here/zarr3.py" make "$tmp/store" || exit 1
+must_mount "$tmp/store" metadata_ttl=1,nc=cdf5
+"$python" "$here/zarr3.py" check "$mnt" || fail "the store differs"
+ncdump "$mnt/t2m.nc" >"$tmp/cdl" || fail "ncdump"
+grep -q 'float t2m(time, x)' "$tmp/cdl" || fail "dimensions: $(cat "$tmp/cdl")"
+grep -q 't2m:_FillValue = NaNf' "$tmp/cdl" || fail "_FillValue: $(cat "$tmp/cdl")"
+grep -q '261, 261.5 ;' "$tmp/cdl" || fail "values: $(cat "$tmp/cdl")"
+grep -q 'time:units = "days since 2020-01-01"' "$tmp/cdl" || fail "the coordinate: $(cat "$tmp/cdl")"
+ncdump -h "$mnt/dataset.nc" | grep -q 'title = "a V3 store"' || fail "dataset.nc"
+same "the group" "$(ls "$mnt/group" | grep -c '^sharded$')" 1
+same "the format" "$(getfattr --only-values -n user.zarrfs.format "$mnt/t2m" 2>/dev/null)" "Zarr V3"
+
+"$python" "$here/zarr3.py" append "$tmp/store" || exit 1
+for _ in $(seq 50); do
+	head -c 4 "$mnt/t2m" >/dev/null # opening looks at the array's own metadata
+	[ "$(stat -c %s "$mnt/t2m")" = 120 ] && break
+	sleep 0.2
+done
+same "the size of what grew" "$(stat -c %s "$mnt/t2m")" 120
+same "the new step" "$(tail -c 24 "$mnt/t2m" | od -An -tf4 | tr -s ' \n' ' ')" " 99 99 99 99 99 99 "
+umount_store
+
+# without the copy in the root
+"$python" - "$tmp/store/zarr.json" <<'END' || exit 1
+import json, sys
+with open(sys.argv[1], encoding="utf8") as file:
+    document = json.load(file)
+del document["consolidated_metadata"]
+with open(sys.argv[1], "w", encoding="utf8") as file:
+    json.dump(document, file)
+END
+rm -rf "$tmp/store/t2m/c/4"
+"$python" "$here/zarr3.py" make "$tmp/again" && cp "$tmp/again/t2m/zarr.json" "$tmp/store/t2m/" || exit 1
+must_mount "$tmp/store"
+"$python" "$here/zarr3.py" check "$mnt" || fail "the store without consolidated metadata differs"
+umount_store
+
+# both versions in one directory
+echo '{"zarr_format": 2}' >"$tmp/store/.zgroup"
+must_mount "$tmp/store"
+"$python" "$here/zarr3.py" check "$mnt" || fail "beside V2"
+umount_store
+must_mount "file://$tmp/store#mode=zarr,v2"
+[ -e "$mnt/t2m" ] && [ ! -d "$mnt/t2m" ] && fail "#mode=v2 shows V3"
+umount_store
+
+# over a network: nothing but the root's zarr.json to show all there is
+begin_bucket
+s3 put "$tmp/again" bucket/v3.zarr
+begin_proxy
+must_mount s3://bucket/v3.zarr
+forget
+ls -lR "$mnt" >/dev/null
+getfattr -dR "$mnt" >/dev/null
+[ "$(requests)" -le 1 ] || fail "ls -lR: $(requests) requests: $(asked)"
+"$python" "$here/zarr3.py" check "$mnt" || fail "from S3"
+umount_store
+forget
+must_mount "s3://bucket/v3.zarr#mode=zarr,v3"
+ls "$mnt" >/dev/null
+[ "$(requests)" = 1 ] || fail "a store that is said to be of V3: $(requests) requests: $(asked)"
+umount_store
+exit $((failures != 0))

@@ -1,0 +1,185 @@
+/* A fixed load of writes over a store whose n-th call fails, for every n: what is stored then is right, or an error was told; and after
+ * data_retry it is right. */
+#include "staging.h"
+
+#include <errno.h>
+
+enum { CALLS = 40, LONGEST = 9, WRITES = 12 };
+
+#define BYTES "\"codecs\": [{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}]"
+#define INDEX                                                                                      \
+	", \"index_codecs\": [{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}]"
+
+static const struct written_kind kinds[] = {
+	{"chunks", {.kind = DTYPE_INT, .size = 4}, {{"zlib", "{\"level\": 1}"}}, false},
+	{"shards", {.kind = DTYPE_INT, .size = 4}, {{"sharding_indexed", BYTES INDEX}}, true},
+};
+
+static const struct data_options options = {
+	.memory = 16 << 20, .workers = 2, .ttl = INT64_MAX, .timeout = 2000000000};
+
+static bool
+is_stored(struct written_array *w, struct zmap *z)
+{
+	struct written other;
+	written_open(w, z, &options, &other);
+	bool same = written_same(w, &other, 0, w->bytes);
+	written_close(&other);
+	return same;
+}
+
+/* The same writes for each seed. Has anything been refused? */
+static bool
+write_all(struct written_array *w, struct written *side)
+{
+	bool told = false;
+	for (int i = 0; i < WRITES; i++) {
+		uint64_t off = written_pick(w, 0, w->bytes - 1);
+		size_t len = written_pick(w, 1, w->bytes - off);
+		told |= written_write(w, side, off, len) < 0;
+		written_same(w, side, 0, w->bytes);
+		if (i % 3 == 2)
+			told |= array_flush(side->array, NULL) < 0;
+	}
+	return told;
+}
+
+static void
+test_nth(const struct written_kind *k, const char *call, unsigned n)
+{
+	struct written_array w;
+	struct written side;
+	char nth[16];
+	snprintf(nth, sizeof nth, "%u", n);
+	struct url_pair pairs[] = {{(char *)"fault.kind", (char *)"eio"},
+		{(char *)"fault.calls", (char *)call}, {(char *)"fault.nth", nth}, {NULL, NULL}};
+	const struct zmap_options o = {.writable = true};
+	struct zmap *z = store_open_with("fault", "mem", "fault", &o, pairs);
+	written_begin(&w, k, 5, LONGEST);
+	w.may_fail = !strcmp(call, "get");
+	written_open(&w, z, &options, &side);
+	bool told = write_all(&w, &side);
+	told |= array_flush(side.array, NULL) < 0;
+	CHECK_INT(array_stuck(side.array) < 0, told);
+	if (!told)
+		CHECK(is_stored(&w, z));
+	CLEAN(buf_free) struct buf said = {0};
+	CHECK_INT(data_retry(side.data, &said), 0);
+	CHECK_INT(said.len, 0);
+	CHECK_INT(array_flush(side.array, NULL), 0);
+	CHECK(!array_is_staged(side.array));
+	CHECK(is_stored(&w, z));
+	written_close(&side);
+	written_end(&w);
+	zmap_close(z);
+}
+
+/* What cannot be stored at all is kept and shown, and after a retry it is gone and named. */
+static void
+test_never(const struct written_kind *k)
+{
+	struct written_array w;
+	struct written side;
+	struct place p = place_new();
+	char file[300];
+	snprintf(file, sizeof file, "%s/broken", p.path);
+	struct url_pair pairs[] = {{(char *)"fault.kind", (char *)"eacces"},
+		{(char *)"fault.calls", (char *)"put"}, {(char *)"fault.file", file}, {NULL, NULL}};
+	const struct zmap_options o = {.writable = true};
+	struct zmap *z = store_open_with("fault", "mem", "never", &o, pairs);
+	written_begin(&w, k, 6, LONGEST);
+	written_open(&w, z, &options, &side);
+	CHECK_INT(written_write(&w, &side, 0, w.bytes), 0);
+	CHECK_INT(array_flush(side.array, NULL), 0);
+	uint8_t *before = malloc(w.bytes);
+	memcpy(before, w.flat, w.bytes);
+	fclose(fopen(file, "w"));
+	CHECK_INT(written_write(&w, &side, 1, w.bytes - 1), 0);
+	CHECK_INT(array_flush(side.array, NULL), -EACCES);
+	CHECK_INT(written_write(&w, &side, 0, 1), -EACCES);
+	CHECK_INT(array_stuck(side.array), -EACCES);
+	CHECK(strstr(err_text(), "'v/"));
+	written_same(&w, &side, 0, w.bytes);
+	CLEAN(buf_free) struct buf said = {0};
+	CHECK_INT(data_retry(side.data, &said), 0);
+	CHECK(said.len > 0 && !memcmp(said.data, "v: ", 3));
+	memcpy(w.flat, before, w.bytes);
+	written_same(&w, &side, 0, w.bytes);
+	CHECK_INT(array_stuck(side.array), 0);
+	unlink(file);
+	CHECK_INT(written_write(&w, &side, 0, 1), 0);
+	CHECK_INT(array_flush(side.array, NULL), 0);
+	CHECK(is_stored(&w, z));
+	free(before);
+	written_close(&side);
+	written_end(&w);
+	zmap_close(z);
+	place_remove(&p);
+}
+
+/* A store where what was put becomes durable later, or does not. */
+struct late {
+	struct zmap zmap;
+	struct zmap *inner;
+	bool lost;
+};
+
+static int
+late_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
+{
+	return zmap_get(((struct late *)z)->inner, g, ret);
+}
+
+static int
+late_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
+{
+	return zmap_put(((struct late *)z)->inner, p, ret);
+}
+
+static int
+late_sync(struct zmap *z)
+{
+	return ((struct late *)z)->lost ? err_set(-EIO, "it was replaced") : 0;
+}
+
+static const struct zmap_ops late_ops = {
+	.name = "late", .get = late_get, .put = late_put, .sync = late_sync};
+
+/* What was put and is lost is told to all who write, until a retry. */
+static void
+test_late(void)
+{
+	struct written_array w;
+	struct written side;
+	struct late late = {.zmap = {.ops = &late_ops, .caps = ZMAP_WRITE | ZMAP_CONDITIONAL},
+		.inner = store_open("", "mem", "late", true),
+		.lost = true};
+	written_begin(&w, &kinds[0], 7, LONGEST);
+	written_open(&w, &late.zmap, &options, &side);
+	CHECK_INT(written_write(&w, &side, 0, w.bytes), 0);
+	CHECK_INT(array_flush(side.array, NULL), -EIO);
+	CHECK_INT(array_stuck(side.array), -EIO);
+	CHECK_INT(written_write(&w, &side, 0, 1), -EIO);
+	CHECK_INT(array_flush(side.array, NULL), -EIO);
+	late.lost = false;
+	CHECK_INT(data_retry(side.data, NULL), 0);
+	CHECK_INT(written_write(&w, &side, 0, 1), 0);
+	CHECK_INT(array_flush(side.array, NULL), 0);
+	written_close(&side);
+	written_end(&w);
+	zmap_close(late.inner);
+}
+
+int
+main(void)
+{
+	test_late();
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		for (unsigned n = 1; n <= CALLS; n++) {
+			test_nth(&kinds[i], "put", n);
+			test_nth(&kinds[i], "get", n);
+		}
+		test_never(&kinds[i]);
+	}
+	return check_failed != 0;
+}
