@@ -94,14 +94,14 @@ wait_for(struct fault *f, unsigned long ms, int64_t deadline, struct cancel *can
 	return 0;
 }
 
-/* 0: go on to the store; else the call's result. */
+/* 0: go on to the store; else the call's result, which names the key as the store's own failures do. */
 static int
-strike(struct fault *f, int64_t deadline, struct cancel *cancel)
+strike(struct fault *f, const char *key, int64_t deadline, struct cancel *cancel)
 {
 	switch (f->kind) {
-	case EIO_: return err_set(-EIO, "injected fault");
-	case EACCES_: return err_set(-EACCES, "injected fault");
-	case ENOSPC_: return err_set(-ENOSPC, "injected fault");
+	case EIO_: return err_set(-EIO, "'%s': injected fault", key);
+	case EACCES_: return err_set(-EACCES, "'%s': injected fault", key);
+	case ENOSPC_: return err_set(-ENOSPC, "'%s': injected fault", key);
 	case ABSENT: return ZMAP_ABSENT;
 	case DELAY: return wait_for(f, f->ms, deadline, cancel);
 	case HANG: return wait_for(f, 0, deadline, cancel);
@@ -114,7 +114,8 @@ static int
 strike_plain(struct zmap *z, unsigned call, const char *key)
 {
 	struct fault *f = (struct fault *)z;
-	return due(f, call, key) ? strike(f, z->timeout ? clock_now() + z->timeout : 0, NULL) : 0;
+	return due(f, call, key) ? strike(f, key, z->timeout ? clock_now() + z->timeout : 0, NULL)
+				 : 0;
 }
 
 static int
@@ -123,7 +124,7 @@ fault_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 	struct fault *f = (struct fault *)z;
 	size_t before = g->into->len;
 	bool now = due(f, ZMAP_GET, g->key);
-	int r = now ? strike(f, g->deadline, g->cancel) : 0;
+	int r = now ? strike(f, g->key, g->deadline, g->cancel) : 0;
 	if (r == 0)
 		r = zmap_get(f->next, g, ret);
 	size_t got = g->into->len - before;
@@ -158,10 +159,10 @@ fault_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 {
 	struct fault *f = (struct fault *)z;
 	bool now = due(f, ZMAP_PUT, p->key);
-	int r = now && !f->late ? strike(f, p->deadline, p->cancel) : 0;
+	int r = now && !f->late ? strike(f, p->key, p->deadline, p->cancel) : 0;
 	if (r == 0)
 		r = zmap_put(f->next, p, ret);
-	return r == 0 && now && f->late ? strike(f, p->deadline, p->cancel) : r;
+	return r == 0 && now && f->late ? strike(f, p->key, p->deadline, p->cancel) : r;
 }
 
 static int
@@ -169,10 +170,10 @@ fault_del(struct zmap *z, const struct zmap_del *d)
 {
 	struct fault *f = (struct fault *)z;
 	bool now = due(f, ZMAP_DEL, d->key);
-	int r = now && !f->late ? strike(f, d->deadline, d->cancel) : 0;
+	int r = now && !f->late ? strike(f, d->key, d->deadline, d->cancel) : 0;
 	if (r == 0)
 		r = zmap_del(f->next, d);
-	return r == 0 && now && f->late ? strike(f, d->deadline, d->cancel) : r;
+	return r == 0 && now && f->late ? strike(f, d->key, d->deadline, d->cancel) : r;
 }
 
 static int

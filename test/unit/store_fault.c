@@ -83,7 +83,7 @@ other_calls(void)
 	if (!z)
 		return;
 	CHECK_INT(zmap_stat(z, "x", &s), -EACCES);
-	CHECK_STR(err_text(), "injected fault");
+	CHECK_STR(err_text(), "'x': injected fault");
 	CHECK_INT(zmap_stat(z, "a", &s), 0);
 	CHECK_INT(zmap_list(z, "x/", NULL, NULL), -EACCES);
 	CHECK_INT(zmap_put(z, &(struct zmap_put){"x", {0}}, NULL), -EACCES);
