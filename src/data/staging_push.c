@@ -162,16 +162,15 @@ static void
 drop_layers(struct staging *s, struct staged_object *o, const struct err *why)
 {
 	const struct array *a = o->space->array;
-	char key[ARRAY_KEY_MAX];
 	for (struct staged_chunk *c = o->chunk; c; c = c->next) {
 		const struct layer *l = c->now;
-		if (s->said && l && array_chunk_key(a, c->number, key) == 0)
+		if (s->said && l)
 			buf_addf(s->said,
 				"%s: %zu bytes are lost that were written to bytes %zu to %zu of "
-				"chunk %" PRIu64 ", '%s': %s\n",
+				"chunk %" PRIu64 ": %s\n",
 				a->path, l->count, l->lo,
 				(size_t)min_u64(l->lo + l->len, a->grid.chunk_bytes), c->number,
-				key, why->text);
+				why->text);
 		staged_charge(s, o, layer_cost(c->now), 0);
 		c->now = layer_unref(c->now);
 		c->fill_from = NO_FILL;

@@ -68,7 +68,8 @@ read_old(struct store *st, struct parts *p)
 	struct span index = buf_span(&st->base);
 	if (len >= n)
 		index = (struct span){index.data + (shard_index_first(s) ? 0 : len - n), n};
-	return shard_read_index(s, index, p->old);
+	int r = shard_read_index(s, index, p->old);
+	return r < 0 ? err_add(r, "'%s'", st->key) : 0;
 }
 
 /* The stored bytes of chunk i; data NULL: it is missing. */
@@ -112,7 +113,7 @@ add_chunk(struct store *st, struct parts *p, uint64_t i)
 	if (r == 0 && p->changed[i])
 		r = encode(st, p->changed[i], &old, &own, &bytes);
 	if (r < 0)
-		return err_add(r, "chunk %" PRIu64 " of a shard", i);
+		return err_add(r, "'%s', chunk %" PRIu64, st->key, i);
 	const struct shard_place at = {st->out.len, bytes.len};
 	shard_set(s, p->new, i, bytes.data ? &at : NULL);
 	p->full += bytes.data != NULL;

@@ -63,7 +63,7 @@ store_base(struct store *st)
 	if (st->absent)
 		st->stat = (struct zmap_stat){0};
 	else if (r != 0)
-		return r < 0 ? r : err_set(-EIO, "object changed while it was read");
+		return r < 0 ? r : err_set(-EIO, "'%s' changed while it was read", st->key);
 	atomic_fetch_add(&st->staging->counts.merges, !st->absent);
 	if (cache_put_upon(d->cache, st->cached, st->stat.version, begun) && h->changed)
 		h->changed(h->arg, st->stat.mtime);
@@ -160,13 +160,23 @@ patch(struct store *st, const struct staged_chunk *c)
 	return codec_chain_patch(a->chain, buf_span(&st->base), &p, &st->out);
 }
 
+static int
+make_whole(struct store *st, const struct staged_chunk *c)
+{
+	CLEAN(buf_free) struct buf own = {0};
+	struct span decoded, stored = buf_span(&st->base);
+	int r = store_merge(st, c, st->based && !st->absent ? &stored : NULL, &own, &decoded);
+	if (r < 0)
+		return r;
+	st->empty = store_goes(st, decoded);
+	return st->empty ? 0 : store_encode(st, c, decoded, &st->out);
+}
+
 /* An object that is one chunk. */
 static int
 make_chunk(struct store *st)
 {
 	const struct staged_chunk *c = st->chunk;
-	CLEAN(buf_free) struct buf own = {0};
-	struct span decoded, stored;
 	int r = store_is_whole(st, c) ? 0 : store_base(st);
 	if (r < 0)
 		return r;
@@ -174,14 +184,9 @@ make_chunk(struct store *st)
 	if (st->nothing)
 		return 0;
 	r = patch(st, c);
-	if (r != CODEC_WHOLE)
-		return r;
-	stored = buf_span(&st->base);
-	r = store_merge(st, c, st->based && !st->absent ? &stored : NULL, &own, &decoded);
-	if (r < 0)
-		return r;
-	st->empty = store_goes(st, decoded);
-	return st->empty ? 0 : store_encode(st, c, decoded, &st->out);
+	if (r == CODEC_WHOLE)
+		r = make_whole(st, c);
+	return r < 0 ? err_add(r, "'%s'", st->key) : r;
 }
 
 static int
@@ -269,7 +274,7 @@ try_all(struct store *st)
 		st->based = false;
 		pause_for(i);
 	}
-	return err_set(-EIO, "others change it faster than it can be stored");
+	return err_set(-EIO, "others change '%s' faster than it can be stored", st->key);
 }
 
 int
@@ -291,8 +296,7 @@ staged_store(struct staging *s, struct array *a, const struct staged_chunk *c)
 	cache_put_end(cache, st.cached, same ? NULL : st.version);
 	buf_free(&st.base);
 	buf_free(&st.out);
-	if (r == 0)
-		return 0;
-	atomic_fetch_add(&s->counts.failed, 1);
-	return err_add(r, "what was written to '%s' is not stored", st.key);
+	if (r < 0)
+		atomic_fetch_add(&s->counts.failed, 1);
+	return r;
 }

@@ -178,7 +178,8 @@ m = mmap.mmap(fd, 0)
 m[:] = os.urandom(len(m))
 m.close()
 os._exit(0)' "$tmp/at/a" 2>"$tmp/said" && fail "the exit status does not tell that something was not stored"
-grep -q "not stored: 'a'" "$tmp/said" || fail "what was not stored is not named: $(cat "$tmp/said")"
+grep -q "not stored: 'a': cannot write 'a/[0-9.]*': [^']*No space left[^']*$" "$tmp/said" ||
+	fail "what was not stored is not named, with where and why once: $(cat "$tmp/said")"
 rm "$tmp/small/filler"
 cat "$mnt/.zarrfs/refresh" >/dev/null
 cp "$tmp/plain" "$mnt/a" || fail "room on the disk again"

@@ -74,6 +74,15 @@ test_nth(const struct written_kind *k, const char *call, unsigned n)
 	zmap_close(z);
 }
 
+static size_t
+occurrences(const char *text, const char *what)
+{
+	size_t n = 0;
+	while ((text = strstr(text, what)) && ++n)
+		text += strlen(what);
+	return n;
+}
+
 /* What cannot be stored at all is kept and shown, and after a retry it is gone and named. */
 static void
 test_never(const struct written_kind *k)
@@ -98,11 +107,15 @@ test_never(const struct written_kind *k)
 	CHECK_INT(array_flush(side.array, NULL), -EACCES);
 	CHECK_INT(written_write(&w, &side, 0, 1), -EACCES);
 	CHECK_INT(array_stuck(side.array), -EACCES);
-	CHECK(strstr(err_text(), "'v/"));
+	CHECK_INT(occurrences(err_text(), "'v/"), 1);
 	written_same(&w, &side, 0, w.bytes);
 	CLEAN(buf_free) struct buf said = {0};
 	CHECK_INT(data_retry(side.data, &said), 0);
 	CHECK(said.len > 0 && !memcmp(said.data, "v: ", 3));
+	CHECK_INT(buf_add(&said, "", 1), 0);
+	CHECK_INT(occurrences((const char *)said.data, "'v/"),
+		occurrences((const char *)said.data, "\n"));
+	CHECK(!strstr((const char *)said.data, "stored"));
 	memcpy(w.flat, before, w.bytes);
 	written_same(&w, &side, 0, w.bytes);
 	CHECK_INT(array_stuck(side.array), 0);
