@@ -32,6 +32,8 @@ enum place_kind {
 	PLACE_URL,   /* bytes of an object that the user must have permitted: -o virtual= */
 };
 
+struct source;
+
 /* Where a chunk's bytes lie. Filled by locate, freed by chunk_place_free. */
 struct chunk_place {
 	enum place_kind kind;
@@ -43,6 +45,9 @@ struct chunk_place {
 	int64_t modified; /* ns since 1970: not changed after that; 0: not said */
 	/* URL: what its name stands for where the user says nothing of it, and the prefix to propose. malloc'd; NULL: itself; its folder */
 	char *meant, *proposal;
+	/* Of sources_find: the one form of what it means, malloc'd, and what the user permitted it by; NULL: nothing. */
+	char *url;
+	struct source *source;
 	/* Changes when the bytes may: what names them (id, offset, length, checksum). "": nothing does, and the object is asked */
 	char version[ZMAP_VERSION];
 	void (*release)(void *hold); /* or NULL */
@@ -50,6 +55,9 @@ struct chunk_place {
 };
 
 void chunk_place_free(struct chunk_place *); /* what it holds, not itself */
+/* The one form of a URL, "SCHEME://HOST/path": scheme and host in lower case, the rest decoded, without query and fragment; of files
+ * "file:///path" without "..". The caller's to free. -EINVAL: no URL. */
+int place_canonical(const char *url, char **ret);
 /* For the longest of many prefixes: does something lie below this one, at a '/' of the URL, and is it longer than *longest, which it then
  * is the length of? Begins with 0. */
 bool place_nearer(const char *url, struct span prefix, size_t *longest);

@@ -16,6 +16,7 @@ chunk_place_free(struct chunk_place *p)
 	free(p->etag);
 	free(p->meant);
 	free(p->proposal);
+	free(p->url);
 	*p = (struct chunk_place){0};
 }
 
@@ -96,15 +97,26 @@ of_range(struct containers *c, const struct chunk_place *p, const struct zmap_ge
 	return r;
 }
 
+/* Where the URL leads. What the container knows of it is asked for only where the user permitted nothing of it. */
+static int
+find_url(
+	struct containers *c, struct container *of, const struct zmap_get *g, struct chunk_place *p)
+{
+	int r = sources_find(c->sources, p);
+	if (r < 0 || p->source || !of->ops->explain)
+		return r;
+	r = of->ops->explain(of, g->deadline, g->cancel, p);
+	return r == 0 && p->meant ? sources_find(c->sources, p) : r;
+}
+
 int
 container_chunk(struct containers *c, struct container *of, const struct zmap_chunk *chunk,
 	const struct zmap_get *g, struct zmap_stat *ret)
 {
 	CLEAN(chunk_place_free) struct chunk_place p = {0};
 	int r = of->ops->locate(of, chunk, g->deadline, g->cancel, &p);
-	if (r == 0 && p.kind == PLACE_URL && of->ops->explain &&
-		!sources_permit(c->sources, p.name))
-		r = of->ops->explain(of, g->deadline, g->cancel, &p);
+	if (r == 0 && p.kind == PLACE_URL)
+		r = find_url(c, of, g, &p); /* before the version is copied, which it may change */
 	if (r != 0)
 		return r;
 	memcpy(ret->version, p.version, sizeof ret->version);

@@ -37,9 +37,9 @@ int sources_new(const struct zmap_options *, struct sources **ret);
 /* Does it cost a round trip to read what they permit? */
 bool sources_remote(const struct sources *);
 struct sources *sources_free(struct sources *); /* NULL allowed; returns NULL */
-/* Did the user permit the URL itself? Also true of what is none. */
-bool sources_permit(struct sources *, const char *url);
-/* The range of the URL that the place names, as the request wants it: off and len are of the object, len > 0. Appended to g->into.
+/* Of a place at a URL: fills in url and source, by what its name means where that is known, else by the name. -EIO: it is no URL. */
+int sources_find(struct sources *, struct chunk_place *);
+/* The range of the URL that was found, as the request wants it: off and len are of the object, len > 0. Appended to g->into.
  * -EACCES with the option that would permit it; -EIO: it is not there, or not what was referred to. */
 int sources_get(struct sources *, const struct chunk_place *, const struct zmap_get *,
 	struct zmap_stat *ret);

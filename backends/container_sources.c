@@ -71,10 +71,8 @@ normalize(char *path)
 	*to = 0;
 }
 
-/* "SCHEME://HOST/path": scheme and host in lower case, decoded, without query and fragment; of files "file:///path" without "..".
- * -EINVAL: no URL. */
-static int
-canonical(const char *url, char **ret)
+int
+place_canonical(const char *url, char **ret)
 {
 	const char *colon = strstr(url, "://");
 	if (!colon || colon == url)
@@ -133,7 +131,7 @@ add(struct sources *s, const char *text)
 	struct url url = {0};
 	if (!from)
 		return err_set(-ENOMEM, "no memory for a URL");
-	int r = strstr(from, "://") ? canonical(from, &canon) : canonical_path(from, &canon);
+	int r = strstr(from, "://") ? place_canonical(from, &canon) : canonical_path(from, &canon);
 	if (r < 0)
 		return bad_option(text);
 	const char *to = arrow ? arrow + 2 : text;
@@ -219,13 +217,6 @@ find(struct sources *s, const char *url)
 	return best;
 }
 
-bool
-sources_permit(struct sources *s, const char *url)
-{
-	CLEAN(clean_free) char *canon = NULL;
-	return canonical(url, &canon) < 0 || find(s, canon);
-}
-
 static int
 not_permitted(const char *url, const char *proposal)
 {
@@ -237,20 +228,17 @@ not_permitted(const char *url, const char *proposal)
 		proposal ? proposal : url, placeless ? "=>URL" : "");
 }
 
-/* What the user permitted, by the URL itself or by what it stands for. *url: its one form, the caller's to free. */
-static int
-find_source(struct sources *s, const struct chunk_place *p, char **url, struct source **ret)
+int
+sources_find(struct sources *s, struct chunk_place *p)
 {
-	int r = canonical(p->name, url);
-	if (r == 0 && !(*ret = find(s, *url)) && p->meant) {
-		free(*url);
-		*url = NULL;
-		r = canonical(p->meant, url);
-		*ret = r == 0 ? find(s, *url) : NULL;
-	}
+	char *url = NULL;
+	int r = place_canonical(p->meant ? p->meant : p->name, &url);
 	if (r < 0)
 		return err_add(-EIO, "a reference");
-	return *ret ? 0 : not_permitted(*url, p->proposal);
+	free(p->url);
+	p->url = url;
+	p->source = find(s, url);
+	return 0;
 }
 
 static int
@@ -298,17 +286,14 @@ int
 sources_get(struct sources *s, const struct chunk_place *p, const struct zmap_get *g,
 	struct zmap_stat *ret)
 {
-	CLEAN(clean_free) char *url = NULL;
 	struct zmap *z = NULL;
 	struct zmap_get below = *g;
-	struct source *from = NULL;
-	int r = find_source(s, p, &url, &from);
-	if (r == 0)
-		r = open_source(s, from, &z);
+	struct source *from = p->source;
+	int r = from ? open_source(s, from, &z) : not_permitted(p->url, p->proposal);
 	if (r < 0)
 		return r;
 	size_t before = g->into->len;
-	below.key = url + strlen(from->from);
+	below.key = p->url + strlen(from->from);
 	below.near = false;
 	r = zmap_get(z, &below, ret);
 	if (r == 0)
