@@ -12,6 +12,7 @@ enum { PLACES_MAX = 1024, TEXT_MAX = 4096 };
 
 struct place {
 	struct place *next;
+	char *prefix;          /* in the one form of URLs */
 	struct ice_place says; /* of text */
 	uint8_t text[];
 };
@@ -45,6 +46,25 @@ copy(struct span s, uint8_t **at)
 	return here;
 }
 
+static struct place *
+place_free(struct place *k)
+{
+	if (k)
+		free(k->prefix);
+	free(k);
+	return NULL;
+}
+
+/* 0; -EINVAL: it is no URL. */
+static int
+find_prefix(struct place *k)
+{
+	CLEAN(clean_free)
+	char *prefix = strndup((const char *)k->says.prefix.data, k->says.prefix.len);
+	return prefix ? place_canonical(prefix, &k->prefix)
+		      : err_set(-ENOMEM, "no memory for a URL");
+}
+
 int
 ice_places_add(struct ice_places *p, const struct ice_place *said)
 {
@@ -61,6 +81,11 @@ ice_places_add(struct ice_places *p, const struct ice_place *said)
 	k->says.region = copy(region, &at);
 	k->says.endpoint = copy(endpoint, &at);
 	k->says.anonymous = said->anonymous;
+	int r = find_prefix(k);
+	if (r < 0) {
+		place_free(k);
+		return r == -EINVAL ? 0 : r;
+	}
 	*p->last = k;
 	p->last = &k->next;
 	p->count++;
@@ -72,7 +97,7 @@ forget(struct ice_places *p)
 {
 	for (struct place *k; (k = p->first);) {
 		p->first = k->next;
-		free(k);
+		place_free(k);
 	}
 	p->count = 0;
 	p->last = &p->first;
@@ -107,24 +132,31 @@ ice_places_free(struct ice_places *p)
 
 /* --- of a chunk --- */
 
-/* What leads out of its place again is in none. */
-static const struct ice_place *
+/* Does a URL in its one form lie in there? What leads out of its place again is in none. */
+static bool
+is_nearer(const char *url, const struct place *k, size_t *longest)
+{
+	const struct span prefix = {(const uint8_t *)k->prefix, strlen(k->prefix)};
+	return !strstr(url, "/..") && place_nearer(url, prefix, longest);
+}
+
+static const struct place *
 around(const struct ice_places *p, const char *url)
 {
-	const struct ice_place *best = NULL;
+	const struct place *best = NULL;
 	size_t longest = 0;
-	for (const struct place *k = p->first; k && !strstr(url, "/.."); k = k->next)
-		if (place_nearer(url, k->says.prefix, &longest))
-			best = &k->says;
+	for (const struct place *k = p->first; k; k = k->next)
+		if (is_nearer(url, k, &longest))
+			best = k;
 	return best;
 }
 
-static const struct ice_place *
+static const struct place *
 named(const struct ice_places *p, const char *name, size_t len)
 {
 	for (const struct place *k = p->first; k && len; k = k->next)
 		if (k->says.name.len == len && !memcmp(k->says.name.data, name, len))
-			return &k->says;
+			return k;
 	return NULL;
 }
 
@@ -157,21 +189,36 @@ expand(const struct ice_place *at, const char *rest, struct chunk_place *c)
 	uint64_t h = hash_text(hash_text(HASH_START, c->version), c->meant);
 	snprintf(c->version, sizeof c->version, "c%016" PRIx64 "-%" PRIx64 "-%" PRIx64, h, c->off,
 		c->len);
-	return strstr(rest, "..") ? 0 : propose(at, c);
+	return 0;
+}
+
+/* What a URL that begins with "vcc://" names; NULL: nothing. */
+static const struct place *
+find_named(const struct ice_places *p, const char *name, const char **rest)
+{
+	const char *slash = strchr(name, '/');
+	*rest = slash ? slash + 1 : NULL;
+	return slash ? named(p, name, (size_t)(slash - name)) : NULL;
 }
 
 int
 ice_places_apply(const struct ice_places *p, struct chunk_place *c)
 {
 	static const char vcc[] = "vcc://";
+	CLEAN(clean_free) char *url = NULL;
+	const char *rest;
+	size_t longest = 0;
 	if (!p || c->kind != PLACE_URL)
 		return 0;
-	const struct ice_place *at = NULL;
-	if (strncmp(c->name, vcc, sizeof vcc - 1) != 0) {
-		at = around(p, c->name);
-		return at ? propose(at, c) : 0;
-	}
-	const char *name = c->name + sizeof vcc - 1, *slash = strchr(name, '/');
-	at = slash ? named(p, name, (size_t)(slash - name)) : NULL;
-	return at ? expand(at, slash + 1, c) : 0;
+	const bool by_name = !strncmp(c->name, vcc, sizeof vcc - 1);
+	const struct place *at = by_name ? find_named(p, c->name + sizeof vcc - 1, &rest) : NULL;
+	int r = at ? expand(&at->says, rest, c) : 0;
+	if (r == 0 && (at || !by_name))
+		r = place_canonical(at ? c->meant : c->name, &url);
+	if (!url)
+		return r == -EINVAL ? 0 : r;
+	if (at)
+		return is_nearer(url, at, &longest) ? propose(&at->says, c) : 0;
+	at = around(p, url);
+	return at ? propose(&at->says, c) : 0;
 }

@@ -109,6 +109,31 @@ check_place(const struct ice_places *p, const char *url, const char *meant, cons
 }
 
 static void
+check_prefix(const char *prefix, const char *url, bool within)
+{
+	const struct ice_place said = {.prefix = {(const uint8_t *)prefix, strlen(prefix)}};
+	struct ice_places *p = NULL;
+	CHECK_INT(ice_places_new(NULL, (struct span){0}, &p), 0);
+	CHECK_INT(ice_places_add(p, &said), 0);
+	check_place(p, url, "", within ? prefix : "");
+	ice_places_free(p);
+}
+
+/* Prefixes are brought into the form in which locations are compared. */
+static void
+test_prefixes(void)
+{
+	check_prefix("s3://b/a%20b/", "s3://b/a b/x", true);
+	check_prefix("s3://b/a b/", "s3://b/a%20b/x", true);
+	check_prefix("S3://B/a", "s3://b/a/x", true);
+	check_prefix("s3://b/A", "s3://b/a/x", false);
+	check_prefix("file:///d/./e//", "file:///d/e/x", true);
+	check_prefix("file:///d", "file:///d/../x", false);
+	check_prefix("file:///d", "file:///d/e/../x", true);
+	check_prefix("nothing", "nothing/x", false);
+}
+
+static void
 test_places(void)
 {
 	static const char far[] = "s3://b/p (the repository says: region eu-1 anonymous)";
@@ -129,6 +154,11 @@ test_places(void)
 	check_place(p, "s3://b/p2/x", "", "");
 	check_place(p, "s3://b/p/", "", "");
 	check_place(p, "s3://b/p/../x", "", "");
+	check_place(p, "S3://B/%70/x", "", far); /* as the user's permissions are compared */
+	check_place(p, "s3://b/p%2Fq/x", "", "s3://b/p/q/");
+	check_place(p, "s3://b/p/%2e%2E/x", "", "");
+	check_place(p, "vcc://far/%2e%2e/y", "s3://b/p/%2e%2e/y", "");
+	check_place(p, "s3:b/p/x", "", "");
 	ice_places_free(p);
 	for (size_t cut = 0; cut < sizeof bytes; cut++) {
 		CHECK_INT(ice_places_new(ice_config_flex, (struct span){bytes, cut}, &p), 0);
@@ -213,6 +243,7 @@ main(void)
 	test_room();
 	test_claims();
 	test_places();
+	test_prefixes();
 	test_yaml();
 	return check_end();
 }
