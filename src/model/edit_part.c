@@ -140,6 +140,20 @@ new_part(const char *path, struct edit_part **ret)
 	return 0;
 }
 
+/* What consolidated metadata, or objects below it, say to be a group may have the document of an array. */
+static int
+check_group(struct commit *c, const struct edit_part *p)
+{
+	struct edit_doc *other;
+	if (p->array || p->v3 || p->main->there)
+		return 0;
+	int r = commit_doc(c, p->path, meta_name[META_ARRAY][0], &other);
+	return r == 0 && other->there
+		       ? err_set(-EIO, "'%s' is taken for a group, but there is '%s'", p->path,
+				 other->key)
+		       : r;
+}
+
 int
 commit_part(struct commit *c, const char *path, struct edit_part **ret)
 {
@@ -159,6 +173,8 @@ commit_part(struct commit *c, const char *path, struct edit_part **ret)
 	p->nczarr = n->group && n->group->nczarr;
 	if (r == 0)
 		r = read_docs(c, p);
+	if (r == 0)
+		r = check_group(c, p);
 	if (r < 0)
 		return r;
 	if (p->array && !p->main->there)

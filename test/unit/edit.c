@@ -337,6 +337,25 @@ test_consolidated(void)
 	tree_free(&t);
 }
 
+/* Consolidated metadata say that it is a group, and the store's own document that it is an array. */
+static void
+test_contradiction(void)
+{
+	static const char all[] = "{\"zarr_consolidated_format\": 1, \"metadata\": {\".zgroup\": "
+				  "{\"zarr_format\": 2}, \"v/.zgroup\": {\"zarr_format\": 2}}}";
+	static const char *const own[] = {"{", ZARRAY};
+	for (unsigned i = 0; i < sizeof own / sizeof *own; i++) {
+		struct tree t =
+			tree_new(&never, (const char *const[]){".zgroup", ZGROUP, ".zmetadata", all,
+						 "v/.zarray", own[i], NULL});
+		struct edit *e = NULL;
+		CHECK_INT(model_edit(t.m, "v", &e), -EIO);
+		CHECK(strstr(err_text(), "'v/.zarray'"));
+		edit_free(e);
+		tree_free(&t);
+	}
+}
+
 /* --- other writers --- */
 
 static struct meddling {
@@ -548,6 +567,7 @@ main(void)
 	test_shared();
 	test_plain_sizes();
 	test_consolidated();
+	test_contradiction();
 	test_merged();
 	test_conflicts();
 	test_fault();
