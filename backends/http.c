@@ -212,7 +212,7 @@ static void
 all_came(struct http *h)
 {
 	if (!atomic_exchange(&h->no_range, true) && h->warn)
-		h->warn("the web server ignores Range: whoever reads a part of an object gets all "
+		h->warn("the web server ignores Range: a reader of a part of an object gets all "
 			"of it, up to that part");
 }
 

@@ -26,7 +26,7 @@ struct manifest {
 	struct manifest *next; /* the most recently used first */
 	uint8_t id[ICE_ID];
 	unsigned users; /* under the lock */
-	bool ready;     /* under the lock; false: somebody fetches it */
+	bool ready;     /* under the lock; false: a thread fetches it */
 	struct err failure;
 	struct buf bytes;
 	struct flat_vector arrays;
@@ -269,7 +269,7 @@ release(struct ice_manifests *p, struct manifest *m)
 		manifest_free(m);
 }
 
-/* Lock held. Waits for who fetches it. */
+/* Lock held. Waits for the thread that fetches it. */
 static int
 wait_ready(struct ice_manifests *p, const struct manifest *m, int64_t deadline)
 {

@@ -142,7 +142,7 @@ lazy_open(const struct container_env *env, struct container **ret)
 		return err_set(-ENOMEM, "no memory for a store");
 	}
 	int r = kerchunk_open(env, object, env->root, &container_kerchunk_lazy, load, &k);
-	if (r == -ENOENT || r == -EACCES) /* a user who may not see it cannot tell, either */
+	if (r == -ENOENT || r == -EACCES) /* a user that may not see it cannot tell, either */
 		return ZMAP_ABSENT;
 	if (r == 0)
 		*ret = &k->c;

@@ -62,7 +62,7 @@ struct request {
 	size_t size;
 	bool paged; /* the kernel asks again, if it was not a program that wanted these bytes */
 	struct span data; /* of a write; of setxattr, the value */
-	void *data_own; /* a copy of it, for a request that has to wait; NULL: it is the caller's, who waits */
+	void *data_own; /* a copy of it, for a request that has to wait; NULL: it is the caller's, which waits */
 	struct inode
 		*other; /* of rename: the directory that it goes to, with new_name; held likewise */
 	const char *new_name;      /* behind name */

@@ -22,7 +22,7 @@ struct server {
 	struct notifier *notifier;   /* the session's, from its beginning on */
 	struct invalidator *renewer; /* likewise */
 	uid_t uid, gid;              /* of all files */
-	uid_t owner;                 /* the user who mounted: of .zarrfs and .store */
+	uid_t owner;                 /* the user that mounted: of .zarrfs and .store */
 	int64_t timeout;             /* ns, of one operation */
 	double known_for;            /* s: how long the kernel believes entries and attributes */
 	double absent_for;           /* s: the same of names that are not there */

@@ -218,7 +218,7 @@ static bool
 given_up(struct client_attempt *a, int64_t now)
 {
 	if (cancelled(a->ask->cancel))
-		a->err.code = err_set(-EINTR, "nobody waits for it any more");
+		a->err.code = err_set(-EINTR, "no reader waits for it any more");
 	else if (a->ask->deadline && now >= a->ask->deadline)
 		a->err.code = err_set(-ETIMEDOUT, "no answer in time");
 	else

@@ -1,4 +1,4 @@
-/* Signature Version 4 of AWS: what proves who sends a request. As AWS documents it for S3: the path is encoded once and not
+/* Signature Version 4 of AWS: what proves the sender of a request. As AWS documents it for S3: the path is encoded once and not
  * tidied, so keys of any bytes are signed as they are. No I/O; any thread may call. */
 #pragma once
 

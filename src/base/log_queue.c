@@ -66,7 +66,8 @@ add_count(void)
 	char text[64];
 	if (!queue.dropped)
 		return true;
-	snprintf(text, sizeof text, "%u lines were dropped here: nobody took them", queue.dropped);
+	snprintf(text, sizeof text, "%u lines were dropped here: no program took them",
+		queue.dropped);
 	if (!add(queue.refused, LOG_LEVEL_WARN, text))
 		return false;
 	queue.dropped = 0;

@@ -26,13 +26,13 @@ set_put(struct set *s, void *member, set_order *order)
 }
 
 static void
-nobody(void *member)
+keep_member(void *member)
 {
 }
 
 void
 set_free(struct set *s, void (*fn)(void *))
 {
-	tdestroy(s->root, fn ? fn : nobody);
+	tdestroy(s->root, fn ? fn : keep_member);
 	s->root = (void *)0;
 }

@@ -304,7 +304,7 @@ load_one(struct load *l)
 	if (r == 0 && wanted)
 		r = fetch_good(l);
 	if (!wanted || (r < 0 && cancelled(&l->cancel)))
-		r = err_set(-ECANCELED, "nobody waits for it any more");
+		r = err_set(-ECANCELED, "no reader waits for it any more");
 	r = look_for_cause(l, r);
 	codec_scratch_rest();
 	cache_give_back(a->data->cache, scratch);

@@ -87,7 +87,7 @@ int
 zmap_patience(int64_t deadline, struct cancel *cancel)
 {
 	if (cancelled(cancel))
-		return err_set(-EINTR, "nobody waits for it any more");
+		return err_set(-EINTR, "no reader waits for it any more");
 	if (clock_over(deadline))
 		return err_set(-ETIMEDOUT, "no answer in time");
 	return 0;

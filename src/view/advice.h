@@ -1,4 +1,4 @@
-/* What is told to a user who named as a store what is none, or one that shows little. */
+/* What is told where the URL that a user mounts is no store, or one that shows little. */
 #pragma once
 
 #include "base/url.h"

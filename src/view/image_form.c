@@ -48,7 +48,7 @@ int
 image_form_new(
 	struct nc_file *f, struct span header, struct image_source *source, struct image_form **ret)
 {
-	static const struct image_store nobody;
+	static const struct image_store none;
 	struct image_form *m = calloc(1, sizeof *m);
 	if (!m)
 		return err_set(-ENOMEM, "no memory for an image");
@@ -59,7 +59,7 @@ image_form_new(
 	if (!m->fixed || !m->repeated || !own || buf_add(&m->header, header.data, header.len) < 0) {
 		if (!source)
 			free(own);
-		image_form_free(m, &nobody, NULL);
+		image_form_free(m, &none, NULL);
 		return err_set(-ENOMEM, "no memory for an image");
 	}
 	m->source = own;
