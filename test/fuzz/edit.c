@@ -79,7 +79,7 @@ static const struct fuzz_key key[] = {
 static const char *const node[] = {"v", "", "g", "g/w", "h"};
 static const struct model_options options = {.ttl = INT64_MAX, .timeout = 60 * SECOND};
 
-/* The attribute as who opens the store now sees it. */
+/* The attribute as a model that is opened now sees it. */
 static void
 expect(struct zmap *z, const char *path, const struct attr *want)
 {

@@ -142,7 +142,7 @@ answerer_listen(void *arg)
 	return NULL;
 }
 
-/* A port of its own, 0: any, where nobody listens yet: who connects is refused. */
+/* A port of its own, 0: any, where no server listens yet: connections are refused. */
 static inline void
 answerer_bind(struct answerer *s, unsigned port)
 {

@@ -329,7 +329,7 @@ loader_of(struct setup *s, struct zmap *z)
 	return loader;
 }
 
-/* A missing chunk of a store that answers at once is loaded by who asks for it, one of any other store by a worker. */
+/* A missing chunk of a store that answers at once is loaded by the thread that asks for it, one of any other store by a worker. */
 static void
 test_own_thread(void)
 {

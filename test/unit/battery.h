@@ -105,7 +105,7 @@ cached_open(const struct subject *s)
 	return store_open_with(s->wrappers, s->backend, here.path, &o, pairs);
 }
 
-/* A new store, and who writes to it. */
+/* A new store, and its writers. */
 static void
 open_both(const struct subject *s)
 {

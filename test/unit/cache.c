@@ -1,4 +1,4 @@
-/* Memory of the chunk cache for many: who needs much gets it although others always need little, and whoever waits holds none. */
+/* Memory of the chunk cache for many: a thread that needs much gets it although others always need little, and one that waits holds none. */
 #include "check.h"
 #include "data/cache.h"
 
@@ -183,7 +183,7 @@ moment(void)
 	return clock_now();
 }
 
-/* Who has some of a version gets the rest of it, for as long as there is any; who begins later gets what the store has. */
+/* A reader that has some of a version gets the rest of it, for as long as there is any; one that begins later gets what the store has. */
 static void
 versions(void)
 {
@@ -209,7 +209,7 @@ versions(void)
 	CHECK_INT(take(&a, &p), CACHE_CREATED);
 	cache_unpin(cache, &p, 1);
 	CHECK_STR(version_of(0, third, early, "?"), "one");
-	for (unsigned i = 0; i < 70; i++) { /* nobody remembers all */
+	for (unsigned i = 0; i < 70; i++) { /* not all of them are remembered */
 		char name[8];
 		int64_t next = moment();
 		snprintf(name, sizeof name, "%u", i);
@@ -219,7 +219,7 @@ versions(void)
 	cache = cache_free(cache);
 }
 
-/* An extent at off of chunk 1 whose load begins: nobody waits for it yet. */
+/* An extent at off of chunk 1 whose load begins: no reader waits for it yet. */
 static struct extent *
 begin_load(uint64_t off, int64_t since)
 {
@@ -282,7 +282,7 @@ slow_load(void)
 	cache = cache_free(cache);
 }
 
-/* Who comes after a refresh is not given what was asked for before it. */
+/* A reader that comes after a refresh is not given what was asked for before it. */
 static void
 refreshed(void)
 {

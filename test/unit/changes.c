@@ -136,7 +136,7 @@ test_chunk(struct mount *m, struct zmap *z)
 	f = file_close(f);
 }
 
-/* Whoever spoke to the kernel has gone, and loads still find changes. */
+/* The part that spoke to the kernel has gone, and loads still find changes. */
 static void
 test_end(struct mount *m, struct zmap *z)
 {

@@ -313,7 +313,7 @@ test_size(void)
 	tree_free(&t);
 }
 
-/* Of many nodes only as many stay as have room, but who holds one goes on holding it, and all are found again. */
+/* Of many nodes only as many stay as have room, but a holder of one goes on holding it, and all are found again. */
 static void
 test_room(void)
 {

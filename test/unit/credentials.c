@@ -458,7 +458,7 @@ test_renewal(void)
 	CHECK_INT(credentials_get(c, 0, NULL, &again), 0);
 	CHECK_INT(s.asked, 2);
 	CHECK(again != k);
-	CHECK(credentials_renew(c, k)); /* somebody else has seen to that */
+	CHECK(credentials_renew(c, k)); /* another thread has seen to that */
 	keys_unref(again);
 	CHECK_INT(credentials_get(c, 0, NULL, &again), 0);
 	CHECK_INT(s.asked, 2);

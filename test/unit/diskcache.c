@@ -51,7 +51,7 @@ for_a_while(void)
 	CHECK_INT(s.size, 3);
 	CHECK_INT(asked(z)->calls[ZMAP_STAT], 0);
 	CHECK_INT(asked(z)->calls[ZMAP_GET], 1);
-	/* who asks for news gets them */
+	/* a reader that asks for news gets them */
 	store_expect(z, (struct zmap_get){.key = "a", .if_none_match = s.version}, 0, "two");
 	CHECK_INT(zmap_stat(z, "a", &t), 0);
 	CHECK(strcmp(s.version, t.version));

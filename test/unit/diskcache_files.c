@@ -92,7 +92,7 @@ bounded(void)
 	end(z);
 }
 
-/* What a daemon that was killed had not yet written whole is taken away when nobody can be writing it any more. */
+/* What a daemon that was killed had not yet written whole is taken away when no daemon can be writing it any more. */
 static void
 left_behind(void)
 {

@@ -445,7 +445,7 @@ test_conflicts(void)
 	CHECK_INT(edit_lead(e), 20);
 	CHECK_INT(length_of(&t, "v", 0), 20);
 	edit_free(e);
-	/* but it is not shortened by who saw another length */
+	/* but an edit that saw another length does not shorten it */
 	e = begin(&t, "v");
 	resize(&t, "v", 30);
 	CHECK_INT(edit_resize(e, 10), 0);

@@ -35,7 +35,7 @@ test_pages(void)
 	CHECK(!facts_outlived(f, "c", 0));
 	CHECK(facts_outlived(f, "a", 0));
 	facts_close(f, "b");
-	CHECK(!facts_outlived(f, "b", 0)); /* nobody has it open */
+	CHECK(!facts_outlived(f, "b", 0)); /* no program has it open */
 	facts_free(f);
 	free(f);
 }
@@ -158,7 +158,7 @@ test_notes(void)
 	struct notes *n = calloc(1, sizeof *n);
 	int told_notes = 0;
 	notes_init(n);
-	notes_add(n, "left out '%s'", "x"); /* nobody listens */
+	notes_add(n, "left out '%s'", "x"); /* no log listens */
 	notes_set(n, count_note, &told_notes);
 	for (int i = 0; i < 3; i++) {
 		notes_add(n, "left out '%s'", "x");

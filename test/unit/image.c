@@ -279,7 +279,7 @@ test_parts(void)
 		CHECK_INT(put(im, at + (uint64_t)i, (uint8_t *)&bits + i, 1), 0);
 	}
 	CHECK_INT(time_at(&s, 1), -123456);
-	/* What is missing when somebody asks is what was there. */
+	/* What is missing when the file is asked for is what was there. */
 	d = -123457;
 	memcpy(&bits, &d, 8);
 	bits = htobe64(bits);

@@ -118,7 +118,7 @@ test_values(struct mount *m)
 	close_file(f, 0);
 	CHECK_INT(element(m, 7), 9);
 	CHECK_INT(element(m, 8), 108);
-	/* Refused, until somebody has looked. */
+	/* Refused, until a program has looked. */
 	f = open_file(m, "t.nc", O_RDWR, 0);
 	CHECK_INT(put(f, at, "\1\1", 2), -ERANGE);
 	close_file(f, -ERANGE);

@@ -1,4 +1,4 @@
-/* What is said goes to stderr whole and in order; where nobody reads that, whoever says something goes on all the same. */
+/* Lines go to stderr whole and in order; where no program reads that, the threads that log go on all the same. */
 #include "check.h"
 
 #include "base/log.h"
@@ -98,7 +98,7 @@ test_full_pipe(void)
 	CHECK(fill(pipes[1]) > 0);
 	become_stderr(pipes[1], &old);
 	log_start();
-	say_all(); /* nobody reads yet */
+	say_all(); /* no program reads yet */
 	found.from = pipes[0];
 	pthread_create(&reader, NULL, read_all, &found);
 	log_drain();
@@ -147,7 +147,7 @@ test_end_in_a_full_pipe(void)
 int
 main(void)
 {
-	alarm(250); /* where somebody waits for the pipe */
+	alarm(250); /* where a thread waits for the pipe */
 	test_full_pipe();
 	test_plain_file();
 	test_end_in_a_full_pipe();

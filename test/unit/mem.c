@@ -245,7 +245,7 @@ bufs(void)
 	CHECK_INT(b.len, 100001);
 	CHECK_INT(b.data[100000], '!');
 	free(text);
-	struct buf broken = {b.data, SIZE_MAX - 1, b.cap}; /* a length nobody can have */
+	struct buf broken = {b.data, SIZE_MAX - 1, b.cap}; /* a length that no buffer can have */
 	CHECK_INT(buf_add(&broken, "abc", 3), -ENOMEM);
 }
 

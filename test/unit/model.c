@@ -120,7 +120,7 @@ test_changes(void)
 	tree_put(&t, "a/.zarray", "{" ZARRAY_BODY ", \"dtype\": \"<i8\", \"fill_value\": 0}");
 	struct node *third = tree_node(&t, "a");
 	CHECK(third->array->layout != second->array->layout);
-	CHECK_INT(first->array->dtype.size, 4); /* who holds the old one goes on seeing it */
+	CHECK_INT(first->array->dtype.size, 4); /* a holder of the old node goes on seeing it */
 
 	tree_del(&t, "a/.zarray");
 	tree_del(&t, "a/.zattrs");

@@ -124,7 +124,7 @@ ask_hanging(void *arg)
 	return (void *)(intptr_t)model_lookup(t->m, "a", &n);
 }
 
-/* Who asks for the same waits no longer than who asked first; who asks for another thing does not wait. */
+/* A thread that asks for the same waits no longer than the first one; one that asks for another thing does not wait. */
 static void
 test_hanging(void)
 {

@@ -48,7 +48,7 @@ same_file(const struct nc_file *got, const struct nc_file *want)
 	CHECK(got->size <= want->size);
 }
 
-/* Bytes of exactly that length, so that a sanitizer sees who reads past them. */
+/* Bytes of exactly that length, so that a sanitizer sees a read past them. */
 static int
 parse(const struct buf *header, size_t len, uint64_t file_size)
 {

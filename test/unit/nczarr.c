@@ -138,7 +138,7 @@ test_generations(void)
 	}
 }
 
-/* mode=zarr: types and full names do not count, but who wrote the bytes does. */
+/* mode=zarr: types and full names do not count, but the writer of the bytes does. */
 static void
 test_pure(void)
 {
@@ -224,7 +224,7 @@ test_mislabelled(void)
 	CHECK(!is_big("nonsense", own)); /* later versions put that elsewhere */
 	CHECK(is_big("nonsense", ""));
 	CHECK(!is_big("4.9.2", " ")); /* written as pure Zarr */
-	CHECK(is_big("4.9.2", ""));   /* put into an NCZarr store by somebody else */
+	CHECK(is_big("4.9.2", ""));   /* put into an NCZarr store by another writer */
 }
 
 /* Opened below the root that names the writer. */

@@ -52,7 +52,7 @@ range_ignored(void)
 		expect((struct client_ask){.off = BIG, .len = 7}, 0, 0, 0);
 		expect((struct client_ask){.len = 7, .from_end = true}, 0, BIG - 7, 7);
 		expect((struct client_ask){.len = 2 * BIG, .from_end = true}, 0, 0, BIG);
-		bool all = !chunked; /* else nobody knows beforehand how much it is */
+		bool all = !chunked; /* else it is not known beforehand how much it is */
 		expect((struct client_ask){.len = 7, .from_end = true, .whole = BIG}, 0,
 			all ? 0 : BIG - 7, all ? BIG : 7);
 		expect((struct client_ask){.len = 7, .from_end = true, .whole = BIG - 1}, 0,
@@ -259,7 +259,7 @@ many(void)
 	end();
 }
 
-/* What somebody waits for goes before what is asked for ahead, however late it comes. */
+/* What a reader waits for goes before what is asked for ahead, however late it comes. */
 enum { LINE = 6 };
 
 static bool
@@ -290,7 +290,7 @@ needed_first(void)
 		while (i == 0 && !server.requests)
 			usleep(1000);
 	}
-	no_more = false; /* somebody has come for it */
+	no_more = false; /* a reader has come for it */
 	pthread_mutex_lock(&sum.lock);
 	while (sum.done < LINE)
 		pthread_cond_wait(&sum.cond, &sum.lock);

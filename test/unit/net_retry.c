@@ -128,7 +128,7 @@ replaced_between(void)
 {
 	for (int how = 0; how < 3; how++) {
 		struct plan p = {
-			.refuse = 412, .result = -EIO}; /* a judge who did not ask for it */
+			.refuse = 412, .result = -EIO}; /* a judge that did not ask for it */
 		begin(changed_between, &how, 0);
 		expect((struct client_ask){.arg = &p}, 0, 0, BIG);
 		CHECK_INT(server.requests, how == 2 ? 2 : 3);

@@ -1,4 +1,4 @@
-/* Who goes on in order, who pauses in the midst of a chunk, and who reads here and there. */
+/* Readers that go on in order, that pause in the midst of a chunk, and that read here and there. */
 #include "data/pause.h"
 
 #include "test/check.h"
@@ -75,7 +75,7 @@ test_pause(void)
 	CHECK_INT(ask(&p, 7, 6), 0); /* a program, later */
 }
 
-/* Who begins again where it began, or elsewhere, wants what there is now; so does who has read here and there. */
+/* A reader that begins again where it began, or elsewhere, wants what there is now; so does one that has read here and there. */
 static void
 test_elsewhere(void)
 {
@@ -100,7 +100,7 @@ test_elsewhere(void)
 	CHECK(goes_on(&p, now, now + 1) && !goes_on(&p, now, now));
 }
 
-/* What the kernel asks for again at once is no new run, nor is a beginning that was overtaken; who has looked since begins anew. */
+/* What the kernel asks for again at once is no new run, nor is a beginning that was overtaken; a reader that has looked since begins anew. */
 static void
 test_beginning(void)
 {
@@ -134,7 +134,7 @@ test_beginning(void)
 	dropped = now += READS_ON / 2;
 	steps(&p, 0, 2, 5);
 	CHECK(p.again && goes_on(&p, now, now + 1) && !goes_on(&p, now, change));
-	/* who waits for an answer that comes before its next read() has not paused */
+	/* a reader whose answer comes before its next read() has not paused */
 	p = (struct pause){0};
 	steps(&p, 0, 2, 5);
 	now += 2 * READS_ON;

@@ -1,5 +1,5 @@
-/* Chunks of a remote store that come damaged or change while they are read, at the level of arrays: what is sent again, to whom, and
- * who is told. */
+/* Chunks of a remote store that come damaged or change while they are read, at the level of arrays: what is sent again, and which
+ * readers are told. */
 #include "check.h"
 #include "store.h"
 
@@ -269,7 +269,7 @@ read_in_vain(void *arg)
 	return NULL;
 }
 
-/* A server that comes back: who asks then does not fail with those who asked before. */
+/* A server that comes back: a request of then does not fail with those of before. */
 static void
 test_back(void)
 {
@@ -304,7 +304,7 @@ test_told(void)
 	end(&s);
 }
 
-/* A store that says no more than "too large" has damaged nothing: what is kept stays, and nobody asks twice. */
+/* A store that says no more than "too large" has damaged nothing: what is kept stays, and no part is asked for twice. */
 static void
 test_other_failures(void)
 {

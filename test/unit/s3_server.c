@@ -178,7 +178,7 @@ clock_skew(void)
 	end();
 }
 
-/* --- who pays --- */
+/* --- the requester pays --- */
 
 static bool
 payer(struct answerer *s, int fd, const char *head, unsigned n)
@@ -312,7 +312,7 @@ verified_by_checksums(void)
 	}
 }
 
-/* They are asked for with whole objects only, and only where somebody compares. */
+/* They are asked for with whole objects only, and only where a reader compares them. */
 static bool
 asks_for_checksums(struct answerer *s, int fd, const char *head, unsigned n)
 {

@@ -24,7 +24,7 @@ struct written {
 	struct stream *stream;
 };
 
-/* The array, whoever writes to it. */
+/* The array, of all that write to it. */
 struct written_array {
 	const struct written_kind *kind;
 	struct array_meta meta;

@@ -158,7 +158,7 @@ late_sync(struct zmap *z)
 static const struct zmap_ops late_ops = {
 	.name = "late", .get = late_get, .put = late_put, .sync = late_sync};
 
-/* What was put and is lost is told to all who write, until a retry. */
+/* What was put and is lost is told to all writers, until a retry. */
 static void
 test_late(void)
 {

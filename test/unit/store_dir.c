@@ -286,7 +286,7 @@ written_in_place(void)
 
 enum { TURNS = 40 };
 
-/* Adds one TURNS times, on condition that nobody else did meanwhile. */
+/* Adds one TURNS times, on condition that no other writer did meanwhile. */
 static void *
 add_one(void *arg)
 {

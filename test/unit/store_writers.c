@@ -1,4 +1,4 @@
-/* Several who write one directory store, and what a killed one leaves: by processes, since locks and crashes are theirs. */
+/* Several writers of one directory store, and what a killed one leaves: by processes, since locks and crashes are theirs. */
 #include "check.h"
 #include "store.h"
 
@@ -211,7 +211,7 @@ empty_directories(void)
 	CHECK(access(here.path, F_OK) == 0);
 }
 
-/* A lock that somebody else holds is waited for no longer than the deadline says. */
+/* A lock that another process holds is waited for no longer than the deadline says. */
 static void
 locked(void)
 {

@@ -185,7 +185,8 @@ write_letter(void *arg)
 		CHECK_INT(zmap_get(w, &g, &s), 0);
 		if (b.len != WRITERS)
 			break;
-		CHECK(b.data[mine] == is || b.data[mine] == is + 1); /* nobody has overwritten it */
+		CHECK(b.data[mine] == is ||
+			b.data[mine] == is + 1); /* no writer has overwritten it */
 		is = b.data[mine];
 		if (is == 'a' + ROUNDS)
 			break;

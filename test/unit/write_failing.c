@@ -1,5 +1,5 @@
 /* A fixed load of writes to a mount over a store whose n-th call fails, for every n: values, rows, an attribute, the header of a netCDF
- * file. What is left is right, or an error was told; then nothing is there that nobody wrote, and after a refresh the same load leaves what
+ * file. What is left is right, or an error was told; then nothing is there that was not written, and after a refresh the same load leaves what
  * is right. */
 #include "mounted.h"
 
