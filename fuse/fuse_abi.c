@@ -73,10 +73,19 @@ fuse_abi_take_direct_mappings(const struct iovec *iov, int count)
 }
 
 bool
+fuse_abi_is_little_write(const void *request, ssize_t len)
+{
+	const struct fuse_in_header *head = request;
+	return len >= (ssize_t)sizeof *head && head->opcode == FUSE_WRITE && len <= BRIEF;
+}
+
+bool
 fuse_abi_is_brief(const void *request, ssize_t len)
 {
 	const struct fuse_in_header *head = request;
 	const struct fuse_read_in *in = (const void *)(head + 1);
+	if (len >= (ssize_t)sizeof *head && head->opcode == FUSE_WRITE)
+		return len <= BRIEF;
 	if (len >= (ssize_t)sizeof *head && head->opcode != FUSE_READ)
 		return true;
 	return len >= (ssize_t)(sizeof *head + offsetof(struct fuse_read_in, read_flags)) &&

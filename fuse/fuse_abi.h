@@ -15,5 +15,7 @@ void fuse_abi_take_direct_mappings(const struct iovec *iov, int count);
  * that writing takes them: no file here has any. Is this request an INIT that offers it? */
 bool fuse_abi_offers_no_capabilities(const void *request, ssize_t len);
 void fuse_abi_take_no_capabilities(const struct iovec *iov, int count);
-/* A request as read, or what read() returned instead: does it ask for anything but many of a file's bytes? */
+/* A request as read, or what read() returned instead: does it ask for or bring anything but many of a file's bytes? */
 bool fuse_abi_is_brief(const void *request, ssize_t len);
+/* Does it bring a few of them? */
+bool fuse_abi_is_little_write(const void *request, ssize_t len);

@@ -91,6 +91,7 @@ server_new(struct mount *m, const struct opts *o, struct server **ret)
 		return err_set(-ENOMEM, "no memory for a mount");
 	s->mount = m;
 	negative_cache_init(&s->missed);
+	turns_init(&s->turns);
 	handles_init(&s->handles);
 	s->uid = (uid_t)o->uid;
 	s->gid = (gid_t)o->gid;
@@ -126,6 +127,7 @@ server_free(struct server *s)
 	invalidator_free(s->renewer);
 	inodes_free(s->inodes);
 	queue_free(s->queue);
+	turns_done(&s->turns);
 	negative_cache_done(&s->missed);
 	free(s);
 	return NULL;

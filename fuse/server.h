@@ -12,11 +12,13 @@
 #include "fuse/page_coherence.h"
 #include "fuse/queue.h"
 #include "fuse/request.h"
+#include "fuse/turns.h"
 
 struct server {
 	struct mount *mount;
 	struct inodes *inodes;
 	struct queue *queue;
+	struct turns turns;
 	struct negative_cache missed; /* names */
 	struct handles handles;
 	struct notifier *notifier;   /* the session's, from its beginning on */
