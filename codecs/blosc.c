@@ -293,7 +293,7 @@ blosc_encode_in(const struct blosc *b, size_t blocksize, struct span in, struct 
 		return err_set(-EIO, "blosc cannot hold %zu bytes", in.len);
 	if (blosc_compname_to_compcode(b->cname) < 0)
 		return err_set(-ENOTSUP, "blosc has no compressor '%s'", b->cname);
-	int r = buf_reserve(out, in.len + BLOSC_MAX_OVERHEAD);
+	int r = buf_reserve_most(out, in.len + BLOSC_MAX_OVERHEAD);
 	if (r < 0)
 		return r;
 	int n = blosc_compress_ctx(b->level, b->shuffle, b->typesize, in.len, in.data, out->data,

@@ -88,7 +88,7 @@ put_together(struct patched *p, uint32_t most)
 	const struct blosc_header *h = &p->was.h;
 	CLEAN(buf_free) struct buf room = {0};
 	CLEAN(buf_free) struct buf run = {0};
-	int r = buf_reserve(p->out, h->nbytes + BLOSC_MAX_OVERHEAD);
+	int r = buf_reserve_most(p->out, h->nbytes + BLOSC_MAX_OVERHEAD);
 	if (r == 0)
 		r = buf_reserve(&room, (size_t)(most + 1) * h->blocksize);
 	if (r < 0)

@@ -53,7 +53,7 @@ deflate_encode(const void *obj, const struct deflate_wrapping *w, struct span in
 	struct libdeflate_compressor *c = libdeflate_alloc_compressor(z->level);
 	if (!c)
 		return err_set(-ENOMEM, "out of memory");
-	int r = buf_reserve(out, w->bound(c, in.len));
+	int r = buf_reserve_most(out, w->bound(c, in.len));
 	if (r == 0)
 		out->len = w->compress(c, in.data, in.len, out->data, out->cap);
 	libdeflate_free_compressor(c);

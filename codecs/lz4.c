@@ -54,7 +54,7 @@ lz4_encode(const void *obj, const struct form *form, struct span in, struct buf 
 	if (!in.len || in.len > LZ4_MAX_INPUT_SIZE)
 		return err_set(-EIO, "lz4 cannot hold %zu bytes", in.len);
 	int bound = LZ4_compressBound((int)in.len);
-	int r = buf_reserve(out, HEADER + (size_t)bound);
+	int r = buf_reserve_most(out, HEADER + (size_t)bound);
 	if (r < 0)
 		return r;
 	int n = LZ4_compress_fast((const char *)in.data, (char *)out->data + HEADER, (int)in.len,

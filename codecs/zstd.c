@@ -64,7 +64,7 @@ static int
 zstd_encode(const void *obj, const struct form *form, struct span in, struct buf *out)
 {
 	const struct zstd *z = obj;
-	int r = buf_reserve(out, ZSTD_compressBound(in.len));
+	int r = buf_reserve_most(out, ZSTD_compressBound(in.len));
 	if (r < 0)
 		return r;
 	ZSTD_CCtx *c = ZSTD_createCCtx();

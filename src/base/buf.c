@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-int
-buf_reserve(struct buf *b, size_t cap)
+static int
+reserve(struct buf *b, size_t cap, void *(*get)(size_t *size))
 {
 	if (cap <= b->cap)
 		return 0;
 	size_t size = cap;
-	uint8_t *p = mem_get(&size);
+	uint8_t *p = get(&size);
 	if (!p)
 		return err_set(-ENOMEM, "no memory for %zu bytes", cap);
 	if (b->len)
@@ -23,6 +23,18 @@ buf_reserve(struct buf *b, size_t cap)
 	b->data = p;
 	b->cap = size;
 	return 0;
+}
+
+int
+buf_reserve(struct buf *b, size_t cap)
+{
+	return reserve(b, cap, mem_get);
+}
+
+int
+buf_reserve_most(struct buf *b, size_t cap)
+{
+	return reserve(b, cap, mem_get_bare);
 }
 
 static int

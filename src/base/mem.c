@@ -129,8 +129,9 @@ trim(size_t limit)
 	}
 }
 
+/* `full` bytes of it are there at once. */
 static void *
-get_large(size_t need, size_t size)
+get_large(size_t full, size_t size)
 {
 	size_t class;
 	class_size(size, &class);
@@ -142,7 +143,8 @@ get_large(size_t need, size_t size)
 		return NULL;
 	/* All of it will be written: one call costs two thirds of a page fault for each page. But what is very large may only be said to
 	 * be so, by damaged metadata: the rest comes as it is written. */
-	(void)madvise(p, need < TOUCHED ? need : TOUCHED, MADV_POPULATE_WRITE);
+	if (full)
+		(void)madvise(p, full < TOUCHED ? full : TOUCHED, MADV_POPULATE_WRITE);
 	return p;
 }
 
@@ -155,8 +157,8 @@ mem_size(size_t n)
 	return n > SIZE_MAX / 2 ? n : class_size(n, &class);
 }
 
-void *
-mem_get(size_t *size)
+static void *
+get(size_t *size, bool full)
 {
 	size_t need = *size;
 	if (need > SIZE_MAX / 2)
@@ -165,11 +167,23 @@ mem_get(size_t *size)
 	size_t limit = atomic_load_explicit(&mem.limit, memory_order_relaxed);
 	bool fill = room(limit, ARENA_BYTES);
 	atomic_fetch_add_explicit(&mem.out, *size, memory_order_relaxed);
-	void *p = need <= ARENA_TO ? arena_get(need, fill) : get_large(need, *size);
+	void *p = need <= ARENA_TO ? arena_get(need, fill) : get_large(full ? need : 0, *size);
 	if (!p)
 		atomic_fetch_sub_explicit(&mem.out, *size, memory_order_relaxed);
 	trim(limit);
 	return p;
+}
+
+void *
+mem_get(size_t *size)
+{
+	return get(size, true);
+}
+
+void *
+mem_get_bare(size_t *size)
+{
+	return get(size, false);
 }
 
 void *

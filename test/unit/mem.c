@@ -85,6 +85,23 @@ untouched(void)
 	mem_trim();
 }
 
+/* What may be written in part only takes memory as it is written, and is kept as all else is. */
+static void
+bare(void)
+{
+	size_t size = (size_t)8 << 20, before = resident();
+	uint8_t *p = mem_get_bare(&size);
+	CHECK(p);
+	CHECK(resident() < before + (4 << 20));
+	if (p)
+		memset(p, 1, size);
+	mem_put(p, size);
+	CHECK_INT(mem_idle(), size);
+	CHECK(mem_get(&size) == p);
+	mem_put(p, size);
+	mem_trim();
+}
+
 /* Is memory counted as it is without a sanitizer? They have a malloc of their own, and memory beside the program's. */
 static bool
 counted(void)
@@ -306,6 +323,7 @@ main(void)
 	sizes();
 	used_again();
 	untouched();
+	bare();
 	holes();
 	mixed();
 	threads();
