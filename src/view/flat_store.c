@@ -82,8 +82,11 @@ flat_store(struct flat *w, struct cancel *cancel)
 	bool changed = take_changed(w);
 	if (changed)
 		r = store(w, cancel);
-	if (r < 0)
+	if (r < 0) {
 		set_changed(w);
+		if (r != -EINTR)
+			flat_stick(w, r);
+	}
 	flat_give(w, &w->storing);
 	if (!changed)
 		return 0;
@@ -91,7 +94,7 @@ flat_store(struct flat *w, struct cancel *cancel)
 		n = node_ref(w->node);
 	kinds_wrote(w->mount, n->path, w->path);
 	kinds_told(w->mount);
-	return r < 0 && r != -EINTR ? flat_stick(w, r) : r;
+	return r;
 }
 
 int
@@ -177,13 +180,19 @@ flat_give_up(struct flat *w)
 	layout_unref(l);
 }
 
-static void
+/* Was it stuck? A store under way ends first, so that what it says sticks no later. */
+static bool
 unstick(struct flat *w)
 {
+	bool was = false;
+	flat_take(w, &w->storing);
 	LOCKED(&w->lock) {
+		was = atomic_load(&w->is_stuck);
 		w->stuck = (struct err){0};
 		atomic_store(&w->is_stuck, false);
 	}
+	flat_give(w, &w->storing);
+	return was;
 }
 
 int
@@ -193,9 +202,7 @@ flat_retry(struct mount *m, struct buf *said)
 	int r = data_retry(m->data, said), e = flats_all(m, &all);
 	for (size_t i = 0; all && all[i]; i++) {
 		struct flat *w = all[i];
-		bool stuck = flat_is_stuck(w) < 0;
-		if (stuck) {
-			unstick(w);
+		if (unstick(w)) {
 			e = flat_store(w, NULL);
 			if (e < 0) {
 				if (said)

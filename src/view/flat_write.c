@@ -352,16 +352,20 @@ flat_settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel
 	if (!writes(f) && release)
 		return 0;
 	int r = release && flat_count_writer(w, 0) == 1 ? flat_complete(w) : 0;
+	bool fresh = r < 0;
 	if (r == 0)
 		r = flat_store(w, cancel);
+	/* A file is released after close() has returned: by then a retry may have forgotten this error. */
 	if (r == 0)
 		r = flat_is_stuck(w);
 	bool look = !release || uncut(own);
-	if (r == 0 && look)
+	if (r == 0 && look) {
 		r = look_whole(w);
+		fresh = r < 0;
+	}
 	if (release && look)
 		flat_show_all(w);
-	return r < 0 && release && sticks(r) ? flat_stick(w, r) : r;
+	return fresh && release && sticks(r) ? flat_stick(w, r) : r;
 }
 
 const struct file_kind kind_flat = {

@@ -124,14 +124,14 @@ write_image(struct file *f, uint64_t off, struct span bytes, const struct array_
 	struct open_image *o = f->own;
 	if (!writes(f))
 		return err_set(-EBADF, "'%s' was opened to be read", f->path);
-	int r = images_stuck(f->mount, f->path);
+	int r = images_usable(o);
 	if (r < 0)
 		return r;
 	if (flags & FILE_APPEND)
 		off = image_size(o->image);
 	r = image_write(o->image, off, bytes, how);
 	atomic_store(&o->written, clock_wall());
-	return sticks(r) ? images_stick(f->mount, f->path, r) : r;
+	return sticks(r) ? images_fail(o, r) : r;
 }
 
 static int
@@ -141,7 +141,7 @@ truncate_image(struct file *f, uint64_t size, bool through_handle)
 	const struct array_want how = patience(f->mount, NULL);
 	if (!writes(f))
 		return err_set(-EBADF, "'%s' was opened to be read", f->path);
-	int r = images_stuck(f->mount, f->path);
+	int r = images_usable(o);
 	return r < 0 ? r : image_truncate(o->image, size, &how);
 }
 
@@ -158,10 +158,7 @@ tell(struct open_image *o)
 static int
 settle_now(struct open_image *o, enum image_why why, const struct array_want *how)
 {
-	int r = images_stuck(o->mount, o->path);
-	if (r < 0)
-		return r;
-	r = image_settle(o->image, why, how);
+	int r = image_settle(o->image, why, how);
 	if (why != IMAGE_LOOK)
 		tell(o);
 	return r;
@@ -177,9 +174,13 @@ settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *can
 	bool last = why == SETTLE_RELEASE && images_writers(o) == 1;
 	if (why == SETTLE_RELEASE && !last)
 		return 0;
-	int r = settle_now(o, why == SETTLE_OTHER_READ ? IMAGE_LOOK : IMAGE_FLUSH, &how);
+	/* A file is released after close() has returned: by then a retry may have forgotten this error. */
+	int r = images_usable(o);
+	if (r < 0)
+		return r;
+	r = settle_now(o, why == SETTLE_OTHER_READ ? IMAGE_LOOK : IMAGE_FLUSH, &how);
 	if (sticks(r) && (last || r != -EINVAL))
-		images_stick(f->mount, f->path, r);
+		images_fail(o, r);
 	return r;
 }
 
@@ -206,7 +207,8 @@ other_read(struct file *f)
 		return;
 	for (size_t i = 0; all[i]; i++) {
 		const struct array_want how = patience(f->mount, NULL);
-		if (image_waits(all[i]->image) && strcmp(all[i]->path, f->path) != 0)
+		if (image_waits(all[i]->image) && strcmp(all[i]->path, f->path) != 0 &&
+			images_stuck(f->mount, all[i]->path) == 0)
 			settle_now(all[i], IMAGE_LOOK, &how); /* its writer hears of what fails */
 		images_put(all[i], false);
 	}
@@ -232,7 +234,9 @@ settle_all(struct mount *m, const char *dir, enum settle_why why, struct cancel 
 		return r;
 	for (size_t i = 0; all[i]; i++) {
 		struct open_image *o = all[i];
-		r = below(o->path, dir) ? settle_now(o, IMAGE_FLUSH, &how) : 0;
+		r = below(o->path, dir) ? images_stuck(m, o->path) : 0;
+		if (r == 0 && below(o->path, dir))
+			r = settle_now(o, IMAGE_FLUSH, &how);
 		if (r < 0 && why == SETTLE_RELEASE)
 			images_stick(m, o->path, r);
 		if (r < 0 && !why_not.code)
@@ -242,11 +246,24 @@ settle_all(struct mount *m, const char *dir, enum settle_why why, struct cancel 
 	return why_not.code ? err_restore(&why_not) : 0;
 }
 
+/* What failed is stored once more; what fails again is lost, though its writers have the file open still. */
 static int
 retry(struct mount *m, struct buf *said)
 {
-	images_unstick(m, said);
-	return 0;
+	CLEAN(clean_free) struct open_image **all = NULL;
+	int r = images_all(m, &all);
+	for (size_t i = 0; r == 0 && all[i]; i++) {
+		const struct array_want how = patience(m, NULL);
+		if (images_stuck(m, all[i]->path) < 0) {
+			if (settle_now(all[i], IMAGE_FLUSH, &how) < 0)
+				images_give_up(all[i]);
+			else
+				images_unstick(m, all[i]->path, NULL);
+		}
+		images_put(all[i], false);
+	}
+	images_unstick(m, NULL, said);
+	return r;
 }
 
 static int

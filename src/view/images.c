@@ -81,7 +81,7 @@ static struct open_image *
 find(struct images *t, const char *path)
 {
 	struct open_image *o = t->first;
-	while (o && strcmp(o->path, path) != 0)
+	while (o && (o->given_up || strcmp(o->path, path) != 0))
 		o = o->next;
 	return o;
 }
@@ -280,6 +280,8 @@ images_all(struct mount *m, struct open_image ***ret)
 		all = calloc(n + 1, sizeof *all);
 		n = 0;
 		for (struct open_image *o = m->images->first; all && o; o = o->next) {
+			if (o->given_up)
+				continue;
 			o->users++;
 			all[n++] = o;
 		}
@@ -290,10 +292,9 @@ images_all(struct mount *m, struct open_image ***ret)
 	return 0;
 }
 
-int
-images_stick(struct mount *m, const char *path, int code)
+static int
+stick(struct images *t, const char *path, const struct open_image *by, int code)
 {
-	struct images *t = m->images;
 	struct failed *fresh = calloc(1, sizeof *fresh);
 	if (fresh)
 		fresh->path = strdup(path);
@@ -303,7 +304,7 @@ images_stick(struct mount *m, const char *path, int code)
 	}
 	err_save(code, &fresh->why);
 	LOCKED(&t->lock) {
-		if (!find_failed(t, path)) {
+		if (!(by && by->given_up) && !find_failed(t, path)) {
 			fresh->next = t->failed;
 			t->failed = fresh;
 			fresh = NULL;
@@ -311,6 +312,39 @@ images_stick(struct mount *m, const char *path, int code)
 	}
 	free_failed(fresh);
 	return code;
+}
+
+int
+images_stick(struct mount *m, const char *path, int code)
+{
+	return stick(m->images, path, NULL, code);
+}
+
+int
+images_fail(struct open_image *o, int code)
+{
+	return stick(o->mount->images, o->path, o, code);
+}
+
+int
+images_usable(struct open_image *o)
+{
+	bool given_up = false;
+	LOCKED(&o->mount->images->lock)
+		given_up = o->given_up;
+	return given_up ? err_set(-ESTALE, "what was written to '%s' failed and was given up",
+				  o->path)
+			: images_stuck(o->mount, o->path);
+}
+
+void
+images_give_up(struct open_image *o)
+{
+	struct stale *s = atomic_load(&o->mount->stale);
+	LOCKED(&o->mount->images->lock)
+		o->given_up = true;
+	if (s)
+		stale_push(s, o->path, STALE_RETIRED);
 }
 
 int
@@ -339,17 +373,22 @@ images_lost(struct mount *m, struct buf *said)
 }
 
 void
-images_unstick(struct mount *m, struct buf *said)
+images_unstick(struct mount *m, const char *path, struct buf *said)
 {
-	struct failed *all = NULL;
+	struct failed *gone = NULL;
 	LOCKED(&m->images->lock) {
-		all = m->images->failed;
-		m->images->failed = NULL;
+		struct failed **all = &m->images->failed;
+		while (path && *all && strcmp((*all)->path, path) != 0)
+			all = &(*all)->next;
+		gone = *all;
+		*all = path && gone ? gone->next : NULL;
+		if (path && gone)
+			gone->next = NULL;
 	}
-	for (const struct failed *f = all; f && said; f = f->next)
+	for (const struct failed *f = gone; f && said; f = f->next)
 		if (buf_addf(said, "given up: '%s': %s\n", f->path, f->why.text) < 0)
 			break;
-	free_failed(all);
+	free_failed(gone);
 }
 
 /* --- a file that is there at once --- */

@@ -12,7 +12,8 @@ struct spill;
 
 struct open_image {
 	struct open_image *next;
-	unsigned users, writers; /* these and next under the table's lock */
+	unsigned users, writers; /* these, next and given_up under the table's lock */
+	bool given_up; /* what failed was forgotten: no path leads here, and nothing is stored */
 	struct mount *mount;
 	char *path; /* in the mount */
 	const struct view_ops *view;
@@ -51,11 +52,18 @@ int images_all(struct mount *, struct open_image ***ret);
 
 /* The file fails with the thread's err_text from now on, also when it is opened again, until images_unstick. Returns code. */
 int images_stick(struct mount *, const char *path, int code);
+/* The same by an open file, of which nothing sticks when it was given up. */
+int images_fail(struct open_image *, int code);
 /* 0, or what failed, with its text. */
 int images_stuck(struct mount *, const char *path);
+/* The same of an open file; -ESTALE: it was given up. */
+int images_usable(struct open_image *);
+/* Its changes are lost: an open of the path finds the store from now on. Its own handles read on, and write no more. */
+void images_give_up(struct open_image *);
 /* Of all that failed, as mount_lost. */
 int images_lost(struct mount *, struct buf *said);
-void images_unstick(struct mount *, struct buf *said);
+/* It fails no longer; path NULL: none does, and what was given up with that is said. */
+void images_unstick(struct mount *, const char *path, struct buf *said);
 
 /* --- image_store.c --- */
 

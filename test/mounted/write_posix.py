@@ -30,6 +30,11 @@ def names():
     return sorted(os.listdir(top))
 
 
+def refresh():
+    with open(at(".zarrfs/refresh"), encoding="utf8") as f:
+        f.read()
+
+
 before, size = names(), os.path.getsize(at("a"))
 # open
 gives(errno.ENOENT, os.open, at("none"), os.O_RDWR)
@@ -60,8 +65,15 @@ gives(0, os.truncate, at("a"), size)
 fd = os.open(at("a"), os.O_RDWR)
 gives(errno.EFBIG, os.pwrite, fd, b"1234", size)
 gives(errno.EFBIG, os.close, fd)  # errors stick
-with open(at(".zarrfs/refresh"), encoding="utf8") as f:
-    f.read()
+refresh()
+# and are forgotten by a refresh, though the kernel releases files after close() has returned
+for i in range(500):
+    many = [os.open(at("a"), os.O_RDWR) for _ in range(4)]
+    gives(errno.EFBIG, os.pwrite, many[0], b"1234", size)
+    for fd in many:
+        gives(errno.EFBIG, os.close, fd)
+    refresh()
+    gives(0, os.open, at("a"), os.O_RDWR)
 # directories
 gives(0, os.mkdir, at("d"))
 gives(errno.EEXIST, os.mkdir, at("d"))

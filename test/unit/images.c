@@ -285,6 +285,34 @@ test_lost(struct mount *m)
 	buf_free(&said);
 }
 
+/* A refresh stores what failed once more, and gives up what fails again, though its writer is still there. */
+static void
+test_given_up(struct mount *m)
+{
+	uint8_t *all = malloc(MOST);
+	size_t n = read_all(m, "t.nc", all), at = begin_of(n);
+	struct file *f = open_file(m, "t.nc", O_RDWR, 0), *other;
+	CHECK_INT(put(f, at, "\1\1", 2), -ERANGE);
+	CHECK_INT(put(f, at, "\0\3", 2), -ERANGE);
+	CHECK_INT(mount_refresh(m, NULL), 0);
+	CHECK_INT(put(f, at, "\0\3", 2), 0);
+	close_file(f, 0);
+	CHECK_INT(element(m, 0), 3);
+	f = open_file(m, "t.nc", O_RDWR, 0);
+	CHECK_INT(put(f, 0, "1234", 4), 0);
+	CHECK_INT(file_settle(f, SETTLE_RELEASE, 0, NULL), -EINVAL);
+	CHECK_INT(mount_refresh(m, NULL), 0);
+	CHECK_INT(put(f, 0, "1234", 4), -ESTALE);
+	CHECK_INT(file_settle(f, SETTLE_FLUSH, 0, NULL), -ESTALE);
+	other = open_file(m, "t.nc", O_RDWR, 0);
+	CHECK_INT(put(other, at, "\0\4", 2), 0);
+	close_file(f, -ESTALE);
+	close_file(other, 0);
+	CHECK_INT(element(m, 0), 4);
+	CHECK_INT(read_all(m, "t.nc", all), n);
+	free(all);
+}
+
 /* What the file says that missing elements are becomes another value. */
 static void
 set_fill(struct mount *m, int8_t was, int8_t to)
@@ -366,6 +394,7 @@ main(void)
 	test_attribute(m);
 	test_names(m);
 	test_many(m);
+	test_given_up(m);
 	CHECK_INT(mount_drain(m, &said), 0);
 	CHECK_INT(said.len, 0);
 	buf_free(&said);
