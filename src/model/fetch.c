@@ -7,21 +7,24 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Requests that are under way together. */
-struct batch {
-	pthread_mutex_t lock; /* guards pending and what requests leave behind */
-	pthread_cond_t done;
-	unsigned pending;
-};
-
 struct request {
-	struct batch *batch;
+	struct fetching *of;
 	enum meta_kind kind;
 	char key[PATH_BYTES_MAX + 32];
 	struct buf bytes;
 	struct zmap_stat stat;
 	int result;
 	struct err err;
+};
+
+/* Requests that are under way together. */
+struct fetching {
+	pthread_mutex_t lock; /* guards pending and what requests leave behind */
+	pthread_cond_t done;
+	unsigned pending;
+	struct cancel cancel;
+	unsigned n;
+	struct request q[];
 };
 
 static int
@@ -51,34 +54,36 @@ static void
 request_done(void *arg, int r, const struct zmap_stat *s)
 {
 	struct request *q = arg;
-	struct batch *b = q->batch;
-	pthread_mutex_lock(&b->lock);
+	struct fetching *g = q->of;
+	pthread_mutex_lock(&g->lock);
 	q->result = r;
 	if (r < 0)
 		err_save(r, &q->err);
 	else if (r != ZMAP_ABSENT)
 		q->stat = *s;
-	b->pending--;
-	pthread_cond_signal(&b->done);
-	pthread_mutex_unlock(&b->lock);
+	g->pending--;
+	pthread_cond_signal(&g->done);
+	pthread_mutex_unlock(&g->lock);
 }
 
 static void
-submit_all(const struct discovery *l, const struct fetch *f, struct request *q, unsigned n)
+submit_all(const struct discovery *l, const struct fetch *f, struct fetching *g)
 {
-	struct batch b = {
-		.lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .pending = n};
-	for (unsigned i = 0; i < n; i++) {
-		q[i].batch = &b;
-		struct zmap_get g = ask(l, f, &q[i]);
-		zmap_submit(l->model->zmap, &g, request_done, &q[i]);
+	g->pending = g->n;
+	for (unsigned i = 0; i < g->n; i++) {
+		struct zmap_get get = ask(l, f, &g->q[i]);
+		get.cancel = &g->cancel;
+		zmap_submit(l->model->zmap, &get, request_done, &g->q[i]);
 	}
-	LOCKED(&b.lock) {
-		while (b.pending) /* every request has a deadline */
-			pthread_cond_wait(&b.done, &b.lock);
+}
+
+static void
+wait_all(struct fetching *g)
+{
+	LOCKED(&g->lock) {
+		while (g->pending) /* every request has a deadline */
+			pthread_cond_wait(&g->done, &g->lock);
 	}
-	pthread_cond_destroy(&b.done);
-	pthread_mutex_destroy(&b.lock);
 }
 
 static void
@@ -146,31 +151,86 @@ try_second_name(const struct discovery *l, const struct fetch *f, struct request
 		get_one(l, f, q);
 }
 
-void
-fetch(const struct discovery *l, struct fetch *f)
+static struct fetching *
+fetching_free(struct fetching *g)
 {
-	struct request *q = calloc((size_t)__builtin_popcount(f->want), sizeof *q);
-	unsigned n = 0;
-	int r = q ? 0 : err_set(-ENOMEM, "no memory for requests");
+	for (unsigned i = 0; g && i < g->n; i++)
+		buf_free(&g->q[i].bytes);
+	if (g) {
+		pthread_cond_destroy(&g->done);
+		pthread_mutex_destroy(&g->lock);
+	}
+	free(g);
+	return NULL;
+}
+
+/* What can be asked for; of what cannot the result says why. NULL: nothing can. */
+static struct fetching *
+prepare(const struct discovery *l, struct fetch *f)
+{
+	const size_t n = (size_t)__builtin_popcount(f->want);
+	struct fetching *g = calloc(1, sizeof *g + n * sizeof *g->q);
+	int r = g ? 0 : err_set(-ENOMEM, "no memory for requests");
 	for (unsigned k = 0; k < META_KINDS; k++) {
 		if (!(f->want >> k & 1))
 			continue;
 		if (r == 0)
-			r = key_of(l->path, meta_name[k][0], q[n].key, sizeof q[n].key);
+			r = key_of(l->path, meta_name[k][0], g->q[g->n].key, sizeof g->q->key);
 		f->result[k] = r;
-		if (r == 0)
-			q[n++].kind = k;
+		if (r < 0)
+			continue;
+		g->q[g->n].of = g;
+		g->q[g->n++].kind = k;
 	}
-	bool together = l->model->zmap->caps & ZMAP_REMOTE && n > 1;
-	if (together)
-		submit_all(l, f, q, n);
-	for (unsigned i = 0; i < n; i++) {
-		if (!together)
-			get_one(l, f, &q[i]);
-		try_second_name(l, f, &q[i]);
-		take(l, &q[i], f);
+	if (g) {
+		pthread_mutex_init(&g->lock, NULL);
+		pthread_cond_init(&g->done, NULL);
 	}
-	free(q);
+	return g;
+}
+
+struct fetching *
+fetch_begin(const struct discovery *l, struct fetch *f)
+{
+	struct fetching *g = prepare(l, f);
+	if (g)
+		submit_all(l, f, g);
+	return g;
+}
+
+void
+fetch_end(const struct discovery *l, struct fetch *f, struct fetching *g)
+{
+	if (!g)
+		return;
+	wait_all(g);
+	for (unsigned i = 0; i < g->n; i++) {
+		try_second_name(l, f, &g->q[i]);
+		take(l, &g->q[i], f);
+	}
+	fetching_free(g);
+}
+
+void
+fetch_drop(struct fetching *g)
+{
+	if (!g)
+		return;
+	atomic_store(&g->cancel.wanted_no_more, true);
+	wait_all(g);
+	fetching_free(g);
+}
+
+void
+fetch(const struct discovery *l, struct fetch *f)
+{
+	struct fetching *g = prepare(l, f);
+	if (g && l->model->zmap->caps & ZMAP_REMOTE && g->n > 1)
+		submit_all(l, f, g);
+	else
+		for (unsigned i = 0; g && i < g->n; i++)
+			get_one(l, f, &g->q[i]);
+	fetch_end(l, f, g);
 }
 
 static int
