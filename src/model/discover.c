@@ -254,16 +254,41 @@ look_listed(struct probe *o)
 	return r;
 }
 
-/* Is a path of which nothing else is known a store of another kind? A refusal means as much as absence does. */
+/* It is known that there are no consolidated metadata. A refusal means as much as absence does. */
+static bool
+bare(const struct probe *o)
+{
+	const int r = o->f.result[META_ALL];
+	return o->asked & ALL && (r == ZMAP_ABSENT || r == -EACCES);
+}
+
+/* Is a path of which nothing else is known a store of another kind? */
 static int
 enter(struct probe *o)
 {
 	if (o->in_zarr || o->entered || look_covered(o->l))
 		return 0;
 	o->entered = true;
-	bool bare = o->asked >> META_ALL & 1 && o->f.result[META_ALL] == ZMAP_ABSENT;
-	int r = zmap_enter(o->l->model->zmap, o->l->path, bare);
+	int r = zmap_enter(o->l->model->zmap, o->l->path, bare(o));
 	return r == -EACCES && o->l->model->zmap->caps & ZMAP_REMOTE ? 0 : r;
+}
+
+/* A root that has no consolidated metadata may be another store, or have what says everything in V3: both are asked for together. Whatever
+ * enter found goes first. */
+static int
+enter_beside_v3(struct probe *o)
+{
+	o->f.want = !o->v2 && bare(o) ? V3 : 0;
+	struct fetching *v3 = o->f.want ? fetch_begin(o->l, &o->f) : NULL;
+	int r = enter(o);
+	if (r != 0 || !o->f.want) {
+		fetch_drop(v3);
+		return r;
+	}
+	fetch_end(o->l, &o->f, v3);
+	o->asked |= V3;
+	r = o->f.result[META_V3];
+	return r < 0 && !probe_left_out(r) ? r : 0;
 }
 
 /* What was asked for before another store was entered does not count. */
@@ -289,7 +314,7 @@ look_at_all(struct probe *o)
 	/* Of the root a listing is no sooner to tell whether another store is likely. */
 	bool names = l->model->zmap->caps & ZMAP_LIST;
 	bool unknown_root = consolidated_first(o) && !enough && (!names || !l->seen);
-	if (r == 0 && !l->node && unknown_root && (r = enter(o)) > 0)
+	if (r == 0 && !l->node && unknown_root && (r = enter_beside_v3(o)) > 0)
 		start_again(o);
 	if (r >= 0 && !l->node && !enough)
 		r = probe_names(o);

@@ -86,7 +86,7 @@ probe_names(struct probe *o)
 	struct found f = {.zmap = l->model->zmap};
 	const unsigned need_both = ZMAP_REMOTE | ZMAP_LIST;
 	if ((o->in_zarr && !o->unlikely) || (o->v3 && !*l->path) || o->listed || l->seen ||
-		(l->model->zmap->caps & need_both) != need_both)
+		probe_has(o, V3) || (l->model->zmap->caps & need_both) != need_both)
 		return 0;
 	snprintf(prefix, sizeof prefix, "%s%s", l->path, *l->path ? "/" : "");
 	int r = zmap_list(l->model->zmap, prefix, note_name, &f);

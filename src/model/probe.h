@@ -39,7 +39,7 @@ bool probe_left_out(int result);
  * too large is only left out where it is optional. 0 or -errno. */
 int probe_failure(const struct probe *, bool found);
 /* Above stores, and where it is unlikely, most paths are no nodes, and one listing says which metadata objects there are; but of a root that is said to be
- * of the dialect with one object. What it does not name is not asked for.
+ * of the dialect with one object, or is known to have it. What it does not name is not asked for.
  * 0, also where it cannot say; or -errno. */
 int probe_names(struct probe *);
 /* Everything that can say what the path is. Where each request costs a round trip, all that is likely needed goes together.

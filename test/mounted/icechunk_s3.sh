@@ -28,7 +28,7 @@ counts()
 	[ "$(requests "$3")" = "$2" ] || fail "$1: $(requests "$3") requests, not $2: $(asked)"
 }
 
-# what is there, besides the three probes: .zmetadata, and repo and refs/branch.main/ref.json, of which one is there
+# what is there, besides the probes: .zmetadata, then zarr.json, repo and refs/branch.main/ref.json together, of which one is there
 for spec in 1 2; do
 	forget
 	must_mount s3://bucket/many$spec
@@ -36,15 +36,15 @@ for spec in 1 2; do
 	ls -lR "$mnt" >/dev/null
 	counts "a snapshot" 1 '^GET [^ ]*/snapshots/'
 	counts "what says which (spec $spec)" 1 '^GET [^ ]*/(repo|ref.json) [^ ]* 20'
-	counts "mount and ls -lR (spec $spec)" 4 .
+	counts "mount and ls -lR (spec $spec)" 5 .
 	same "the first value" "$(integers "$mnt/many/a007")" 7
 	counts "a manifest" 1 '^GET [^ ]*/manifests/'
-	counts "the first value" 5 .
+	counts "the first value" 6 .
 	same "a native chunk" "$(integers "$mnt/n")" "-1 -1 7 8"
-	counts "a manifest and a chunk" 7 .
+	counts "a manifest and a chunk" 8 .
 	ls -lR "$mnt" >/dev/null
 	same "another value of that manifest" "$(integers "$mnt/many/a008") $(integers "$mnt/n")" "8 -1 -1 7 8"
-	counts "what was asked for before" 7 .
+	counts "what was asked for before" 8 .
 	counts "what is listed (spec $spec)" 0 'list-type|prefix='
 	umount_store
 done

@@ -151,11 +151,11 @@ test_remote_above(void)
 	struct tree t = remote_tree(&never, objects);
 	uint64_t before = calls(&t);
 	CHECK_INT(tree_kind(&t, ""), NODE_PLAIN);
-	CHECK_INT(calls(&t), before + 2); /* .zmetadata, and the listing */
+	CHECK_INT(calls(&t), before + 3); /* .zmetadata, zarr.json, and the listing */
 	CHECK_INT(tree_kind(&t, "d"), NODE_PLAIN);
-	CHECK_INT(calls(&t), before + 3);
+	CHECK_INT(calls(&t), before + 4);
 	CHECK_INT(tree_kind(&t, "d/x.txt"), NODE_OBJECT);
-	CHECK_INT(calls(&t), before + 5);
+	CHECK_INT(calls(&t), before + 6);
 	CHECK_INT(tree_kind(&t, "d/s.zarr"), NODE_GROUP);
 	CHECK_INT(length(&t, "d/s.zarr/v", false), 4);
 	CHECK_INT(length(&t, "none", false), UINT64_MAX);
