@@ -299,6 +299,7 @@ start_again(struct probe *o)
 	probe_done(o);
 	l->node = node_unref(l->node);
 	l->con = consolidated_unref(l->con);
+	discovery_drop_names(l);
 	*o = (struct probe){.l = l, .entered = true, .pure = o->pure, .v2 = o->v2, .v3 = o->v3};
 }
 

@@ -25,13 +25,19 @@ node_cache_find(const struct model *m, const char *path)
 }
 
 static void
-drop_names(struct cached_node *p)
+free_names(char ***names, size_t *n)
 {
-	for (size_t i = 0; i < p->nnames; i++)
-		free(p->names[i]);
-	free(p->names);
-	p->names = NULL;
-	p->nnames = 0;
+	for (size_t i = 0; *names && i < *n; i++)
+		free((*names)[i]);
+	free(*names);
+	*names = NULL;
+	*n = 0;
+}
+
+void
+discovery_drop_names(struct discovery *l)
+{
+	free_names(&l->names, &l->nnames);
 }
 
 static size_t
@@ -89,7 +95,7 @@ void
 node_cache_put_names(struct model *m, struct cached_node *p, char **names, size_t n, int64_t begun)
 {
 	count_out(m, p);
-	drop_names(p);
+	free_names(&p->names, &p->nnames);
 	p->names = names;
 	p->nnames = n;
 	p->names_begun = begun;
@@ -139,7 +145,7 @@ node_cache_forget(struct model *m, struct cached_node *p)
 	m->nplaces--;
 	m->nabsent -= p->known && !p->node;
 	count_out(m, p);
-	drop_names(p);
+	free_names(&p->names, &p->nnames);
 	listed_free(p->listed);
 	seen_free(p->seen);
 	consolidated_unref(p->con);
@@ -361,11 +367,14 @@ put(struct model *m, struct cached_node *p, struct discovery *l)
 		p->con_hash = l->con_hash;
 	}
 	count_in(m, p);
+	if (l->names && l->node && l->node->kind == NODE_GROUP && !p->con && !l->walk->con)
+		node_cache_put_names(m, p, MOVE(l->names), l->nnames, l->names_begun);
 }
 
 static void
 look_done(struct discovery *l)
 {
+	discovery_drop_names(l);
 	seen_free(l->new_seen);
 	consolidated_unref(l->con);
 	node_unref(l->node);

@@ -107,11 +107,15 @@ struct discovery {
 	uint64_t con_id, con_hash; /* 0: consolidated metadata know nothing of it */
 	bool own;                  /* the node's own objects were seen */
 	bool partly;               /* only the .zarray: attributes are as old as before */
+	char **names; /* sorted: what a listing of all of the path had as prefixes; NULL: none was needed */
+	size_t nnames;
+	int64_t names_begun; /* clock_now(): when the store was asked */
 };
 
 /* 0, ZMAP_ABSENT or -errno; fills the outcome. */
 int discover(struct discovery *);
 void seen_free(struct seen *);
+void discovery_drop_names(struct discovery *);
 
 /* fetch.c */
 struct fetch {

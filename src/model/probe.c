@@ -65,8 +65,20 @@ enum {
 struct found {
 	struct zmap *zmap;
 	unsigned kinds, names;
-	bool sign; /* of a store of another kind */
+	bool sign;    /* of a store of another kind */
+	char **below; /* names that keys lie below; NULL: no memory for them */
+	size_t nbelow;
 };
+
+static void
+found_done(struct found *f)
+{
+	for (size_t i = 0; i < f->nbelow; i++)
+		free(f->below[i]);
+	free(f->below);
+	f->below = NULL;
+	f->nbelow = 0;
+}
 
 static int
 note_name(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
@@ -74,20 +86,52 @@ note_name(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
 	struct found *f = arg;
 	if (!prefix)
 		f->kinds |= 1u << meta_kind_of(name);
+	else if (f->below && !meta_is_name(name)) {
+		if ((f->below[f->nbelow] = strdup(name)))
+			f->nbelow++;
+		else
+			found_done(f);
+	}
 	f->sign |= zmap_enter_sign(f->zmap, name);
 	return ++f->names >= LISTED_MAX ? TOO_MANY : 0;
+}
+
+static int
+by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* What was listed, all of it, are the names in the group that the path may turn out to be. */
+static void
+keep_names(struct discovery *l, struct found *f, int64_t begun)
+{
+	discovery_drop_names(l);
+	if (!f->below)
+		return;
+	qsort(f->below, f->nbelow, sizeof *f->below, by_text);
+	for (size_t i = 0; i < f->nbelow; i++)
+		if (l->nnames && !strcmp(f->below[i], f->below[l->nnames - 1]))
+			free(f->below[i]);
+		else
+			f->below[l->nnames++] = f->below[i];
+	f->nbelow = 0;
+	l->names = MOVE(f->below);
+	l->names_begun = begun;
 }
 
 int
 probe_names(struct probe *o)
 {
-	const struct discovery *l = o->l;
+	struct discovery *l = o->l;
 	char prefix[PATH_BYTES_MAX + 2];
-	struct found f = {.zmap = l->model->zmap};
+	CLEAN(found_done) struct found f = {.zmap = l->model->zmap};
+	const int64_t begun = clock_now();
 	const unsigned need_both = ZMAP_REMOTE | ZMAP_LIST;
 	if ((o->in_zarr && !o->unlikely) || (o->v3 && !*l->path) || o->listed || l->seen ||
 		probe_has(o, V3) || (l->model->zmap->caps & need_both) != need_both)
 		return 0;
+	f.below = calloc(LISTED_MAX, sizeof *f.below);
 	snprintf(prefix, sizeof prefix, "%s%s", l->path, *l->path ? "/" : "");
 	int r = zmap_list(l->model->zmap, prefix, note_name, &f);
 	/* Also where no name can be shown of what is there: the marker of a folder, "a//b". */
@@ -96,6 +140,7 @@ probe_names(struct probe *o)
 	o->entered |= r >= 0 && !f.sign;
 	if (r < 0 || r == TOO_MANY)
 		return r == -EACCES || r == TOO_MANY ? 0 : r;
+	keep_names(l, &f, begun);
 	for (unsigned k = 0; k < META_KINDS; k++)
 		if (!(f.kinds >> k & 1) && !(o->asked >> k & 1)) {
 			o->asked |= 1u << k;

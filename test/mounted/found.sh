@@ -111,6 +111,13 @@ finds s3://bucket
 # loose: what may tell, a listing, what that names
 mounts s3://bucket/loose 6 1
 cmp "$mnt/lat" "$tmp/want/lat" || fail "lat of loose"
+same "arrays of loose" "$(ls "$mnt" | grep -c '\.nc$')" 5
+counts "listings of loose" 1 'list-type.*prefix=loose%2F '
+umount_store
+# the same where it is found below the top
+mounts s3://bucket 5 1
+same "arrays of loose in a bucket" "$(ls "$mnt/loose" | grep -c '\.nc$')" 5
+counts "listings of loose in a bucket" 1 'list-type.*prefix=loose%2F '
 umount_store
 mounts s3://bucket 5 1
 same "stores" "$(ls -m "$mnt")" "both, consolidated, inline, loose, one, three, two"

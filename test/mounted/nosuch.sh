@@ -44,7 +44,7 @@ cmp "$mnt/late" "$tmp/want/lat" || fail "an array that consolidated metadata lac
 umount_store
 
 must_mount s3://bucket/loose.zarr
-missing nosuch 5
+missing nosuch 0
 missing another 0
 forget
 cmp "$mnt/lat" "$tmp/want/lat" || fail "an array beside it"

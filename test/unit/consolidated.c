@@ -162,6 +162,28 @@ test_remote_above(void)
 	tree_free(&t);
 }
 
+/* A root that nothing is known of: what its listing said serves who asks for its names next. */
+static void
+test_remote_loose(void)
+{
+	const char *const loose[] = {".zgroup", ZGROUP, "b/.zarray", SHAPE(2), "a/.zarray",
+		SHAPE(4), "a/0", "1234", "x.txt", "", NULL};
+	struct tree t = remote_tree(&never, loose);
+	uint64_t before = calls(&t);
+	CHECK_INT(tree_kind(&t, ""), NODE_GROUP);
+	CHECK_INT(calls(&t), before + 4); /* .zmetadata, zarr.json, the listing, .zgroup */
+	CHECK_STR(tree_names(&t, ""), "a* b*");
+	CHECK_INT(length(&t, "none", false), UINT64_MAX);
+	CHECK_INT(calls(&t), before + 8); /* .zarray and .zattrs of each */
+	tree_free(&t);
+
+	t = remote_tree(NULL, loose); /* no longer than the TTL */
+	CHECK_INT(tree_kind(&t, ""), NODE_GROUP);
+	tree_put(&t, "c/.zarray", SHAPE(1));
+	CHECK_STR(tree_names(&t, ""), "a* b* c*");
+	tree_free(&t);
+}
+
 static void
 test_modes(void)
 {
@@ -356,6 +378,7 @@ main(void)
 	test_remote();
 	test_remote_again();
 	test_remote_above();
+	test_remote_loose();
 	test_modes();
 	test_alone();
 	test_not_ours();
