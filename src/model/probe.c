@@ -162,7 +162,7 @@ probe_what(struct probe *o)
 	unsigned group = G | T | (consolidated && !blind ? ALL : 0);
 	if (o->v1 || (!remote && !o->in_zarr && !o->pure))
 		group |= NC_GROUP;
-	if (o->v3 || (top && !remote))
+	if (o->v3 || (top && (!remote || seen_any(o->l->seen, V3))))
 		probe_need(o, V3);
 	if (o->v3 || (top && probe_has(o, V3)))
 		return probe_has(o, V3) ? V3 : 0;

@@ -81,6 +81,11 @@ finds()
 		counts "zarr.json of $store" 1 '^GET [^ ]*/zarr\.json [^ ]* 200 '
 		[ $store != inline ] || "$python" "$here/zarr3.py" check "$mnt" || fail "$1/$store"
 		cmp "$mnt/t2m" "$tmp/t2m" || fail "t2m of $1/$store"
+		forget
+		cat "$mnt/.zarrfs/refresh" >/dev/null
+		stat "$mnt/t2m" >/dev/null || fail "t2m of $1/$store, after refresh"
+		counts "$1/$store that is looked at again" 1 "/$store/zarr\.json "
+		counts "objects of V2 in $1/$store that is looked at again" 0 "/$store/[.]z"
 		umount_store
 	done
 	for spec in one two; do

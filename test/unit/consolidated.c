@@ -162,7 +162,7 @@ test_remote_above(void)
 	tree_free(&t);
 }
 
-/* A root that nothing is known of: what its listing said serves who asks for its names next. */
+/* A root that has no consolidated metadata: what its listing said serves who asks for its names next; one of V3 needs none. */
 static void
 test_remote_loose(void)
 {
@@ -175,6 +175,18 @@ test_remote_loose(void)
 	CHECK_STR(tree_names(&t, ""), "a* b*");
 	CHECK_INT(length(&t, "none", false), UINT64_MAX);
 	CHECK_INT(calls(&t), before + 8); /* .zarray and .zattrs of each */
+	tree_free(&t);
+
+	const char *const three[] = {"zarr.json", "{\"zarr_format\": 3, \"node_type\": \"group\"}",
+		".zgroup", ZGROUP, NULL};
+	t = remote_tree(NULL, three);
+	before = calls(&t);
+	CHECK_INT(tree_kind(&t, ""), NODE_GROUP);
+	CHECK_INT(calls(&t), before + 2); /* .zmetadata, zarr.json */
+	CHECK_INT(tree_kind(&t, ""), NODE_GROUP);
+	CHECK_INT(calls(&t), before + 3); /* the same, seen again */
+	tree_del(&t, "zarr.json");
+	CHECK_INT(tree_kind(&t, ""), NODE_GROUP); /* of V2 */
 	tree_free(&t);
 
 	t = remote_tree(NULL, loose); /* no longer than the TTL */
