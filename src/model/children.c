@@ -443,12 +443,13 @@ model_lookup_known(struct model *m, const char *path, struct node **ret)
 	int r = *path ? node_cache_get(m, dir, HOW_LOOKUP, &w, &parent) : 0;
 	if (r)
 		return r;
-	bool lacking = *path && path_walk_covers(&w) && !consolidated_has(w.con, path + w.con_skip);
+	const bool covered = path_walk_covers(&w);
+	bool lacking = *path && covered && !consolidated_has(w.con, path + w.con_skip);
 	LOCKED(&m->lock) {
 		const struct cached_node *p = node_cache_find(m, path);
 		if (p && p->node)
-			lacking = false; /* it was asked for before */
-		else if (*path && !lacking)
+			lacking = false;    /* it was asked for before */
+		else if (*path && !covered) /* what is may have no objects */
 			lacking = not_listed(node_cache_find(m, dir), name);
 	}
 	return lacking ? ZMAP_ABSENT : model_lookup(m, path, ret);

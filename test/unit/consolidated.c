@@ -113,7 +113,15 @@ test_remote(void)
 	struct node *n = NULL;
 	CHECK_INT(model_check(t.m, "b", &n), 0);
 	CHECK(n && n->error); /* its own makes no sense */
-	node_unref(n);
+	n = node_unref(n);
+	tree_free(&t);
+
+	const char *const only[] = {".zmetadata",
+		ZMETADATA("\".zgroup\": " ZGROUP ", \"a/.zarray\": " SHAPE(10)), "x/y", "", NULL};
+	t = remote_tree(&never, only);
+	CHECK_INT(length(&t, "none", true), UINT64_MAX); /* a listing lacks it, and a, too */
+	CHECK_INT(model_lookup_known(t.m, "a", &n), 0);
+	n = node_unref(n);
 	tree_free(&t);
 
 	t = remote_tree(&never, stale);
