@@ -180,7 +180,7 @@ start_again(struct edit_doc *d)
 static int
 consolidate(struct commit *c, const char *group, bool v3)
 {
-	const char *name = meta_name[v3 ? META_V3 : META_ALL][0];
+	const char *name = meta_name[dialect_of(v3)->all][0];
 	CLEAN(whole_done)
 	struct whole w = {
 		.commit = c, .group = group, .skip = strlen(group) + (*group != 0), .v3 = v3};

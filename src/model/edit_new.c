@@ -34,9 +34,11 @@ commit_check_free(struct commit *c, const struct edit_part *p, const struct buf 
 		again && d->text.len == text->len && !memcmp(d->text.data, text->data, text->len);
 	if (d->there && !own)
 		return exists(p->path);
-	if (p->v3)
+	const struct dialect *dialect = dialect_of(p->v3);
+	if (dialect->joint)
 		return 0;
-	int r = commit_doc(c, p->path, meta_name[p->array ? META_GROUP : META_ARRAY][0], &other);
+	const enum meta_kind kind = p->array ? dialect->group : dialect->array;
+	int r = commit_doc(c, p->path, meta_name[kind][0], &other);
 	return r == 0 && other->there ? exists(p->path) : r;
 }
 

@@ -41,8 +41,9 @@ step_back(struct path_walk *w)
 static bool
 is_v3(const struct node *n)
 {
-	return n->kind == NODE_GROUP ? n->group && n->group->v3
-				     : n->made_of && !strcmp(n->made_of, meta_name[META_V3][0]);
+	return n->kind == NODE_GROUP
+		       ? n->group && n->group->v3
+		       : n->made_of && !strcmp(n->made_of, meta_name[dialect_v3.array][0]);
 }
 
 static int
@@ -64,15 +65,16 @@ check_kind(const struct path_walk *w, const struct node *n)
 static int
 read_docs(struct commit *c, struct edit_part *p)
 {
-	const enum meta_kind kind = p->v3 ? META_V3 : p->array ? META_ARRAY : META_GROUP;
-	const struct doc_name both[] = {
-		{p->path, meta_name[kind][0]}, {p->path, meta_name[META_ATTRS][0]}};
-	int r = commit_read(c, both, p->v3 ? 1 : 2);
+	const struct dialect *d = dialect_of(p->v3);
+	const char *const main = meta_name[p->array ? d->array : d->group][0];
+	const char *const attrs = meta_name[d->attrs][0];
+	const struct doc_name both[] = {{p->path, main}, {p->path, attrs}};
+	int r = commit_read(c, both, d->joint ? 1 : 2);
 	if (r == 0)
-		r = commit_doc(c, p->path, meta_name[kind][0], &p->main);
-	if (r == 0 && !p->v3)
-		r = commit_doc(c, p->path, meta_name[META_ATTRS][0], &p->attrs);
-	if (p->v3)
+		r = commit_doc(c, p->path, main, &p->main);
+	if (r == 0 && !d->joint)
+		r = commit_doc(c, p->path, attrs, &p->attrs);
+	if (d->joint)
 		p->attrs = p->main;
 	return r;
 }
@@ -81,13 +83,14 @@ int
 commit_read_arrays(struct commit *c, char *const *path, size_t n, bool v3)
 {
 	CLEAN(clean_free) struct doc_name *name = calloc(2 * n + 1, sizeof *name);
+	const struct dialect *d = dialect_of(v3);
 	size_t count = 0;
 	if (!name)
 		return err_set(-ENOMEM, "no memory for names");
 	for (size_t i = 0; i < n; i++) {
-		name[count++] = (struct doc_name){path[i], meta_name[v3 ? META_V3 : META_ARRAY][0]};
-		if (!v3)
-			name[count++] = (struct doc_name){path[i], meta_name[META_ATTRS][0]};
+		name[count++] = (struct doc_name){path[i], meta_name[d->array][0]};
+		if (!d->joint)
+			name[count++] = (struct doc_name){path[i], meta_name[d->attrs][0]};
 	}
 	return commit_read(c, name, count);
 }
@@ -97,15 +100,13 @@ part_node(const struct commit *c, const struct edit_part *p, struct node **ret)
 {
 	CLEAN(metas_done) struct metas m = {0};
 	const struct dim_scope s = path_walk_scope(&p->walk, c->model);
-	const enum meta_kind kind = p->v3 ? META_V3 : p->array ? META_ARRAY : META_GROUP;
-	int r = doc_meta(p->main, &m.of[kind]);
-	if (r == 0 && !p->v3)
-		r = doc_meta(p->attrs, &m.of[META_ATTRS]);
+	const struct dialect *d = dialect_of(p->v3);
+	int r = doc_meta(p->main, &m.of[p->array ? d->array : d->group]);
+	if (r == 0 && !d->joint)
+		r = doc_meta(p->attrs, &m.of[d->attrs]);
 	if (r < 0)
 		return r;
-	return p->v3      ? meta_v3(p->path, &m, &s, ret)
-	       : p->array ? meta_v2_array(p->path, &m, &s, ret)
-			  : meta_v2_group(p->path, &m, &s, ret);
+	return (p->array ? d->read_array : d->read_group)(p->path, &m, &s, ret);
 }
 
 static int
