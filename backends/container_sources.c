@@ -269,9 +269,25 @@ same_etag(const char *said, const char *version)
 	return quoted ? n == len - 2 && !memcmp(said, version + 1, n) : !strcmp(said, version);
 }
 
+/* The ETag that programs make up for a file: inode, which copies have not, microseconds and size in hexadecimal. */
+static bool
+same_file(const char *etag, const struct zmap_stat *s)
+{
+	unsigned long long inode, time, size;
+	int end = 0;
+	return sscanf(etag, "%16llx-%16llx-%16llx%n", &inode, &time, &size, &end) == 3 &&
+	       !etag[end] && time == (unsigned long long)s->mtime / 1000 && size == s->size;
+}
+
+/* A file that stands for an object elsewhere, as the user redirects its URL, has no ETag to compare. */
 static int
 check_source(const struct chunk_place *p, bool local, const struct zmap_stat *s)
 {
+	static const char file[] = "file:";
+	if (local && p->etag && *p->etag && !strncmp(p->url, file, sizeof file - 1) &&
+		!same_file(p->etag, s))
+		return err_set(-EIO, "'%s' is not what the reference was made of: its ETag was %s",
+			p->name, p->etag);
 	if (p->modified && s->mtime / SECOND > p->modified / SECOND)
 		return err_set(
 			-EIO, "'%s' was changed after the reference to it was made", p->name);

@@ -106,6 +106,19 @@ for spec in 1 2; do
 	touch -d '2026-01-01' "$tmp/source"
 done
 
+# the ETag of a file says its inode, which copies have not, its time and its size; another one says nothing that can be compared
+etag=$(printf '%x-%x-%x' 1 $(($(date -d '2026-01-01' +%s) * 1000000)) 24)
+for said in "$etag" "\"$etag\"" "${etag%-*}-19" "1-${etag#*-}0" d41d8cd98f00b204e9800998ecf8427e; do
+	make "$tmp/etag" 2 1 "$tmp/source" 0 "" "$said"
+	case $said in
+	"$etag" | "\"$etag\"") want="16843009 16843009 16843009 16843009" ;;
+	*) want="" ;;
+	esac
+	same "what has the ETag $said" "$("$ZARRFS" -o "endian=little,virtual=file://$tmp" --cat "$tmp/etag" v 2>/dev/null | od -An -td4 | xargs)" "$want"
+done
+make "$tmp/etag" 2 1 "$tmp/source" 0 s3://bucket/source d41d8cd98f00b204e9800998ecf8427e
+same "a copy of an object" "$("$ZARRFS" -o "endian=little,virtual=s3://bucket=>$tmp" --cat "$tmp/etag" v | od -An -td4 | xargs)" "16843009 16843009 16843009 16843009"
+
 # spec 1 has containers of virtual chunks in config.yaml, which is looked at when a message or a name needs it
 if grep -aq libyaml- "$ZARRFS"; then
 	repo=$tmp/configured

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""icechunk_files.py DIR SPEC COMMITS [SOURCE [MORE [URL]]]: a small Icechunk repository, written by hand: FlatBuffers forwards, nothing compressed.
+"""icechunk_files.py DIR SPEC COMMITS [SOURCE [MORE [URL [ETAG]]]]: a small Icechunk repository, written by hand: FlatBuffers forwards, nothing compressed.
 
-Arrays a (inline), n (native, one chunk of two never written), big (native, packed), and with SOURCE v (virtual: its bytes 8 to 24, by the name URL). MORE arrays many/aI (inline, one value I). Commit k
+Arrays a (inline), n (native, one chunk of two never written), big (native, packed), and with SOURCE v (virtual: its bytes 8 to 24, by the name URL; as it was changed last, or if ETAG is said, with that). MORE arrays many/aI (inline, one value I). Commit k
 has a = [k, k+1, k+2, k+3]; n and big never change. Tag "v1" is commit 1, tag "gone" is deleted, branch "dev" is commit 1."""
 import json
 import os
@@ -123,8 +123,8 @@ def values(*v):
 
 
 class Repo:
-    def __init__(self, top, spec, source, more, url):
-        self.top, self.spec, self.source, self.more, self.url = top, spec, source, more, url
+    def __init__(self, top, spec, source, more, url, etag):
+        self.top, self.spec, self.source, self.more, self.url, self.etag = top, spec, source, more, url, etag
 
     def snapshot_id(self, k):
         return ident("snap", k)
@@ -148,8 +148,8 @@ class Repo:
         refs = {n: [{0: self.index(1), 3: ("u64", 8), 4: native}],
                 big: [{0: self.index(i), 2: ("u64", 400 * i), 3: ("u64", 400), 4: packed} for i in range(3)]}
         if self.source:
-            changed = int(os.path.getmtime(self.source))
-            refs[v] = [{0: self.index(0), 2: ("u64", 8), 3: ("u64", 16), 5: Blob(self.url.encode()), 7: ("u32", changed)}]
+            check = {6: Blob(self.etag.encode())} if self.etag else {7: ("u32", int(os.path.getmtime(self.source)))}
+            refs[v] = [{0: self.index(0), 2: ("u64", 8), 3: ("u64", 16), 5: Blob(self.url.encode()), **check}]
         fixed = self.manifest(200, refs)
         nodes = {"/a": (a, [4], [2], changing), "/n": (n, [4], [2], fixed), "/g/big": (big, [300], [100], fixed)}
         each = [ident("m%03d" % i, 1, 8) for i in range(self.more)]
@@ -198,8 +198,8 @@ class Repo:
 
 def main():
     top, spec, commits = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    source, more, url = (sys.argv[4:] + [""] * 3)[:3]
-    r = Repo(top, spec, source, int(more or 0), url or "file://" + source)
+    source, more, url, etag = (sys.argv[4:] + [""] * 4)[:4]
+    r = Repo(top, spec, source, int(more or 0), url or "file://" + source, etag)
     for k in range(1, commits + 1):
         r.commit(k)
     r.refs(commits)
