@@ -93,6 +93,7 @@ array_of(struct ice *p, const struct zmap_chunk *chunk, struct ice_tree **ret,
 	struct ice_node **ret_node)
 {
 	CLEAN(clean_free) char *version = NULL;
+	CLEAN(ice_tree_unrefp) struct ice_tree *now = NULL;
 	const char *path;
 	int r = split(p, chunk->array, &path, &version);
 	if (r < 0)
@@ -105,6 +106,10 @@ array_of(struct ice *p, const struct zmap_chunk *chunk, struct ice_tree **ret,
 			if ((*ret_node = find_array(k->tree, path, chunk->version)))
 				*ret = ice_tree_ref(k->tree);
 	}
+	if (!*ret && (r = ice_version_tree(p, version, &now)) < 0)
+		return r;
+	if (now && (*ret_node = find_array(now, path, chunk->version)))
+		*ret = MOVE(now);
 	return *ret ? 0
 		    : err_set(-ESTALE, "the snapshot that '%s' was opened in is no longer kept",
 			      chunk->array);

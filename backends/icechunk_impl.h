@@ -25,6 +25,7 @@ struct ice_version {
 struct ice_kept {
 	struct ice_kept *next;
 	struct ice_tree *tree;
+	bool was_shown; /* a name meant it before */
 };
 
 struct ice {

@@ -10,7 +10,7 @@
 enum {
 	KEPT_LEAST = 4,
 	KEPT_MOST = 64,
-	KEPT_BYTES = 64 << 20,
+	KEPT_BYTES = 32 << 20,
 };
 
 struct ice_version *
@@ -35,23 +35,47 @@ known(struct ice *p, const char *name, bool fresh)
 	return t;
 }
 
-/* A tree stays for a while after another is shown: files of it may be open. Lock held. */
+/* Names that mean a tree that is not kept, but those of branches and the one that is shown: they are looked at again when asked for. Lock
+ * held. */
 static void
-keep(struct ice *p, struct ice_tree *t)
+forget_versions(struct ice *p, const struct ice_tree *t)
 {
-	struct ice_kept *k = calloc(1, sizeof *k);
-	if (!k)
+	static const char branch[] = "branch.";
+	for (struct ice_version **at = &p->versions, *v; (v = *at);) {
+		if (v->tree != t || !strcmp(v->name, p->ref) ||
+			!strncmp(v->name, branch, sizeof branch - 1)) {
+			at = &v->next;
+			continue;
+		}
+		*at = v->next;
+		ice_tree_unref(v->tree);
+		free(v);
+	}
+}
+
+/* A tree stays for a while, as it may be asked for again. was_shown: a name meant it and now means another, so files of it may be open; such
+ * trees are counted apart. Lock held. */
+static void
+keep(struct ice *p, struct ice_tree *t, bool was_shown)
+{
+	struct ice_kept *new = calloc(1, sizeof *new), *k;
+	if (!new)
 		return;
-	*k = (struct ice_kept){p->kept, ice_tree_ref(t)};
-	p->kept = k;
-	size_t n = 0, bytes = 0;
+	*new = (struct ice_kept){p->kept, ice_tree_ref(t), was_shown};
+	p->kept = new;
+	size_t n[2] = {0}, bytes[2] = {0};
 	for (struct ice_kept **at = &p->kept; (k = *at);) {
-		bytes += k->tree->bytes.cap;
-		if (++n <= KEPT_LEAST || (n <= KEPT_MOST && bytes <= KEPT_BYTES)) {
+		const bool again = k != new && k->tree == t, of = k->was_shown;
+		n[of] += !again;
+		bytes[of] += again ? 0 : k->tree->bytes.cap;
+		if (!again &&
+			(n[of] <= KEPT_LEAST || (n[of] <= KEPT_MOST && bytes[of] <= KEPT_BYTES))) {
 			at = &k->next;
 			continue;
 		}
 		*at = k->next;
+		if (!again)
+			forget_versions(p, k->tree);
 		ice_tree_unref(k->tree);
 		free(k);
 	}
@@ -87,7 +111,7 @@ ice_load_tree(struct ice *p, const char *id, struct ice_tree **ret)
 		r = ice_tree_new(&payload, id, ret);
 	if (r == 0)
 		LOCKED(&p->lock)
-			keep(p, *ret);
+			keep(p, *ret, false);
 	return r;
 }
 
@@ -174,8 +198,7 @@ read_repo(struct ice *p)
 }
 
 static int
-put_version(
-	struct ice *p, const char *name, const struct ice_tree *t, const char *seen, int64_t due)
+put_version(struct ice *p, const char *name, struct ice_tree *t, const char *seen, int64_t due)
 {
 	struct ice_version *new = calloc(1, sizeof *new + strlen(name) + 1), *v = NULL;
 	struct ice_tree *old = NULL;
@@ -190,9 +213,11 @@ put_version(
 			p->versions = v;
 		}
 		old = v->tree;
-		v->tree = ice_tree_ref((struct ice_tree *)t);
+		v->tree = ice_tree_ref(t);
 		v->due = due;
 		memcpy(v->seen, seen, sizeof v->seen);
+		if (old && old != t)
+			keep(p, old, true);
 	}
 	ice_tree_unref(old);
 	free(new);

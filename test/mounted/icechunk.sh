@@ -119,6 +119,26 @@ done
 make "$tmp/etag" 2 1 "$tmp/source" 0 s3://bucket/source d41d8cd98f00b204e9800998ecf8427e
 same "a copy of an object" "$("$ZARRFS" -o "endian=little,virtual=s3://bucket=>$tmp" --cat "$tmp/etag" v | od -An -td4 | xargs)" "16843009 16843009 16843009 16843009"
 
+# a file that is open stays in its snapshot, however many others are read before it is
+for spec in 1 2; do
+	repo=$tmp/long$spec
+	make "$repo" $spec 90
+	must_mount "$repo" endian=little,metadata_ttl=600
+	exec 5<"$mnt/a"
+	make "$repo" $spec 91
+	cat "$mnt/.zarrfs/refresh" >/dev/null
+	same "the next of many" "$(integers "$mnt/a")" "91 92 93 94"
+	ids=$(tac "$mnt/.zarrfs/history" | cut -f 1 | head -n 80)
+	n=0
+	for id in $ids; do
+		n=$((n + 1))
+		same "snapshot $n" "$(integers "$mnt/@$id/a")" "$n $((n + 1)) $((n + 2)) $((n + 3))"
+	done
+	same "a file that stayed open" "$(od -An -v -td4 <&5 | xargs)" "90 91 92 93"
+	exec 5<&-
+	umount_store
+done
+
 # spec 1 has containers of virtual chunks in config.yaml, which is looked at when a message or a name needs it
 if grep -aq libyaml- "$ZARRFS"; then
 	repo=$tmp/configured
