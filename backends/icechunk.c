@@ -20,9 +20,21 @@ enum {
 
 /* --- keys --- */
 
+/* Has the root of the version that is shown a child of that name? */
+static bool
+is_child(struct ice *p, const char *name, size_t len)
+{
+	bool is = false;
+	LOCKED(&p->lock) {
+		const struct ice_version *v = ice_find_version(p, p->ref);
+		is = v && ice_tree_find(v->tree, name, len);
+	}
+	return is;
+}
+
 /* "@NAME/key", or a key of the version that is shown. version: on return what the key is of, the caller's to free. */
 static int
-split(const struct ice *p, const char *key, const char **ret_key, char **ret_version)
+split(struct ice *p, const char *key, const char **ret_key, char **ret_version)
 {
 	const char *slash = strchr(key, '/');
 	struct ice_ref_name n;
@@ -32,7 +44,7 @@ split(const struct ice *p, const char *key, const char **ret_key, char **ret_ver
 			     : NULL;
 	if (*key == '@' && !name)
 		return err_set(-ENOMEM, "no memory for a name");
-	if (name && ice_ref_parse(name, &n)) {
+	if (name && ice_ref_parse(name, &n) && !is_child(p, key, strlen(name) + 1)) {
 		*ret_version = MOVE(name);
 		*ret_key = slash ? slash + 1 : "";
 		return 0;
