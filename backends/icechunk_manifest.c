@@ -160,7 +160,7 @@ find_refs(struct manifest *m, const struct ice_wanted *w, struct flat_vector *re
 		}
 		r = flat_required(flat_vector(&t, A_REFS, 4, ret), "refs");
 		if (r == 0 && !atomic_load(&m->sorted[mid])) {
-			r = ice_refs_check(ret, w->rank);
+			r = ice_refs_check(ret);
 			atomic_store(&m->sorted[mid], r == 0);
 		}
 		return r;

@@ -55,24 +55,17 @@ index_of(
 static int
 order(const struct flat_vector *a, const struct flat_vector *b)
 {
-	for (uint32_t d = 0; d < a->count; d++) {
+	for (uint32_t d = 0; d < a->count && d < b->count; d++) {
 		uint32_t x = flat_u32(flat_item(a, d)), y = flat_u32(flat_item(b, d));
 		if (x != y)
 			return x < y ? -1 : 1;
 	}
-	return 0;
+	return (a->count > b->count) - (a->count < b->count);
 }
 
-/* Before 1.0 the one chunk of a scalar had an index of one 0. */
-static bool
-right_rank(const struct flat_vector *index, unsigned rank)
-{
-	return index->count == rank ||
-	       (!rank && index->count == 1 && !flat_u32(flat_item(index, 0)));
-}
-
+/* An array that was written over with other dimensions has the old references, too: none of its chunks has their number of indices. */
 int
-ice_refs_check(const struct flat_vector *refs, unsigned rank)
+ice_refs_check(const struct flat_vector *refs)
 {
 	struct flat_vector before = {0}, now;
 	struct flat_table ref;
@@ -80,15 +73,20 @@ ice_refs_check(const struct flat_vector *refs, unsigned rank)
 		int r = index_of(refs, i, &ref, &now);
 		if (r < 0)
 			return r;
-		if (!right_rank(&now, rank))
-			return err_set(-EIO,
-				"damaged: a reference by %u indices for an array of %u dimensions",
-				now.count, rank);
-		if (i && before.count == now.count && order(&before, &now) >= 0)
+		if (i && order(&before, &now) >= 0)
 			return err_set(-EIO, "damaged: its references are not in order");
 		before = now;
 	}
 	return 0;
+}
+
+/* Before 1.0 the one chunk of a scalar had an index of one 0. */
+static int
+find_old_scalar(const struct flat_vector *refs, struct flat_table *ret)
+{
+	struct flat_vector at;
+	int r = refs->count == 1 ? index_of(refs, 0, ret, &at) : ZMAP_ABSENT;
+	return r == 0 && (at.count != 1 || flat_u32(flat_item(&at, 0))) ? ZMAP_ABSENT : r;
 }
 
 int
@@ -107,11 +105,13 @@ ice_refs_find(const struct flat_vector *refs, unsigned rank, const uint64_t *ind
 			uint32_t x = flat_u32(flat_item(&at, d));
 			way = x == index[d] ? 0 : x < index[d] ? -1 : 1;
 		}
-		if (!way)
+		if (!way && at.count == rank)
 			return 0;
+		if (!way)
+			way = at.count < rank ? -1 : 1;
 		*(way < 0 ? &low : &high) = way < 0 ? mid + 1 : mid;
 	}
-	return ZMAP_ABSENT;
+	return rank ? ZMAP_ABSENT : find_old_scalar(refs, ret);
 }
 
 /* --- places --- */

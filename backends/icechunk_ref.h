@@ -14,9 +14,9 @@ struct ice_dictionary {
 int ice_dictionary_init(struct ice_dictionary *, struct span, unsigned method);
 void ice_dictionary_done(struct ice_dictionary *);
 
-/* All have so many indices, in ascending order. 0 or -EIO. */
-int ice_refs_check(const struct flat_vector *refs, unsigned rank);
-/* 0 or ZMAP_ABSENT. */
+/* They are in ascending order, those of fewer indices first where the others are the same. 0 or -EIO. */
+int ice_refs_check(const struct flat_vector *refs);
+/* The one of just these indices. 0; ZMAP_ABSENT; -EIO. */
 int ice_refs_find(const struct flat_vector *refs, unsigned rank, const uint64_t *index,
 	struct flat_table *ret);
 /* Where the chunk lies. root: of the repository in the lower store. */

@@ -15,8 +15,11 @@ import numpy
 import corpus
 
 # what the readers of the format do not agree on: refused here
-DECIDED = {"f_dims": "coordinates that do not fit", "f_offline": "offline", "f_path_dup": "two nodes of one path",
+DECIDED = {"f_offline": "offline", "f_path_dup": "two nodes of one path",
            "f_snapid": "not the snapshot that its name says", "f_unlisted": "a manifest that is not in its snapshot's list"}
+
+# … or shown: the official library leaves such references behind where an array was written over with other dimensions
+SHOWN = ("f_dims",)
 
 
 def directory_of(store):
@@ -52,9 +55,9 @@ def main():
         if line.startswith("#") or not re.match(prefix, store) or (nc and not (numeric(dtype) and array and "0" not in re.findall(r"\d+", shape))):
             continue
         if want.startswith("AMBIGUOUS:"):
-            if os.path.basename(store) not in DECIDED:
+            if os.path.basename(store) not in {*DECIDED, *SHOWN}:
                 raise SystemExit("nothing is decided of " + store)
-            want = "MUST_FAIL"
+            want = want[len("AMBIGUOUS:"):].partition("|")[0] if os.path.basename(store) in SHOWN else "MUST_FAIL"
         path, why = os.path.join(mount, directory_of(store), *([array] if array else [])), ""
         try:
             got = (nc_digest if nc else corpus.digest)(path, shape, dtype)
