@@ -28,7 +28,8 @@ enum {
 	TAIL = 4,        /* of section 8, "7777" */
 	LEAST = 5,       /* of any other: its length and its number */
 	GRID = 3,        /* "Grid definition": number of points in octets 7-10, template in 13-14 */
-	GRID_LEAST = 72, /* of template 0, with its scanning mode */
+	GRID_LEAST = 72, /* of most templates, with their scanning mode … */
+	POLAR_LEAST = 65, /* … and of this one */
 	PRODUCT = 4,
 	PACKING = 5, /* "Data representation": number of values in octets 6-9 */
 	PACKING_LEAST = 11,
@@ -43,11 +44,15 @@ enum {
 static const uint32_t DEGREE_SIGN = UINT32_C(1) << 31;
 static const double MICRO = 1e-6;
 
+/* Templates of grids, table 3.1: regular latitudes and longitudes, and the others of whose rows each is a latitude */
+enum { REGULAR = 0, ROTATED = 3, POLAR = 20, GAUSSIAN = 40, GAUSSIAN_LAST = 43 };
+
 enum what { VALUES, LATITUDES, LONGITUDES };
 
 struct gribberish {
 	enum what what;
 	bool north_up;
+	bool wrap; /* longitudes from -180 on */
 };
 
 /* Where what is needed lies in a message. */
@@ -99,8 +104,6 @@ gribberish_open(const struct json *config, const struct form *in, struct form *o
 {
 	if (!in->dtype || in->dtype->kind != DTYPE_FLOAT || in->dtype->size < sizeof(float))
 		return err_set(-EINVAL, "only floats of 4 or 8 bytes can be made of a message");
-	if (is_set(config, "adjust_longitude_range"))
-		return err_set(-ENOTSUP, "'adjust_longitude_range' is not supported");
 	const struct json *var = config ? json_get(config, "var") : NULL;
 	int r = load_library();
 	struct gribberish *g = r < 0 ? NULL : calloc(1, sizeof *g);
@@ -110,6 +113,7 @@ gribberish_open(const struct json *config, const struct form *in, struct form *o
 		  : var && json_is(var, "longitude") ? LONGITUDES
 						     : VALUES;
 	g->north_up = is_set(config, "north_up");
+	g->wrap = is_set(config, "adjust_longitude_range");
 	/* A message may have more digits than the elements; and along a coordinate it is that of the whole grid. */
 	out->bytes = g->what == VALUES ? codec_worst(4 * in->bytes)
 				       : codec_worst(in->bytes) + UINT32_MAX / 2;
@@ -129,6 +133,12 @@ bad(const char *what)
 	return err_set(-EIO, "no GRIB message that can be read: %s", what);
 }
 
+static unsigned
+template_of(const uint8_t *grid)
+{
+	return (unsigned)grid[12] << 8 | grid[13];
+}
+
 /* One section behind the first. seen: how often each number came. */
 static int
 look_at_section(const uint8_t *p, uint32_t len, unsigned seen[static SECTIONS], struct message *ret)
@@ -138,7 +148,7 @@ look_at_section(const uint8_t *p, uint32_t len, unsigned seen[static SECTIONS], 
 		return bad("a section of unknown number");
 	seen[number]++;
 	if (number == GRID) {
-		if (len < GRID_LEAST)
+		if (len < POLAR_LEAST || (len < GRID_LEAST && template_of(p) != POLAR))
 			return bad("its grid is too short");
 		ret->grid = p;
 		ret->grid_len = len;
@@ -199,29 +209,96 @@ degrees(const uint8_t *p)
 	return (v & DEGREE_SIGN ? -d : d) * MICRO;
 }
 
+static double
+longitude(const uint8_t *grid, uint64_t i)
+{
+	double first = be32(grid + 50) * MICRO, step = be32(grid + 63) * MICRO,
+	       v = first + (double)i * (grid[71] & I_DOWN ? -step : step);
+	return v >= 360 ? v - 360 : v < 0 && first >= 0 ? v + 360 : v;
+}
+
+static double
+wrapped(double longitude)
+{
+	return longitude >= 180 ? longitude - 360 : longitude;
+}
+
+/* Do longitudes start at -180? Of regular grids that go around the world eastwards, once. *ret: the column that is the first then. */
+static bool
+wraps(const struct gribberish *g, const uint8_t *grid, uint64_t *ret)
+{
+	uint64_t n = be32(grid + 30);
+	if (!g->wrap || template_of(grid) != REGULAR || n < 2)
+		return false;
+	double step = longitude(grid, 1) - longitude(grid, 0), least = INFINITY;
+	if (step <= 0 || fabs(step * (double)n - 360) >= step / 4)
+		return false;
+	for (uint64_t i = 0; i < n; i++)
+		if (wrapped(longitude(grid, i)) < least) {
+			least = wrapped(longitude(grid, i));
+			*ret = i;
+		}
+	return true;
+}
+
 /* The coordinates along one side of a regular grid of latitudes and longitudes: template 3.0. */
 static int
 coordinates(
 	const struct gribberish *g, const struct form *form, const struct message *m, double *to)
 {
 	const uint8_t *p = m->grid;
-	unsigned template = (unsigned)p[12] << 8 | p[13], scan = p[71];
-	bool lat = g->what == LATITUDES;
-	if (template != 0 || form->count != be32(p + (lat ? 34 : 30)))
+	const bool lat = g->what == LATITUDES;
+	const uint64_t n = form->count;
+	uint64_t start = 0;
+	if (template_of(p) != REGULAR || n != be32(p + (lat ? 34 : 30)))
 		return err_set(-EIO,
 			"coordinates of a grid of template %u are not made here, or their number "
 			"is another one",
+			template_of(p));
+	const bool up = p[71] & J_UP;
+	double first = degrees(p + 46), step = be32(p + 67) * MICRO * (up ? 1 : -1);
+	if (lat) {
+		for (uint64_t i = 0; i < n; i++)
+			to[g->north_up && up ? n - 1 - i : i] = first + (double)i * step;
+		return 0;
+	}
+	bool turned = wraps(g, p, &start);
+	for (uint64_t i = 0; i < n; i++) {
+		double v = longitude(p, (i + start) % n);
+		to[i] = turned ? wrapped(v) : v;
+	}
+	return 0;
+}
+
+static void
+reverse(double *values, uint64_t n)
+{
+	for (uint64_t a = 0; a + 1 < n; a++, n--) {
+		double v = values[a];
+		values[a] = values[n - 1];
+		values[n - 1] = v;
+	}
+}
+
+/* Each row begins at another column, where longitudes do. */
+static int
+rotate(const struct gribberish *g, const uint8_t *grid, double *values, uint64_t n)
+{
+	const unsigned template = template_of(grid);
+	uint64_t start = 0, row = be32(grid + 30);
+	if (g->wrap && ((template != REGULAR && template <= ROTATED) ||
+			       (template >= GAUSSIAN && template <= GAUSSIAN_LAST)))
+		return err_set(-EIO,
+			"'adjust_longitude_range' of a grid of template %u is not supported",
 			template);
-	bool down = lat ? !(scan & J_UP) : scan & I_DOWN;
-	double first = lat ? degrees(p + 46) : be32(p + 50) * MICRO,
-	       step = be32(p + (lat ? 67 : 63)) * MICRO * (down ? -1 : 1);
-	for (uint64_t i = 0; i < form->count; i++) {
-		double v = first + (double)i * step;
-		if (!lat && v >= 360)
-			v -= 360;
-		else if (!lat && v < 0 && first >= 0)
-			v += 360;
-		to[lat && g->north_up && !down ? form->count - 1 - i : i] = v;
+	if (g->wrap && template == REGULAR && (!row || n % row))
+		return bad("its grid has no rows of one length");
+	if (!wraps(g, grid, &start))
+		return 0;
+	for (uint64_t at = 0; at < n && start; at += row) {
+		reverse(values + at, start);
+		reverse(values + at + start, row - start);
+		reverse(values + at, row);
 	}
 	return 0;
 }
@@ -282,6 +359,8 @@ values(const struct gribberish *g, const struct form *form, struct span in, cons
 	if (r == 0 && scan & NOT_BY_ROWS)
 		r = err_set(
 			-EIO, "points in the order of scanning mode %ld are not supported", scan);
+	if (r == 0)
+		r = rotate(g, m->grid, to, form->count);
 	return r == 0 && g->north_up && scan & J_UP ? turn(m, to, form->count) : r;
 }
 

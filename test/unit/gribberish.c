@@ -1,5 +1,5 @@
-/* GRIB messages as chunks: packed by ecCodes in several ways, with values left out, from grids that run up and down; then cut and
- * damaged. */
+/* GRIB messages as chunks: packed by ecCodes in several ways, with values left out, from grids that run up and down and around the world;
+ * then cut and damaged. */
 #include "codec_test.h"
 
 #include <eccodes.h>
@@ -61,7 +61,11 @@ static const struct row doubles = {"gribberish", "{\"var\": \"TMP\"}", DTYPE_FLO
 			lat = {"gribberish", "{\"var\": \"latitude\"}", DTYPE_FLOAT, 8},
 			lat_north = {"gribberish", "{\"var\": \"latitude\", \"north_up\": true}",
 				DTYPE_FLOAT, 8},
-			lon = {"gribberish", "{\"var\": \"longitude\"}", DTYPE_FLOAT, 8};
+			lon = {"gribberish", "{\"var\": \"longitude\"}", DTYPE_FLOAT, 8},
+			wrap = {"gribberish", "{\"adjust_longitude_range\": true}", DTYPE_FLOAT, 8},
+			lon_wrap = {"gribberish",
+				"{\"var\": \"longitude\", \"adjust_longitude_range\": true}",
+				DTYPE_FLOAT, 8};
 
 /* The message as n elements; NULL: refused. */
 static void *
@@ -125,19 +129,87 @@ orders(void)
 }
 
 static void
+put32(uint8_t *p, uint32_t v)
+{
+	for (int i = 0; i < 4; i++)
+		p[i] = (uint8_t)(v >> 8 * (3 - i));
+}
+
+/* Longitudes from -180 on, where a grid goes around the world once; what the library of this name gives is the same. */
+static void
+longitudes(void)
+{
+	static const struct {
+		uint32_t first, step; /* degrees */
+		size_t start;         /* column of the first then */
+		bool around;
+	} rows[] = {{0, 15, 12, true}, {180, 15, 0, true}, {200, 15, 23, true}, {5, 15, 12, true},
+		{350, 1, 0, false}, {0, 16, 0, false}, {0, 14, 0, false}};
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+		CLEAN(buf_free) struct buf m = {0};
+		make("grid_simple", false, false, &m);
+		uint8_t *grid = m.data + 16 + m.data[16 + 3]; /* behind section 1 */
+		put32(grid + 50, rows[k].first * 1000000);
+		put32(grid + 63, rows[k].step * 1000000);
+		CLEAN(clean_free)
+		double *v = decoded(&wrap, N, buf_span(&m)),
+		       *x = decoded(&lon_wrap, NI, buf_span(&m));
+		CHECK(v && x);
+		for (size_t i = 0; i < N && v; i++)
+			CHECK(near(v[i], i / NI * NI + (i + rows[k].start) % NI, false));
+		for (size_t i = 0; i < NI && x; i++) {
+			double at =
+				rows[k].first + rows[k].step * (double)((i + rows[k].start) % NI);
+			at = at >= 360 ? at - 360 : at;
+			CHECK(fabs(x[i] - (rows[k].around && at >= 180 ? at - 360 : at)) < 1e-9);
+			CHECK(!rows[k].around || !i || x[i] > x[i - 1]);
+		}
+	}
+}
+
+/* One byte of the first 200 is another one. */
+static void
+damage(const void *bytes, size_t len, size_t n)
+{
+	CLEAN(buf_free) struct buf m = {0};
+	CHECK_INT(buf_add(&m, bytes, len), 0);
+	for (int i = 0; i < 2000; i++) {
+		size_t at = check_random(&seed) % (m.len < 200 ? m.len : 200);
+		uint8_t was = m.data[at];
+		m.data[at] ^= (uint8_t)(1 + check_random(&seed) % 255);
+		free(decoded(i % 2 ? &doubles : &wrap, n, buf_span(&m)));
+		m.data[at] = was;
+	}
+}
+
+/* Grids of other templates, whose sections have other lengths */
+static void
+grids(void)
+{
+	static const char *const samples[] = {
+		"polar_stereographic_sfc_grib2", "regular_gg_sfc_grib2"};
+	for (size_t k = 0; k < sizeof samples / sizeof *samples; k++) {
+		const void *bytes = NULL;
+		size_t len = 0, n = 0;
+		codes_handle *h = codes_grib_handle_new_from_samples(NULL, samples[k]);
+		CHECK(h && !codes_get_message(h, &bytes, &len) && !codes_get_size(h, "values", &n));
+		CLEAN(clean_free)
+		double *v = decoded(&doubles, n, (struct span){bytes, len}),
+		       *w = decoded(&wrap, n, (struct span){bytes, len});
+		CHECK(v && (w != NULL) == (k == 0));
+		damage(bytes, len, n);
+		codes_handle_delete(h);
+	}
+}
+
+static void
 damaged(void)
 {
 	CLEAN(buf_free) struct buf m = {0};
 	make("grid_simple", false, false, &m);
 	for (size_t len = 0; len < m.len; len++)
 		CHECK(!decoded(&doubles, N, (struct span){m.data, len}));
-	for (int i = 0; i < 2000; i++) {
-		size_t at = check_random(&seed) % (m.len < 200 ? m.len : 200);
-		uint8_t was = m.data[at];
-		m.data[at] ^= (uint8_t)(1 + check_random(&seed) % 255);
-		free(decoded(&doubles, N, buf_span(&m)));
-		m.data[at] = was;
-	}
+	damage(m.data, m.len, N);
 	CHECK_INT(buf_add(&m, "x", 1), 0);
 	CHECK(!decoded(&doubles, N, buf_span(&m)));
 }
@@ -147,6 +219,8 @@ main(void)
 {
 	packings();
 	orders();
+	longitudes();
+	grids();
 	damaged();
 	codec_scratch_free();
 	return check_end();
