@@ -33,6 +33,7 @@ enum {
 	PRODUCT = 4,
 	PACKING = 5, /* "Data representation": number of values in octets 6-9 */
 	PACKING_LEAST = 11,
+	SIMPLE_LEAST = 20, /* of template 0, with its bits of a value */
 	DATA = 7,
 	SECTIONS = 8,
 };
@@ -59,6 +60,7 @@ struct gribberish {
 struct message {
 	const uint8_t *grid; /* section 3 */
 	uint32_t grid_len;
+	uint64_t bits; /* that the values take at least */
 };
 
 /* clang-format off */
@@ -153,10 +155,14 @@ look_at_section(const uint8_t *p, uint32_t len, unsigned seen[static SECTIONS], 
 		ret->grid = p;
 		ret->grid_len = len;
 	}
+	if (number == DATA && ret->bits / 8 > len - LEAST)
+		return bad("its data are too short");
 	if (number != PACKING)
 		return 0;
-	if (len < PACKING_LEAST || !ret->grid)
-		return bad("its data have no grid");
+	const bool simple = len >= PACKING_LEAST && !p[9] && !p[10];
+	if (len < (simple ? SIMPLE_LEAST : PACKING_LEAST) || !ret->grid)
+		return bad("its data have no grid, or their packing is too short");
+	ret->bits = simple ? (uint64_t)be32(p + 5) * p[SIMPLE_LEAST - 1] : 0;
 	return be32(p + 5) <= be32(ret->grid + 6) ? 0 : bad("more values than points");
 }
 
