@@ -188,7 +188,8 @@ take_in(struct mount *m, const char *path, struct scratch *s, bool always,
 		return r;
 	if (always || (s->changed && s->bytes.size)) {
 		r = images_take_in(m, path, &s->bytes, how);
-		s->changed &= r < 0;
+		if (r == 0)
+			s->changed = false;
 	} else {
 		r = ZMAP_ABSENT;
 	}
@@ -308,21 +309,57 @@ rename_it(struct mount *m, const struct entry *from, const struct entry *to, uns
 	return r;
 }
 
-/* What is left at the end was never taken in. */
+static bool
+waits(const struct scratch *s)
+{
+	return atomic_load(&s->changed) && atomic_load(&s->size);
+}
+
+/* A taken file that is still open at the end has no release: its last writer is taken to have let go of it now. */
+static int
+settle_all(struct mount *m, const char *dir, enum settle_why why, struct cancel *cancel,
+	struct buf *said)
+{
+	CLEAN(clean_free) struct scratch **all = NULL;
+	const struct array_want how = {.cancel = cancel};
+	int r = why == SETTLE_RELEASE ? scratches_taken(m, &all) : 0, worst = 0;
+	for (size_t i = 0; all && all[i]; i++) {
+		CLEAN(clean_free) char *path = scratches_target(m, all[i]);
+		int e = path && waits(all[i]) ? take_in(m, path, all[i], false, &how) : 0;
+		if (e < 0)
+			worst = images_stick(m, path, e);
+		scratches_put(m, all[i]);
+	}
+	return r < 0 ? r : worst;
+}
+
+static int
+say_lost(const char *path, struct buf *said)
+{
+	if (said)
+		buf_addf(said, "'%s': it was written, but never taken into the store\n", path);
+	return err_set(-EIO, "'%s' was never taken into the store", path);
+}
+
+/* Those of which nothing was taken in, and what was written since of those that were; images_lost names what was refused. */
 static int
 lost(struct mount *m, struct buf *said)
 {
 	CLEAN(buf_free) struct buf left = {0};
-	int r = scratches_paths(m, NULL, &left);
+	CLEAN(clean_free) struct scratch **all = NULL;
+	int r = scratches_paths(m, NULL, &left), e = scratches_taken(m, &all);
 	for (size_t at = 0; at < left.len;) {
 		const char *path = (const char *)left.data + at;
 		at += strlen(path) + 1;
-		if (said)
-			buf_addf(said, "'%s': it was written, but never taken into the store\n",
-				path);
-		r = err_set(-EIO, "'%s' was never taken into the store", path);
+		r = say_lost(path, said);
 	}
-	return r;
+	for (size_t i = 0; all && all[i]; i++) {
+		CLEAN(clean_free) char *path = scratches_target(m, all[i]);
+		if (path && waits(all[i]) && images_stuck(m, path) == 0)
+			r = say_lost(path, said);
+		scratches_put(m, all[i]);
+	}
+	return r < 0 ? r : e;
 }
 
 const struct file_kind kind_scratch = {
@@ -341,5 +378,6 @@ const struct file_kind kind_scratch = {
 	.size = size_of,
 	.settle = settle,
 	.close = close_scratch,
+	.settle_all = settle_all,
 	.lost = lost,
 };

@@ -15,13 +15,13 @@ struct scratch {
 	bool named;
 	char *path;
 	uint64_t version; /* of its inode: never the same again */
-	bool taken; /* what it holds has become what its path names, and what is written to it still does */
+	bool taken; /* what it holds has become what its path names, and what is written to it still does; then next is of those */
 	struct turn turn; /* whose call is under way: the rest is its own */
 	struct spill bytes;
-	atomic_ullong size; /* theirs: these two are read without a turn */
+	atomic_ullong size; /* theirs: these are read without a turn */
 	atomic_llong mtime;
 	atomic_uint writers; /* handles that may write to it */
-	bool changed;        /* since it was last looked at whether it can be taken in */
+	atomic_bool changed; /* since it was last looked at whether it can be taken in */
 };
 
 int scratches_new(struct scratches **ret);
@@ -34,6 +34,8 @@ void scratches_put(struct mount *, struct scratch *); /* NULL allowed */
 int scratches_make(struct mount *, const char *path, struct scratch **ret);
 /* The paths in a directory, NULL: all there are, each with its NUL. */
 int scratches_paths(struct mount *, const char *dir, struct buf *ret);
+/* All that were taken in and are still open, held; ends with NULL. The caller puts them and frees the list. */
+int scratches_taken(struct mount *, struct scratch ***ret);
 /* What its path is now, of one that has a name or was taken in, else NULL; the caller frees it. */
 char *scratches_target(struct mount *, struct scratch *);
 bool scratches_is_taken(struct mount *, struct scratch *);

@@ -16,8 +16,9 @@ struct hidden {
 };
 
 struct scratches {
-	pthread_mutex_t lock; /* guards all below */
-	struct scratch *first;
+	pthread_mutex_t lock;  /* guards all below */
+	struct scratch *first; /* those that have a name */
+	struct scratch *taken; /* open files that were taken in */
 	struct hidden *hidden;
 	uint64_t made;
 };
@@ -92,15 +93,20 @@ scratches_hold(struct mount *m, const char *path)
 	return s;
 }
 
-/* With the lock held: no path leads to it any more. */
 static void
-take_out(struct scratches *t, struct scratch *s)
+unlink_from(struct scratch **at, const struct scratch *s)
 {
-	struct scratch **at = &t->first;
 	while (*at && *at != s)
 		at = &(*at)->next;
 	if (*at)
 		*at = s->next;
+}
+
+/* With the lock held: no path leads to it any more. */
+static void
+take_out(struct scratches *t, struct scratch *s)
+{
+	unlink_from(&t->first, s);
 	s->named = false;
 }
 
@@ -110,8 +116,11 @@ scratches_put(struct mount *m, struct scratch *s)
 	bool last = false;
 	if (!s)
 		return;
-	LOCKED(&m->scratches->lock)
+	LOCKED(&m->scratches->lock) {
 		last = --s->users == 0 && !s->named;
+		if (last && s->taken)
+			unlink_from(&m->scratches->taken, s);
+	}
 	if (last)
 		free_scratch(s);
 }
@@ -167,6 +176,27 @@ scratches_paths(struct mount *m, const char *dir, struct buf *ret)
 					    strncmp(s->path, dir, len) == 0))
 				r = buf_add(ret, s->path, strlen(s->path) + 1);
 	return r;
+}
+
+int
+scratches_taken(struct mount *m, struct scratch ***ret)
+{
+	struct scratch **all = NULL;
+	size_t n = 0;
+	LOCKED(&m->scratches->lock) {
+		for (const struct scratch *s = m->scratches->taken; s; s = s->next)
+			n++;
+		all = calloc(n + 1, sizeof *all);
+		n = 0;
+		for (struct scratch *s = m->scratches->taken; all && s; s = s->next) {
+			s->users++;
+			all[n++] = s;
+		}
+	}
+	if (!all)
+		return err_set(-ENOMEM, "no memory for a list of files");
+	*ret = all;
+	return 0;
 }
 
 char *
@@ -267,8 +297,12 @@ scratches_become(struct mount *m, struct scratch *s, const char *path)
 	LOCKED(&m->scratches->lock) {
 		if (s->named)
 			take_out(m->scratches, s);
+		if (s->taken)
+			unlink_from(&m->scratches->taken, s);
 		s->taken = copy != NULL;
 		if (copy) {
+			s->next = m->scratches->taken;
+			m->scratches->taken = s;
 			char *was = s->path;
 			s->path = copy;
 			copy = was;
