@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum width_state { WIDTH_NONE, WIDTH_MEASURING, WIDTH_KNOWN };
+enum width_state { WIDTH_NONE, WIDTH_MEASURING, WIDTH_KNOWN, WIDTH_DENIED };
 
 struct fact {
 	struct fact *next;
@@ -20,6 +20,8 @@ struct fact {
 	uint64_t width_key,
 		ticket; /* of the thread that measures; a new one where what it measures is stale */
 	uint32_t width;
+	int64_t denied_until; /* clock_now(); of WIDTH_DENIED … */
+	struct err *denied;   /* … and why; NULL: never */
 	char path[];
 };
 
@@ -36,6 +38,7 @@ facts_free(struct facts *f)
 	for (unsigned i = 0; i < FACT_SLOTS; i++)
 		for (struct fact *a = f->slot[i], *next; a; a = next) {
 			next = a->next;
+			free(a->denied);
 			free(a);
 		}
 	pthread_cond_destroy(&f->measured);
@@ -192,7 +195,24 @@ facts_outlived(struct facts *f, const char *path, int64_t ttl)
 	return out;
 }
 
-/* 1: known, in *ret; 0: the caller measures, with *ret_ticket. */
+/* With the lock held: what was measured, or why not; err_text is that of code. */
+static void
+keep_width(const struct facts *f, struct fact *a, int code, uint32_t width)
+{
+	a->width_state = code == 0 ? WIDTH_KNOWN : WIDTH_NONE;
+	a->width = width;
+	if (code != -EACCES || !f->denied_for)
+		return;
+	if (!a->denied)
+		a->denied = malloc(sizeof *a->denied);
+	if (!a->denied)
+		return;
+	err_save(code, a->denied);
+	a->width_state = WIDTH_DENIED;
+	a->denied_until = clock_now() + f->denied_for;
+}
+
+/* 1: known, in *ret; 0: the caller measures, with *ret_ticket; -errno: it was denied lately. */
 static int
 wait_for_width(struct facts *f, const char *path, uint64_t key, uint32_t *ret, uint64_t *ret_ticket)
 {
@@ -206,6 +226,9 @@ wait_for_width(struct facts *f, const char *path, uint64_t key, uint32_t *ret, u
 			*ret = a->width;
 			return 1;
 		}
+		if (a->width_state == WIDTH_DENIED && a->width_key == key &&
+			clock_now() < a->denied_until)
+			return err_restore(a->denied);
 		a->width_state = WIDTH_MEASURING;
 		a->width_key = key;
 		*ret_ticket = ++a->ticket;
@@ -225,10 +248,8 @@ facts_width(struct facts *f, const char *path, uint64_t key, facts_measure_fn *m
 	r = measure(arg, &width);
 	LOCKED(&f->lock) {
 		struct fact *a = find(f, path);
-		if (a->ticket == ticket) {
-			a->width_state = r == 0 ? WIDTH_KNOWN : WIDTH_NONE;
-			a->width = width;
-		}
+		if (a->ticket == ticket)
+			keep_width(f, a, r, width);
 		pthread_cond_broadcast(&f->measured);
 	}
 	if (r == 0)

@@ -18,6 +18,7 @@ struct facts {
 	struct fact *slot[FACT_SLOTS];
 	atomic_ullong changes;   /* chunks that were seen to change so far */
 	atomic_ullong forgotten; /* widths that were known and are no longer */
+	int64_t denied_for; /* ns; how long it is remembered that a width may not be measured. Set before use; 0: not at all */
 };
 
 void facts_init(struct facts *);
@@ -39,8 +40,8 @@ void facts_close(struct facts *, const char *path);
 /* True once when pages of an open file are older than ttl: the caller has them dropped. */
 bool facts_outlived(struct facts *, const char *path, int64_t ttl);
 
-/* The width of a node's elements in version `key`, from memory or by calling measure, one caller at a time. measure: 0, or -errno
- * (passed on, not remembered). */
+/* The width of a node's elements in version `key`, from memory or by calling measure, one caller at a time. measure: 0, or -errno,
+ * passed on: -EACCES also to those that ask in the next denied_for, no other one. */
 typedef int facts_measure_fn(void *arg, uint32_t *ret);
 int facts_width(struct facts *, const char *path, uint64_t key, facts_measure_fn *measure,
 	void *arg, uint32_t *ret);

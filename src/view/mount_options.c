@@ -11,6 +11,9 @@ enum {
 	NODES_MOST = 32 << 20, /* … but no more than this */
 };
 
+/* Rights that were given are seen after that, also where answers count for longer. */
+static const int64_t DENIED_FOR = 10 * SECOND;
+
 /* Each connection takes memory that is not counted: fewer where there is little. */
 static unsigned
 connections(const struct mount_options *o)
@@ -45,6 +48,7 @@ mount_set_options(struct mount *m, const struct mount_options *o)
 	/* A chunk that was cached for half of the time may lie in the kernel for the other half. */
 	m->options.data.ttl = left == INT64_MAX ? left : left / 2;
 	m->pages_ttl = m->options.data.ttl;
+	m->facts.denied_for = m->pages_ttl < DENIED_FOR ? m->pages_ttl : DENIED_FOR;
 	/* One object of metadata takes no more than all of the memory that there may be. */
 	size_t memory = m->options.data.memory ? m->options.data.memory : limits_memory();
 	size_t meta_max = memory > META_LEAST ? memory : META_LEAST;

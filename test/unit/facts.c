@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "view/facts.h"
 #include "view/notes.h"
 #include "view/stale.h"
@@ -81,7 +82,39 @@ measure(void *arg, uint32_t *ret)
 	if (m->disturbed)
 		facts_changed(m->facts, "v", 1);
 	*ret = 42;
-	return m->result;
+	return m->result < 0 ? err_set(m->result, "no right") : 0;
+}
+
+/* What is denied is not asked for by each that wants it, in that version and for a while. */
+static void
+test_denied(void)
+{
+	struct facts *f = calloc(1, sizeof *f);
+	struct measured m = {.facts = f, .result = -EACCES};
+	uint32_t width = 0;
+	facts_init(f);
+	CHECK_INT(facts_width(f, "v", 9, measure, &m, &width), -EACCES);
+	CHECK_INT(facts_width(f, "v", 9, measure, &m, &width), -EACCES);
+	CHECK_INT(m.calls, 2); /* not remembered at all */
+	f->denied_for = 600 * SECOND;
+	m.calls = 0;
+	for (int i = 0; i < 3; i++) {
+		CHECK_INT(facts_width(f, "v", 9, measure, &m, &width), -EACCES);
+		CHECK_STR(err_text(), "no right");
+		err_clear();
+	}
+	CHECK_INT(m.calls, 1);
+	CHECK(!facts_know_width(f, "v", 9, &width));
+	CHECK_INT(facts_width(f, "v", 10, measure, &m, &width), -EACCES); /* another version */
+	CHECK_INT(m.calls, 2);
+	facts_forget_width(f, "v");
+	f->denied_for = 1;
+	CHECK_INT(facts_width(f, "v", 10, measure, &m, &width), -EACCES);
+	m.result = 0;
+	CHECK_INT(facts_width(f, "v", 10, measure, &m, &width), 0);
+	CHECK_INT(m.calls, 4);
+	facts_free(f);
+	free(f);
 }
 
 static void *
@@ -175,6 +208,7 @@ main(void)
 	test_pages();
 	test_expire();
 	test_width();
+	test_denied();
 	test_stale();
 	test_notes();
 	return check_end();
