@@ -19,7 +19,11 @@ enum {
 	WINDOW = 16 << 20,
 	GROWTH = 4,            /* times what was read so far is fetched ahead … */
 	GROWTH_SHARD = 16,     /* … and where chunks that lie side by side come at once */
+	GROWTH_LARGE = 8,      /* … and where few large chunks were until then */
 	FAR_FIRST = 4 << 20,   /* decoded bytes, at first: dozens of small chunks */
+	LARGE = 1 << 20,       /* chunks of which each is much to fetch for nobody … */
+	LARGE_FIRST = 3,       /* … so that one is ahead while so many are read … */
+	LOOK = 9 << 20,        /* … or so many bytes: what tells a file's kind takes 7 MiB */
 	LARGER_MOST = 1 << 20, /* chunks that are loaded whole when they are read often */
 	FETCH_WHOLE =
 		2 << 20, /* stored bytes that a remote store sends sooner than it answers twice */
@@ -327,6 +331,22 @@ far(const struct array *a)
 	return time ? min_u64(most, time * READS_AT) : most;
 }
 
+/* The same, by what the reader has read: one of one plane of a field, or of what tells a file's kind, reads in order too, but not for long. One that
+ * began at the beginning mostly goes on. */
+static uint64_t
+far_yet(const struct scan *s, const struct array *a)
+{
+	const struct grid *g = &a->grid;
+	uint64_t first = s->start ? 0 : FAR_FIRST / s->planes, growth = GROWTH;
+	if (g->slab_chunks == 1 && g->chunk_bytes >= LARGE) {
+		if (s->covered < max_u64(LARGE_FIRST * g->chunk_bytes, LOOK))
+			return min_u64(max_u64(GROWTH * s->covered, first),
+				max_u64(g->chunk_bytes, FAR_FIRST));
+		growth = GROWTH_LARGE;
+	}
+	return max_u64((a->shard ? GROWTH_SHARD : growth) * s->covered, first);
+}
+
 uint64_t
 scan_window(const struct scan *s, const struct array *a)
 {
@@ -342,10 +362,8 @@ scan_window(const struct scan *s, const struct array *a)
 	/* by the memory that it takes */
 	window = min_u64(window,
 		window / (g->chunk_bytes + EXTENT_OVERHEAD) * g->chunk_bytes + g->chunk_bytes);
-	/* A reader of one plane of a field reads in order too, but not for long: none looks much farther ahead than was read so far, but on
-	 * disks where other planes are the same chunks. One that began at the beginning mostly goes on. */
+	/* None looks much farther ahead than was read so far, but on disks where other planes are the same chunks. */
 	if (array_slow(a))
-		return min_u64(window, max_u64((a->shard ? GROWTH_SHARD : GROWTH) * s->covered,
-					       s->start ? 0 : FAR_FIRST / s->planes));
+		return min_u64(window, far_yet(s, a));
 	return g->slab_chunks > 1 ? window : min_u64(window, s->covered);
 }
