@@ -141,6 +141,35 @@ layout_add_made(struct layout *l, const struct made_ops *ops, void *arg, struct 
 				   .length = length, .variable = v, .made = ops, .made_arg = arg});
 }
 
+/* Of spans [lo, hi) the one that holds byte off. */
+static size_t
+span_at(const struct layout *l, size_t lo, size_t hi, uint64_t off)
+{
+	while (hi - lo > 1) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (l->span[mid].start <= off)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+size_t
+layout_locate(const struct layout *l, uint64_t off, uint64_t *ret_in, uint64_t *ret_left)
+{
+	bool repeats = l->fixed != SIZE_MAX && off >= l->record_start;
+	uint64_t record = repeats ? (off - l->record_start) / l->record_size : 0;
+	if (repeats)
+		off = (off - l->record_start) % l->record_size;
+	size_t i = repeats ? span_at(l, l->fixed, l->nspans, off)
+			   : span_at(l, 0, min_u64(l->fixed, l->nspans), off);
+	const struct layout_span *s = &l->span[i];
+	*ret_left = s->length - (off - s->start);
+	*ret_in = off - s->start + (s->variable ? record * s->length : 0);
+	return i;
+}
+
 size_t
 layout_bytes(const struct layout *l)
 {

@@ -286,7 +286,7 @@ place(struct nc4 *n)
 		struct nc_var *v = &f->var[all[i].at];
 		if (!v->bytes)
 			continue;
-		v->begin = round_up(at, v->bytes < LARGE ? UNIT : PAGE);
+		v->begin = round_up(nc_apart(at, v->bytes), v->bytes < LARGE ? UNIT : PAGE);
 		if (add_over(v->begin, room_of(f, v), &at) || at > INT64_MAX - 2 * PAGE)
 			return err_set(-EFBIG, "variable '%s' makes the file too large", v->name);
 		f->size = at;

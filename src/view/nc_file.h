@@ -74,6 +74,8 @@ uint64_t nc_record_bytes(const struct nc_file *, const struct nc_var *);
 
 /* Where data may begin behind a header of so many bytes: a reader of that touches none of them. */
 uint64_t nc_data_start(uint64_t header);
+/* Where a variable of so many bytes may begin behind small ones that end at `at`: a large one where a reader of those touches none of it. */
+uint64_t nc_apart(uint64_t at, uint64_t bytes);
 /* Decides where everything lies in a netCDF-4 file, and makes its metadata. The record dimension is one without limit, and what has it lies in
  * chunks. -EFBIG: too large, err_text says what. May be called again after a change. */
 int nc4_lay_out(struct nc_file *);

@@ -20,6 +20,9 @@ static const uint64_t BLOCK = 8 << 10, AHEAD_FIRST = 32 << 10, AHEAD_NEXT = 128 
 static const uint64_t ALONE_UNIT = 256 << 10;
 /* What is larger than 64 KiB begins on a page, so that it can be mapped. */
 static const uint64_t LARGE = 64 << 10, PAGE = 4 << 10;
+/* Behind coordinates, which libnetcdf reads in blocks of 8 KiB too, the kernel reads ahead 32 KiB and 128 KiB: what is much larger begins behind
+ * that, with the next block of the most that is taken at a time. */
+static const uint64_t COORDINATES = (64 + 32) << 10, APART = 256 << 10, APART_FROM = 16 << 20;
 static const uint64_t MANY = UINT64_MAX;        /* no limit */
 static const uint32_t SIZE_UNTOLD = UINT32_MAX; /* vsize of what is too large for it */
 
@@ -282,7 +285,9 @@ place(const struct nc_file *f, struct nc_var *v, bool last, uint64_t *at)
 	const struct limits *l = limits_of(f->format);
 	if (v->bytes > l->variable && !last)
 		return too_large(f, v);
-	v->begin = round_up(*at, v->alone ? ALONE_UNIT : v->bytes > LARGE ? PAGE : 4);
+	v->begin = round_up(nc_apart(*at, v->bytes), v->alone           ? ALONE_UNIT
+						     : v->bytes > LARGE ? PAGE
+									: 4);
 	if (v->begin > l->begin || add_over(v->begin, round_up(v->bytes, 4), at) ||
 		*at > INT64_MAX - 2 * ALONE_UNIT)
 		return too_large(f, v);
@@ -350,6 +355,12 @@ nc_data_start(uint64_t header)
 		ahead += n;
 	}
 	return round_up(max_u64(ahead, header + SPARE), DATA_UNIT);
+}
+
+uint64_t
+nc_apart(uint64_t at, uint64_t bytes)
+{
+	return bytes >= APART_FROM && at <= COORDINATES ? APART : at;
 }
 
 int

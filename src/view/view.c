@@ -27,6 +27,8 @@ enum {
 	FAR = 4,          /* blocks: CDO takes 256 KiB at a time */
 	SMALL = 4 << 20,  /* bytes of a span that is given whole or not at all */
 	WHOLE_BITS = 16,
+	IN_ORDER =
+		128 << 10, /* bytes that a reader of the whole file, and few others, begin with */
 };
 
 int
@@ -323,37 +325,6 @@ read_span(struct view_reader *r, size_t i, const struct array_want *want, struct
 	return e;
 }
 
-/* Of spans [lo, hi) the one that holds byte off. */
-static size_t
-span_at(const struct layout *l, size_t lo, size_t hi, uint64_t off)
-{
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (l->span[mid].start <= off)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-/* Byte off of the file, which is below the layout's size: its span, where in the span's bytes (of all records, one after the
- * other), and how many follow there. */
-static size_t
-locate(const struct layout *l, uint64_t off, uint64_t *ret_in, uint64_t *ret_left)
-{
-	bool repeats = l->fixed != SIZE_MAX && off >= l->record_start;
-	uint64_t record = repeats ? (off - l->record_start) / l->record_size : 0;
-	if (repeats)
-		off = (off - l->record_start) % l->record_size;
-	size_t i = repeats ? span_at(l, l->fixed, l->nspans, off)
-			   : span_at(l, 0, min_u64(l->fixed, l->nspans), off);
-	const struct layout_span *s = &l->span[i];
-	*ret_left = s->length - (off - s->start);
-	*ret_in = off - s->start + (s->variable ? record * s->length : 0);
-	return i;
-}
-
 /* Variables that begin in [off, end) are asked for while the one before them is read: each costs a far store's round trips. Returns how
  * far that was possible for now. */
 static uint64_t
@@ -362,7 +333,7 @@ expect_next(const struct layout *l, uint64_t off, uint64_t end)
 	while (off < end) {
 		uint64_t in, left;
 		struct array *a = NULL;
-		struct variable *v = l->span[locate(l, off, &in, &left)].variable;
+		struct variable *v = l->span[layout_locate(l, off, &in, &left)].variable;
 		if (v && in)
 			return end; /* a record behind the first one */
 		if (v && variable_array(v, &a) == 0 && !array_expect(a))
@@ -370,6 +341,36 @@ expect_next(const struct layout *l, uint64_t off, uint64_t end)
 		off += left;
 	}
 	return end;
+}
+
+/* The variable behind the zeros that [0, end) ends in. False: there is none, or `end` is elsewhere. */
+static bool
+behind_gap(const struct layout *l, uint64_t end, size_t *ret)
+{
+	uint64_t in, left;
+	const struct layout_span *s = &l->span[layout_locate(l, end - 1, &in, &left)];
+	uint64_t next = end - 1 + left;
+	if (s->variable || s->made || s->text || next >= l->size)
+		return false;
+	*ret = layout_locate(l, next, &in, &left);
+	return l->span[*ret].variable && !l->span[*ret].made;
+}
+
+/* A reader that begins with much of the file mostly reads all, and the variable behind a gap next: its loads begin, and nobody waits for them. */
+static void
+begin_next(struct view_reader *r, const struct array_want *want)
+{
+	struct array *a = NULL;
+	struct reply none = {0};
+	size_t i;
+	if (want->off || want->len < IN_ORDER || !behind_gap(r->layout, want->len, &i) ||
+		variable_array(r->layout->span[i].variable, &a) < 0)
+		return;
+	struct array_want w = *want;
+	w.len = min_u64(IN_ORDER, array_bytes(a));
+	w.deadline = clock_now();
+	read_stream(r, i, &w, &none);
+	reply_done(&none);
 }
 
 static int
@@ -382,9 +383,11 @@ read_spans(struct view_reader *r, const struct array_want *want, struct reply *r
 	while (e == 0 && off < end) {
 		struct array_want w = *want;
 		uint64_t left;
-		size_t i = locate(l, off, &w.off, &left);
+		size_t i = layout_locate(l, off, &w.off, &left);
 		w.len = min_u64(end - off, left);
 		expected = expect_next(l, max_u64(expected, off + w.len), end);
+		if (!off)
+			begin_next(r, want);
 		e = read_span(r, i, &w, ret);
 		off += w.len;
 	}
@@ -413,7 +416,7 @@ doubtful(const struct view_reader *r, uint64_t off, uint64_t *ret_from, uint64_t
 	const struct layout *l = r->layout;
 	uint64_t in, left;
 	bool repeats = l->fixed != SIZE_MAX && off >= l->record_start;
-	const struct layout_span *s = &l->span[locate(l, off, &in, &left)];
+	const struct layout_span *s = &l->span[layout_locate(l, off, &in, &left)];
 	*ret_from = repeats ? l->record_start : s->start;
 	*ret_to = repeats ? l->size : s->start + s->length;
 	return (repeats ? l->record_refuses : s->recode && recode_refuses(s->recode)) ||

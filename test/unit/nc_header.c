@@ -306,10 +306,30 @@ test_limits(void)
 	nc_file_free(&f);
 }
 
+/* Coordinates and their readers are far from large data; the gap is small beside those, and there is one at most. */
+static void
+test_apart(void)
+{
+	struct nc_file f;
+	const uint64_t k = 1 << 10, m = 1 << 20, era5[] = {6 * k, 12 * k, 96 * m, 96 * m, 0},
+		       less[] = {6 * k, 12 * k, 8 * m, 0}, wide[] = {k, 48 * k, 96 * m, 0};
+	CHECK_INT(sizes(CDF_2, false, era5, &f), 0);
+	CHECK_INT(f.var[2].begin, 256 * k);
+	CHECK_INT(f.var[3].begin, 256 * k + 96 * m);
+	nc_file_free(&f);
+	CHECK_INT(sizes(CDF_2, false, less, &f), 0);
+	CHECK(f.var[2].begin < 96 * k);
+	nc_file_free(&f);
+	CHECK_INT(sizes(CDF_2, false, wide, &f), 0);
+	CHECK(f.var[2].begin < 128 * k);
+	nc_file_free(&f);
+}
+
 int
 main(void)
 {
 	test_random();
 	test_limits();
+	test_apart();
 	return check_end();
 }
