@@ -76,18 +76,19 @@ open_image(struct file *f, const struct entry *e, int flags)
 		return ZMAP_ABSENT;
 	if (r == 0 && !o)
 		r = images_begin(f->mount, e, &o);
-	if (r == 0 && writes(f) && flags & O_TRUNC) {
+	bool counts = r == 0 && writes(f);
+	if (counts)
+		images_add_writer(o);
+	if (counts && flags & O_TRUNC) {
 		const struct array_want how = patience(f->mount, NULL);
 		r = image_truncate(o->image, 0, &how);
 	}
 	if (r < 0) {
 		if (o)
-			images_put(o, false);
+			images_put(o, counts);
 		f->flags = (f->flags & ~O_ACCMODE) | O_RDONLY;
 		return r;
 	}
-	if (writes(f))
-		images_add_writer(o);
 	f->own = o;
 	f->size = image_size(o->image);
 	f->direct = true;
@@ -171,15 +172,17 @@ settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *can
 	const struct array_want how = {.deadline = deadline, .cancel = cancel};
 	if (!writes(f))
 		return 0;
-	bool last = why == SETTLE_RELEASE && images_writers(o) == 1;
-	if (why == SETTLE_RELEASE && !last)
+	const bool release = why == SETTLE_RELEASE;
+	unsigned opened = 0;
+	if (release && !images_leave(o, &opened))
 		return 0;
 	/* A file is released after close() has returned: by then a retry may have forgotten this error. */
 	int r = images_usable(o);
 	if (r < 0)
 		return r;
 	r = settle_now(o, why == SETTLE_OTHER_READ ? IMAGE_LOOK : IMAGE_FLUSH, &how);
-	if (sticks(r) && (last || r != -EINVAL))
+	/* What another writer that has come since is about may have no meaning yet. */
+	if (sticks(r) && (r != -EINVAL || (release && images_opened(o) == opened)))
 		images_fail(o, r);
 	return r;
 }

@@ -209,6 +209,7 @@ images_put(struct open_image *o, bool writer)
 	bool last = false;
 	LOCKED(&m->images->lock) {
 		o->writers -= writer;
+		o->leaving -= writer && o->leaving;
 		last = --o->users == 0;
 		struct open_image **at = &m->images->first;
 		while (last && *at != o)
@@ -229,16 +230,29 @@ images_put(struct open_image *o, bool writer)
 void
 images_add_writer(struct open_image *o)
 {
-	LOCKED(&o->mount->images->lock)
+	LOCKED(&o->mount->images->lock) {
 		o->writers++;
+		o->opened++;
+	}
+}
+
+bool
+images_leave(struct open_image *o, unsigned *ret)
+{
+	bool last = false;
+	LOCKED(&o->mount->images->lock) {
+		last = ++o->leaving >= o->writers;
+		*ret = o->opened;
+	}
+	return last;
 }
 
 unsigned
-images_writers(struct open_image *o)
+images_opened(struct open_image *o)
 {
 	unsigned n = 0;
 	LOCKED(&o->mount->images->lock)
-		n = o->writers;
+		n = o->opened;
 	return n;
 }
 

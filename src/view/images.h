@@ -13,6 +13,8 @@ struct spill;
 struct open_image {
 	struct open_image *next;
 	unsigned users, writers; /* these, next and given_up under the table's lock */
+	unsigned leaving;        /* writers whose handles are being released */
+	unsigned opened;         /* how often it was opened for writing */
 	bool given_up; /* what failed was forgotten: no path leads here, and nothing is stored */
 	struct mount *mount;
 	char *path; /* in the mount */
@@ -42,7 +44,10 @@ int images_take_in(struct mount *, const char *path, struct spill *, const struc
 /* One user less; a writer less. The last one ends it. */
 void images_put(struct open_image *, bool writer);
 void images_add_writer(struct open_image *);
-unsigned images_writers(struct open_image *);
+/* A writer's handle is being released: is it the last one? *ret: as images_opened says. */
+bool images_leave(struct open_image *, unsigned *ret);
+/* How often it was opened for writing: more than before, and another writer has come since. */
+unsigned images_opened(struct open_image *);
 /* Elements of the node were written. */
 int images_touch(struct open_image *, const char *node_path);
 /* Those that were since it was last asked; the caller frees them. */
