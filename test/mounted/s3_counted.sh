@@ -122,7 +122,7 @@ s3 rm bucket/loose.zarr/
 
 # who reads in order has dozens of requests under way, of which the statistics tell
 must_mount s3://bucket/long.zarr
-fault "kind=latency&seconds=0.2"
+fault "kind=latency&seconds=0.5"
 forget
 cmp "$mnt/v" <("$ZARRFS" --cat "$tmp/long.zarr" v) || fail "v"
 [ "$(peak)" -ge $dozens ] || fail "reading in order: at most $(peak) requests at once"
@@ -186,7 +186,7 @@ must_mount s3://bucket/long.zip
 ls -lR "$mnt" >/dev/null
 before=$(requests)
 [ "$before" -le 6 ] || fail "mount and ls -lR of an archive: $before requests: $(asked)"
-fault "kind=latency&seconds=0.2"
+fault "kind=latency&seconds=0.5"
 cmp "$mnt/v" <("$ZARRFS" --cat "$tmp/long.zarr" v) || fail "v of an archive"
 [ "$(peak)" -ge $dozens ] || fail "reading an archive in order: at most $(peak) requests at once"
 [ $(($(requests) - before)) -le 302 ] || fail "300 chunks of an archive: $(($(requests) - before)) requests"
@@ -279,7 +279,7 @@ few=$(requests 'fields/[0-9]')
 [ "$few" -le 8 ] || fail "reading one field: $few chunks: $(asked)"
 umount_store
 must_mount s3://bucket/long.zarr
-fault "kind=latency&seconds=0.2"
+fault "kind=latency&seconds=0.5"
 forget
 same "the last field's last value" "$(dd if="$mnt/fields" bs=1M status=none | tail -c 4 | od -A n -t d4 | xargs)" 47
 [ "$(peak)" -ge $dozens ] || fail "reading fields in order: at most $(peak) requests at once"
