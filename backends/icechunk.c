@@ -127,6 +127,20 @@ array_of(struct ice *p, const struct zmap_chunk *chunk, struct ice_tree **ret,
 			      chunk->array);
 }
 
+/* In the first of the manifests that has it. id: where w's lies. */
+static int
+find_place(struct ice *p, const struct ice_tree *t, struct ice_node *n, struct ice_wanted *w,
+	uint8_t id[static ICE_ID], struct chunk_place *ret)
+{
+	struct ice_cursor at = {0};
+	int r, found;
+	do {
+		found = ice_tree_manifest(t, n, w->index, &at, id, &w->size);
+		r = found == 0 ? ice_manifests_locate(p->manifests, w, ret) : found;
+	} while (found == 0 && r == ZMAP_ABSENT);
+	return r;
+}
+
 static int
 ice_locate(struct container *c, const struct zmap_chunk *chunk, int64_t deadline,
 	struct cancel *cancel, struct chunk_place *ret)
@@ -144,10 +158,8 @@ ice_locate(struct container *c, const struct zmap_chunk *chunk, int64_t deadline
 	if (r == 0 && chunk->rank != n->rank)
 		r = err_set(-EIO, "the snapshot has '%s' with %u dimensions, its metadata with %u",
 			chunk->array, n->rank, chunk->rank);
-	if (r == 0)
-		r = ice_tree_manifest(t, n, chunk->index, manifest, &w.size);
 	w.node = n ? n->id : NULL;
-	return r == 0 ? ice_manifests_locate(p->manifests, &w, ret) : r;
+	return r == 0 ? find_place(p, t, n, &w, manifest, ret) : r;
 }
 
 /* --- opening --- */

@@ -193,15 +193,17 @@ find_listed(const struct ice_tree *t, const uint8_t *id, uint64_t *ret_size)
 
 int
 ice_tree_manifest(const struct ice_tree *t, struct ice_node *n, const uint64_t *index,
-	uint8_t ret_id[static ICE_ID], uint64_t *ret_size)
+	struct ice_cursor *c, uint8_t ret_id[static ICE_ID], uint64_t *ret_size)
 {
 	for (unsigned d = 0; d < n->rank; d++)
 		if (index[d] >= n->count[d])
 			return ZMAP_ABSENT;
-	uint32_t count = n->manifests.count, first = count > FEW ? atomic_load(&n->last) : 0;
-	for (uint32_t k = 0; k < count; k++) {
+	const uint32_t count = n->manifests.count;
+	if (!c->n)
+		c->first = count > FEW ? atomic_load(&n->last) : 0;
+	while (c->n < count) {
 		const uint8_t *id;
-		uint32_t i = (k + first) % count;
+		uint32_t i = (c->n++ + c->first) % count;
 		int r = covers(&n->manifests, i, n->rank, index, &id);
 		if (r < 0)
 			return r;

@@ -45,6 +45,11 @@ CLEAN_DEFINE(struct ice_tree, ice_tree_unref)
 struct ice_node *ice_tree_find(const struct ice_tree *, const char *path, size_t len);
 /* The children of the group at prefix ("" or "a/"). ZMAP_ABSENT: nothing there. */
 int ice_tree_list(const struct ice_tree *, const char *prefix, zmap_list_fn *, void *arg);
-/* The manifest that says where a chunk is. 0; ZMAP_ABSENT: none does; -EIO. */
+/* Which of a node's manifests were looked at for a chunk; zero: none. */
+struct ice_cursor {
+	uint32_t first, n;
+};
+/* The next manifest whose extents cover a chunk: mostly the only one, but for old ones of an array that was written over with other
+ * dimensions. 0; ZMAP_ABSENT: there is no other; -EIO. */
 int ice_tree_manifest(const struct ice_tree *, struct ice_node *, const uint64_t *index,
-	uint8_t ret_id[static ICE_ID], uint64_t *ret_size);
+	struct ice_cursor *, uint8_t ret_id[static ICE_ID], uint64_t *ret_size);

@@ -76,7 +76,8 @@ open_image(struct file *f, const struct entry *e, int flags)
 		return ZMAP_ABSENT;
 	if (r == 0 && !o)
 		r = images_begin(f->mount, e, &o);
-	bool counts = r == 0 && writes(f);
+	const bool counts = r == 0 && writes(f);
+	unsigned opened;
 	if (counts)
 		images_add_writer(o);
 	if (counts && flags & O_TRUNC) {
@@ -84,6 +85,8 @@ open_image(struct file *f, const struct entry *e, int flags)
 		r = image_truncate(o->image, 0, &how);
 	}
 	if (r < 0) {
+		if (counts)
+			images_leave(o, &opened);
 		if (o)
 			images_put(o, counts);
 		f->flags = (f->flags & ~O_ACCMODE) | O_RDONLY;
@@ -254,19 +257,23 @@ static int
 retry(struct mount *m, struct buf *said)
 {
 	CLEAN(clean_free) struct open_image **all = NULL;
+	bool lost = false;
 	int r = images_all(m, &all);
 	for (size_t i = 0; r == 0 && all[i]; i++) {
 		const struct array_want how = patience(m, NULL);
 		if (images_stuck(m, all[i]->path) < 0) {
-			if (settle_now(all[i], IMAGE_FLUSH, &how) < 0)
-				images_give_up(all[i]);
-			else
+			if (settle_now(all[i], IMAGE_FLUSH, &how) == 0) {
 				images_unstick(m, all[i]->path, NULL);
+			} else {
+				images_give_up(all[i]);
+				lost = true;
+			}
 		}
 		images_put(all[i], false);
 	}
 	images_unstick(m, NULL, said);
-	return r;
+	/* Elements that it brought wait no longer, either. */
+	return lost ? data_retry(m->data, said) : r;
 }
 
 static int

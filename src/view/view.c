@@ -356,21 +356,15 @@ behind_gap(const struct layout *l, uint64_t end, size_t *ret)
 	return l->span[*ret].variable && !l->span[*ret].made;
 }
 
-/* A reader that begins with much of the file mostly reads all, and the variable behind a gap next: its loads begin, and nobody waits for them. */
+/* A reader that begins with much of the file mostly reads all, and the variable behind a gap next. */
 static void
-begin_next(struct view_reader *r, const struct array_want *want)
+expect_behind_gap(const struct layout *l, const struct array_want *want)
 {
 	struct array *a = NULL;
-	struct reply none = {0};
 	size_t i;
-	if (want->off || want->len < IN_ORDER || !behind_gap(r->layout, want->len, &i) ||
-		variable_array(r->layout->span[i].variable, &a) < 0)
-		return;
-	struct array_want w = *want;
-	w.len = min_u64(IN_ORDER, array_bytes(a));
-	w.deadline = clock_now();
-	read_stream(r, i, &w, &none);
-	reply_done(&none);
+	if (!want->off && want->len >= IN_ORDER && behind_gap(l, want->len, &i) &&
+		variable_array(l->span[i].variable, &a) == 0)
+		array_expect(a);
 }
 
 static int
@@ -380,14 +374,14 @@ read_spans(struct view_reader *r, const struct array_want *want, struct reply *r
 	uint64_t off = want->off, end = want->off + want->len, expected = off;
 	uint64_t slack = 2 * max_u64(l->element_max, UNIT_SLACK);
 	int e = buf_reserve(&ret->own, want->len + slack);
+	if (e == 0)
+		expect_behind_gap(l, want);
 	while (e == 0 && off < end) {
 		struct array_want w = *want;
 		uint64_t left;
 		size_t i = layout_locate(l, off, &w.off, &left);
 		w.len = min_u64(end - off, left);
 		expected = expect_next(l, max_u64(expected, off + w.len), end);
-		if (!off)
-			begin_next(r, want);
 		e = read_span(r, i, &w, ret);
 		off += w.len;
 	}

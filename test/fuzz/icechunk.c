@@ -42,10 +42,12 @@ look_at_tree(struct buf *payload)
 		uint8_t manifest[ICE_ID];
 		uint64_t bytes;
 		unsigned left = NAMES;
+		struct ice_cursor at = {0};
 		if (!ice_tree_find(t, n->path, strlen(n->path)))
 			abort();
 		if (n->array && n->rank <= RANKS)
-			ice_tree_manifest(t, n, index, manifest, &bytes);
+			while (ice_tree_manifest(t, n, index, &at, manifest, &bytes) == 0)
+				;
 		ice_tree_list(t, "", seen, &left);
 	}
 	ice_tree_unref(t);

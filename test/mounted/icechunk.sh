@@ -46,6 +46,7 @@ for spec in 1 2; do
 	same "inline chunks" "$(integers "$mnt/a")" "2 3 4 5"
 	same "a missing and a native chunk" "$(integers "$mnt/n")" "-1 -1 7 8"
 	same "packed chunks" "$(integers "$mnt/g/big" | md5sum)" "$(seq 1000 1299 | xargs | md5sum)"
+	same "an array that had two dimensions" "$(integers "$mnt/g/was")" "-1 -1 9 10"
 	same "a virtual chunk" "$(integers "$mnt/v")" "16843009 16843009 16843009 16843009"
 	same "a tag" "$(integers "$mnt/@tag.v1/a")" "1 2 3 4"
 	same "a branch" "$(integers "$mnt/@branch.dev/a")" "1 2 3 4"

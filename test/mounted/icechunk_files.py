@@ -140,18 +140,21 @@ class Repo:
         return Structs(struct.pack("<I", n) for n in i)
 
     def commit(self, k):
-        a, n, big, v = (ident(x, 1, 8) for x in ("a", "n", "big", "v"))
+        a, n, big, v, was = (ident(x, 1, 8) for x in ("a", "n", "big", "v", "was"))
         changing = self.manifest(k, {a: [{0: self.index(0), 1: Blob(values(k, k + 1))}, {0: self.index(1), 1: Blob(values(k + 2, k + 3))}]})
         native, packed = ident("chun", 1), ident("chun", 2)
         write("%s/chunks/%s" % (self.top, text_of(native)), values(7, 8))
         write("%s/chunks/%s" % (self.top, text_of(packed)), values(*range(1000, 1300)))
         refs = {n: [{0: self.index(1), 3: ("u64", 8), 4: native}],
-                big: [{0: self.index(i), 2: ("u64", 400 * i), 3: ("u64", 400), 4: packed} for i in range(3)]}
+                big: [{0: self.index(i), 2: ("u64", 400 * i), 3: ("u64", 400), 4: packed} for i in range(3)],
+                was: [{0: self.index(1), 1: Blob(values(9, 10))}]}
         if self.source:
             check = {6: Blob(self.etag.encode())} if self.etag else {7: ("u32", int(os.path.getmtime(self.source)))}
             refs[v] = [{0: self.index(0), 2: ("u64", 8), 3: ("u64", 16), 5: Blob(self.url.encode()), **check}]
         fixed = self.manifest(200, refs)
-        nodes = {"/a": (a, [4], [2], changing), "/n": (n, [4], [2], fixed), "/g/big": (big, [300], [100], fixed)}
+        # what an array has from the time when it had two dimensions
+        old = self.manifest(202, {was: [{0: self.index(i, 0), 1: Blob(values(5, 6))} for i in range(2)]})
+        nodes = {"/a": (a, [4], [2], changing), "/n": (n, [4], [2], fixed), "/g/big": (big, [300], [100], fixed), "/g/was": (was, [4], [2], fixed)}
         each = [ident("m%03d" % i, 1, 8) for i in range(self.more)]
         many = self.manifest(201, {e: [{0: self.index(0), 1: Blob(values(i))}] for i, e in enumerate(each)}) if each else None
         for i, e in enumerate(each):
@@ -163,6 +166,8 @@ class Repo:
             count = -(-shape[0] // chunk[0])
             extent = Structs([struct.pack("<II", 0, count)])
             data = {2: [Table({0: manifest[0], 1: extent})]}
+            if node == was:
+                data[2].insert(0, Table({0: old[0], 1: Structs([struct.pack("<II", 0, 2), struct.pack("<II", 0, 1)])}))
             if self.spec == 1:
                 data[0] = Structs([struct.pack("<QQ", shape[0], chunk[0])])
             else:
@@ -170,7 +175,7 @@ class Repo:
                 data[3] = [Table({0: ("u64", shape[0]), 1: ("u32", count)})]
             out.append(Table({0: node, 1: Blob(path.encode()), 2: doc(shape, chunk), 3: ("u8", 1), 4: Table(data)}))
         root = {0: self.snapshot_id(k), 2: out, 3: ("u64", self.time(k)), 4: Blob(b"commit %d" % k), 5: []}
-        both = [changing, fixed] + ([many] if many else [])
+        both = [changing, fixed, old] + ([many] if many else [])
         if self.spec == 1:
             if k > 1:
                 root[1] = self.snapshot_id(k - 1)
