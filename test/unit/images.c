@@ -380,6 +380,33 @@ test_fill(void)
 	zmap_close(z);
 }
 
+/* Elements that cannot be stored are lost with the file that brought them, and hold up no other. */
+static void
+test_dropped(void)
+{
+	static const char url[] = "fault+mem:dropped#fault.kind=eio&fault.calls=put&fault.match=t/";
+	struct zmap *z = store_new("mem:dropped");
+	struct mount_options o = options_new();
+	uint8_t *all = malloc(MOST);
+	o.rw = true;
+	put_store(z);
+	struct mount *m = mount_new(url, &o);
+	size_t n = read_all(m, "t.nc", all), at = begin_of(n);
+	struct file *f = open_file(m, "t.nc", O_RDWR, 0), *flat;
+	all[at + 1] = 9;
+	CHECK_INT(put(f, at, all + at, n - at), 0);
+	CHECK_INT(file_settle(f, SETTLE_FLUSH, 0, NULL), -EIO);
+	CHECK_INT(mount_refresh(m, NULL), 0);
+	CHECK_INT(element(m, 0), 100);
+	flat = open_file(m, "t", O_WRONLY, 0);
+	file_close(flat);
+	close_file(f, 0);
+	CHECK_INT(mount_drain(m, NULL), 0);
+	mount_close(m);
+	zmap_close(z);
+	free(all);
+}
+
 int
 main(void)
 {
@@ -402,5 +429,6 @@ main(void)
 	mount_close(m);
 	zmap_close(z);
 	test_fill();
+	test_dropped();
 	return check_end();
 }
