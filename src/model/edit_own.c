@@ -48,6 +48,7 @@ forget_names(struct model *m, const char *path)
 	CLEAN(clean_free) char *dir = path_above(path);
 	LOCKED(&m->lock) {
 		m->renamed++;
+		m->renamed_at = clock_now();
 		struct cached_node *p = dir && *path ? node_cache_find(m, dir) : NULL;
 		if (p) {
 			p->names_due = 0;

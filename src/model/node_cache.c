@@ -100,6 +100,8 @@ node_cache_put_names(struct model *m, struct cached_node *p, char **names, size_
 	p->nnames = n;
 	p->names_begun = begun;
 	p->names_due = m->opt.ttl == INT64_MAX ? INT64_MAX : begun + m->opt.ttl;
+	if (begun <= m->renamed_at)
+		p->names_due = 0;
 	p->crowded = !names;
 	count_in(m, p);
 }

@@ -57,7 +57,8 @@ struct model {
 	size_t dropped;   /* bytes of what was let go of, so far */
 	uint64_t last_con;
 	uint64_t renamed; /* times that a commit changed which names a group has */
-	uint32_t seed;    /* of the jitter */
+	int64_t renamed_at; /* clock_now() of the last one: a listing begun before it may lack a name */
+	uint32_t seed;      /* of the jitter */
 	/* what commits of this model left, the latest ones */
 	struct own_change {
 		uint64_t path;              /* a hash */
