@@ -15,3 +15,10 @@ path_name(const char *path)
 	const char *slash = strrchr(path, '/');
 	return slash ? slash + 1 : path;
 }
+
+bool
+path_is_below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+	return !len || (strncmp(path, dir, len) == 0 && path[len] == '/');
+}

@@ -239,7 +239,7 @@ open_by_kind(struct file *f, const struct entry *e)
 	int r = e->kind == ENTRY_DIR ? ZMAP_ABSENT : kinds_open(f, e, f->flags);
 	if (r != ZMAP_ABSENT)
 		return r;
-	if ((f->flags & O_ACCMODE) != O_RDONLY || f->flags & O_TRUNC)
+	if (file_writes(f) || f->flags & O_TRUNC)
 		return err_set(
 			f->mount->options.rw ? -EACCES : -EROFS, "'%s' cannot be written", e->path);
 	return open_entry(f, e);

@@ -6,6 +6,8 @@
 #include "view/kind.h"
 #include "view/state.h"
 
+#include "base/path.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -118,13 +120,6 @@ flat_shorten(struct flat *w, uint64_t rows)
 	return r;
 }
 
-static bool
-below(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
-	return !len || (strncmp(path, dir, len) == 0 && path[len] == '/');
-}
-
 /* At the end a write that was refused is no loss. */
 static int
 settle(struct flat *w, enum settle_why why, struct cancel *cancel)
@@ -142,7 +137,7 @@ flat_settle_all(struct mount *m, const char *dir, enum settle_why why, struct ca
 	int worst = flats_all(m, &all);
 	for (size_t i = 0; all && all[i]; i++) {
 		struct flat *w = all[i];
-		int r = below(w->path, dir) ? settle(w, why, cancel) : 0;
+		int r = path_is_below(w->path, dir) ? settle(w, why, cancel) : 0;
 		if (r < 0 && said)
 			buf_addf(said, "'%s': %s\n", w->path, err_text());
 		worst = worst ? worst : r;

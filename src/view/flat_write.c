@@ -33,12 +33,6 @@ own_of(const struct file *f)
 	return f->own;
 }
 
-static bool
-writes(const struct file *f)
-{
-	return (f->flags & O_ACCMODE) != O_RDONLY;
-}
-
 static void
 reader_unref(struct flat_reader *r)
 {
@@ -131,7 +125,7 @@ flat_close(struct file *f)
 	struct flat_file *own = own_of(f);
 	if (!own)
 		return;
-	if (writes(f))
+	if (file_writes(f))
 		flat_count_writer(own->flat, -1);
 	if (uncut(own))
 		flat_show_all(own->flat);
@@ -145,11 +139,11 @@ static int
 flat_open(struct file *f, const struct entry *e, int flags)
 {
 	int r = file_view_open(f, e);
-	if (r < 0 && writes(f) && e->node->error && r != -EACCES)
+	if (r < 0 && file_writes(f) && e->node->error && r != -EACCES)
 		return err_add(-EROFS, "what cannot be read is not written");
 	if (r == 0)
 		r = hold(f, e);
-	if (r == 0 && writes(f))
+	if (r == 0 && file_writes(f))
 		r = open_writable(f, own_of(f)->flat);
 	if (r < 0) { /* as if it had been opened to be read: no writer is counted */
 		f->flags = (f->flags & ~O_ACCMODE) | O_RDONLY;
@@ -297,7 +291,7 @@ flat_write(
 {
 	struct flat_file *own = own_of(f);
 	struct flat *w = own->flat;
-	if (!writes(f))
+	if (!file_writes(f))
 		return err_set(-EBADF, "'%s' was opened to be read", f->path);
 	int r = flat_is_stuck(w);
 	if (r < 0 || !b.len)
@@ -314,7 +308,7 @@ static int
 flat_truncate(struct file *f, uint64_t size, bool through_handle)
 {
 	struct flat *w = own_of(f)->flat;
-	if (!writes(f))
+	if (!file_writes(f))
 		return err_set(-EBADF, "'%s' was opened to be read", f->path);
 	int r = flat_is_stuck(w);
 	if (r < 0)
@@ -349,7 +343,7 @@ flat_settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel
 	struct flat_file *own = own_of(f);
 	struct flat *w = own->flat;
 	bool release = why == SETTLE_RELEASE;
-	if (!writes(f) && release)
+	if (!file_writes(f) && release)
 		return 0;
 	int r = release && flat_count_writer(w, 0) == 1 ? flat_complete(w) : 0;
 	bool fresh = r < 0;

@@ -7,17 +7,12 @@
 #include "view/state.h"
 
 #include "base/check.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-
-static bool
-writes(const struct file *f)
-{
-	return (f->flags & O_ACCMODE) != O_RDONLY;
-}
 
 static int
 begin(struct mount *m)
@@ -71,12 +66,12 @@ static int
 open_image(struct file *f, const struct entry *e, int flags)
 {
 	struct open_image *o = images_find(f->mount, e->path);
-	int r = writes(f) ? images_stuck(f->mount, e->path) : 0;
-	if (!o && !writes(f))
+	int r = file_writes(f) ? images_stuck(f->mount, e->path) : 0;
+	if (!o && !file_writes(f))
 		return ZMAP_ABSENT;
 	if (r == 0 && !o)
 		r = images_begin(f->mount, e, &o);
-	const bool counts = r == 0 && writes(f);
+	const bool counts = r == 0 && file_writes(f);
 	unsigned opened;
 	if (counts)
 		images_add_writer(o);
@@ -126,7 +121,7 @@ write_image(struct file *f, uint64_t off, struct span bytes, const struct array_
 	unsigned flags)
 {
 	struct open_image *o = f->own;
-	if (!writes(f))
+	if (!file_writes(f))
 		return err_set(-EBADF, "'%s' was opened to be read", f->path);
 	int r = images_usable(o);
 	if (r < 0)
@@ -143,7 +138,7 @@ truncate_image(struct file *f, uint64_t size, bool through_handle)
 {
 	struct open_image *o = f->own;
 	const struct array_want how = patience(f->mount, NULL);
-	if (!writes(f))
+	if (!file_writes(f))
 		return err_set(-EBADF, "'%s' was opened to be read", f->path);
 	int r = images_usable(o);
 	return r < 0 ? r : image_truncate(o->image, size, &how);
@@ -173,7 +168,7 @@ settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *can
 {
 	struct open_image *o = f->own;
 	const struct array_want how = {.deadline = deadline, .cancel = cancel};
-	if (!writes(f))
+	if (!file_writes(f))
 		return 0;
 	const bool release = why == SETTLE_RELEASE;
 	unsigned opened = 0;
@@ -201,7 +196,7 @@ static void
 close_image(struct file *f)
 {
 	if (f->own)
-		images_put(f->own, writes(f));
+		images_put(f->own, file_writes(f));
 }
 
 /* A reader comes to what an image may have changed. */
@@ -220,13 +215,6 @@ other_read(struct file *f)
 	}
 }
 
-static bool
-below(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
-	return !len || (strncmp(path, dir, len) == 0 && path[len] == '/');
-}
-
 /* At the end all that fails is lost, and named with what failed before. */
 static int
 settle_all(struct mount *m, const char *dir, enum settle_why why, struct cancel *cancel,
@@ -240,8 +228,8 @@ settle_all(struct mount *m, const char *dir, enum settle_why why, struct cancel 
 		return r;
 	for (size_t i = 0; all[i]; i++) {
 		struct open_image *o = all[i];
-		r = below(o->path, dir) ? images_stuck(m, o->path) : 0;
-		if (r == 0 && below(o->path, dir))
+		r = path_is_below(o->path, dir) ? images_stuck(m, o->path) : 0;
+		if (r == 0 && path_is_below(o->path, dir))
 			r = settle_now(o, IMAGE_FLUSH, &how);
 		if (r < 0 && why == SETTLE_RELEASE)
 			images_stick(m, o->path, r);

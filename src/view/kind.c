@@ -228,7 +228,7 @@ file_is_spread(const struct file *f)
 bool
 file_is_writable(const struct file *f)
 {
-	return f->kind && (f->flags & O_ACCMODE) != O_RDONLY;
+	return f->kind && file_writes(f);
 }
 
 /* One that is written may be open, or not; whatever stands behind the name is asked by its kind. */

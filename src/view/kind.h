@@ -8,6 +8,8 @@
 
 #include "view/mount.h"
 
+#include <fcntl.h>
+
 struct file;
 struct raw;
 struct view_reader;
@@ -89,6 +91,13 @@ struct file {
 	atomic_llong late_at; /* clock_now() of the last read that took all of its time; 0: none */
 	atomic_ullong late_off, late_end;
 };
+
+/* Was it opened to be written? */
+static inline bool
+file_writes(const struct file *f)
+{
+	return (f->flags & O_ACCMODE) != O_RDONLY;
+}
 
 /* For kinds: what file_open does for the file of a view, and reading what that laid out. */
 int file_view_open(struct file *, const struct entry *);

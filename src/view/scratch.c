@@ -90,12 +90,6 @@ create(struct mount *m, const char *path, struct entry *ret)
 	return r;
 }
 
-static bool
-writes(const struct file *f)
-{
-	return (f->flags & O_ACCMODE) != O_RDONLY;
-}
-
 static int
 cut(struct scratch *s, uint64_t size)
 {
@@ -117,12 +111,12 @@ open_scratch(struct file *f, const struct entry *e, int flags)
 		scratches_put(f->mount, s);
 		return err_set(-ESTALE, "'%s' has changed since it was looked up", e->path);
 	}
-	if (writes(f) && flags & O_TRUNC)
+	if (file_writes(f) && flags & O_TRUNC)
 		r = cut(s, 0);
 	f->own = s;
 	f->size = atomic_load(&s->size);
 	f->direct = true;
-	if (r == 0 && writes(f))
+	if (r == 0 && file_writes(f))
 		atomic_fetch_add(&s->writers, 1);
 	return r;
 }
@@ -210,7 +204,7 @@ settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *can
 	struct scratch *s = f->own;
 	struct mount *m = f->mount;
 	const struct array_want how = {.deadline = deadline, .cancel = cancel};
-	if (!writes(f) || why == SETTLE_OTHER_READ)
+	if (!file_writes(f) || why == SETTLE_OTHER_READ)
 		return 0;
 	if (why == SETTLE_RELEASE && !is_last(m, s))
 		return 0;
