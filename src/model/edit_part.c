@@ -62,14 +62,22 @@ check_kind(const struct path_walk *w, const struct node *n)
 	return 0;
 }
 
+/* A group below consolidated metadata is known by these: what the store itself has there was not looked at. */
+static bool
+is_hearsay(const struct edit_part *p)
+{
+	return !p->array && p->walk.con;
+}
+
 static int
 read_docs(struct commit *c, struct edit_part *p)
 {
 	const struct dialect *d = dialect_of(p->v3);
 	const char *const main = meta_name[p->array ? d->array : d->group][0];
 	const char *const attrs = meta_name[d->attrs][0];
-	const struct doc_name both[] = {{p->path, main}, {p->path, attrs}};
-	int r = commit_read(c, both, d->joint ? 1 : 2);
+	const struct doc_name each[] = {
+		{p->path, main}, {p->path, attrs}, {p->path, meta_name[d->array][0]}};
+	int r = commit_read(c, each, d->joint ? 1 : is_hearsay(p) ? 3 : 2);
 	if (r == 0)
 		r = commit_doc(c, p->path, main, &p->main);
 	if (r == 0 && !d->joint)
@@ -141,12 +149,12 @@ new_part(const char *path, struct edit_part **ret)
 	return 0;
 }
 
-/* What consolidated metadata, or objects below it, say to be a group may have the document of an array. */
+/* A path that is taken for a group, for its own document was not looked at or is not there, may have the document of an array. */
 static int
 check_group(struct commit *c, const struct edit_part *p)
 {
 	struct edit_doc *other;
-	if (p->array || p->v3 || p->main->there)
+	if (p->array || p->v3 || (p->main->there && !is_hearsay(p)))
 		return 0;
 	int r = commit_doc(c, p->path, meta_name[META_ARRAY][0], &other);
 	return r == 0 && other->there

@@ -74,6 +74,7 @@ static const struct fuzz_key key[] = {
 	{'3', "zarr.json"},
 	{'z', "h/zarr.json"},
 	{'w', "v/zarr.json"},
+	{'V', "v/.zgroup"},
 };
 
 static const char *const node[] = {"v", "", "g", "g/w", "h"};

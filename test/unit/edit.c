@@ -337,17 +337,18 @@ test_consolidated(void)
 	tree_free(&t);
 }
 
-/* Consolidated metadata say that it is a group, and the store's own document that it is an array. */
+/* Consolidated metadata say that it is a group, and the store has the document of an array, alone or beside a group's. */
 static void
 test_contradiction(void)
 {
 	static const char all[] = "{\"zarr_consolidated_format\": 1, \"metadata\": {\".zgroup\": "
 				  "{\"zarr_format\": 2}, \"v/.zgroup\": {\"zarr_format\": 2}}}";
-	static const char *const own[] = {"{", ZARRAY};
-	for (unsigned i = 0; i < sizeof own / sizeof *own; i++) {
-		struct tree t =
-			tree_new(&never, (const char *const[]){".zgroup", ZGROUP, ".zmetadata", all,
-						 "v/.zarray", own[i], NULL});
+	static const char *const array[] = {"{", ZARRAY}, *const group[] = {NULL, "{", ZGROUP};
+	for (unsigned i = 0; i < 6; i++) {
+		struct tree t = tree_new(
+			&never, (const char *const[]){".zgroup", ZGROUP, ".zmetadata", all,
+					"v/.zarray", array[i % 2],
+					group[i / 2] ? "v/.zgroup" : NULL, group[i / 2], NULL});
 		struct edit *e = NULL;
 		CHECK_INT(model_edit(t.m, "v", &e), -EIO);
 		CHECK(strstr(err_text(), "'v/.zarray'"));
