@@ -27,7 +27,7 @@ struct data *data_free(struct data *);
 /* Every changed chunk of all arrays is durable in the store, or the first error that prevents it. */
 int data_flush(struct data *, struct cancel *);
 /* What could not be stored is stored once more; what fails again is dropped, with a line each appended to said (may be NULL). After that
- * arrays can be written again. */
+ * arrays can be written again; a store that cannot make them durable is an error of all arrays, which said names, until the next retry. */
 int data_retry(struct data *, struct buf *said);
 /* Lines "zarrfs_NAME VALUE\n" in Prometheus' text form: chunk loads, decodes, hits, bytes, budget. */
 int data_stats(struct data *, struct buf *ret);

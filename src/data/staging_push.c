@@ -446,5 +446,8 @@ data_retry(struct data *d, struct buf *said)
 		z = s->zmap;
 		pthread_cond_broadcast(&s->moved);
 	}
-	return r < 0 ? r : sync_all(s, z);
+	r = r < 0 ? r : sync_all(s, z);
+	if (r < 0 && said)
+		buf_addf(said, "not stored: %s\n", err_text());
+	return r;
 }

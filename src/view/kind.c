@@ -112,11 +112,12 @@ kinds_other_read(struct file *f)
 int
 kinds_retry(struct mount *m, struct buf *said)
 {
-	int r = 0;
-	for (const struct file_kind *const *k = kind_table; m->options.rw && *k && r == 0; k++)
-		if ((*k)->retry)
-			r = (*k)->retry(m, said);
-	return r;
+	int worst = 0;
+	for (const struct file_kind *const *k = kind_table; m->options.rw && *k; k++) {
+		int r = (*k)->retry ? (*k)->retry(m, said) : 0;
+		worst = worst ? worst : r;
+	}
+	return worst;
 }
 
 int

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static const char STORE[] = "mem:images";
 
@@ -407,6 +409,44 @@ test_dropped(void)
 	free(all);
 }
 
+/* A refresh gives up an image that cannot be stored, though the store cannot make elements durable at that time. */
+static void
+test_unsynced(void)
+{
+	char broken[] = "/tmp/zarrfs-images-XXXXXX", url[200];
+	struct zmap *z = store_new("mem:unsynced");
+	struct mount_options o = options_new();
+	CLEAN(buf_free) struct buf said = {0};
+	const int fd = mkstemp(broken);
+	CHECK(fd >= 0);
+	snprintf(url, sizeof url,
+		"fault+mem:unsynced#fault.kind=eio&fault.calls=sync&fault.file=%s", broken);
+	unlink(broken);
+	o.rw = true;
+	put_store(z);
+	struct mount *m = mount_new(url, &o);
+	struct file *f = open_file(m, "t", O_RDWR, 0);
+	CHECK_INT(put(f, 0, "\3", 1), 0);
+	close_file(f, 0);
+	f = open_file(m, "t.nc", O_RDWR, 0);
+	CHECK_INT(put(f, 0, "1234", 4), 0);
+	CHECK_INT(file_settle(f, SETTLE_RELEASE, 0, NULL), -EINVAL);
+	close(open(broken, O_CREAT | O_WRONLY, 0600));
+	CHECK_INT(mount_refresh(m, &said), 0);
+	CHECK_INT(buf_terminate(&said), 0);
+	CHECK(strstr((char *)said.data, "not stored: "));
+	CHECK(strstr((char *)said.data, "'t.nc': "));
+	unlink(broken);
+	CHECK_INT(put(f, 0, "1234", 4), -ESTALE);
+	close_file(f, -ESTALE);
+	CHECK_INT(mount_refresh(m, NULL), 0);
+	CHECK_INT(mount_drain(m, NULL), 0);
+	CHECK_INT(element(m, 0), 3);
+	close(fd);
+	mount_close(m);
+	zmap_close(z);
+}
+
 int
 main(void)
 {
@@ -430,5 +470,6 @@ main(void)
 	zmap_close(z);
 	test_fill();
 	test_dropped();
+	test_unsynced();
 	return check_end();
 }
