@@ -36,6 +36,8 @@ void data_expire(struct data *);
 /* Bytes that models hold under the same budget, from now on. */
 void data_set_other(struct data *, size_t bytes);
 size_t data_memory(struct data *); /* the cap in force */
+/* Bytes of changed chunks of which none is whole yet that can wait at once: beyond some more they are stored as they are, and read again. */
+size_t data_most_begun(struct data *);
 
 struct array_hooks {
 	void *arg;

@@ -8,6 +8,8 @@
 
 enum {
 	MOST_PART = 2, /* of the memory that caches may take, what is written may take this part */
+	BEGUN_PART =
+		4, /* chunks that are begun may take all but this part of what is not pushed out */
 	MALLOC_COST = 64,
 };
 
@@ -26,6 +28,12 @@ staging_new(struct data *d, struct staging **ret)
 	clock_cond_init(&s->moved);
 	*ret = s;
 	return 0;
+}
+
+size_t
+data_most_begun(struct data *d)
+{
+	return d->staging->push / BEGUN_PART * (BEGUN_PART - 1);
 }
 
 struct staged_space *

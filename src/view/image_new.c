@@ -60,16 +60,39 @@ product(uint64_t item, unsigned rank, const uint64_t *size)
 	return all;
 }
 
+/* In file order all chunks of a band are begun before the first one is whole: those that do not fit into memory would be read and stored again for each row. */
+void
+image_new_band(uint64_t item, unsigned rank, const uint64_t *shape, uint64_t most, uint64_t band,
+	uint64_t *ret)
+{
+	image_new_chunk(item, rank, shape, most, ret);
+	for (unsigned i = 0; i < rank; i++) {
+		const double inner = product(item, rank - i - 1, shape + i + 1);
+		if ((double)ret[i] * inner <= (double)band)
+			return;
+		const uint64_t rows = inner < (double)band ? (uint64_t)((double)band / inner) : 1;
+		if (rows < ret[i]) {
+			const uint64_t all = shape[i] ? shape[i] : 1;
+			ret[i] = ceil_div(all, ceil_div(all, rows));
+			image_new_chunk(
+				item * ret[i], rank - i - 1, shape + i + 1, most, ret + i + 1);
+		}
+		if (inner < (double)band)
+			return;
+		item *= ret[i];
+	}
+}
+
 void
 image_new_shard(uint64_t item, unsigned rank, const uint64_t *shape, const uint64_t *chunk,
-	uint64_t most, uint64_t *ret)
+	uint64_t most, uint64_t band, uint64_t *ret)
 {
 	uint64_t grid[DTYPE_RANK_MAX] = {0}, of_chunk = item;
 	for (unsigned i = 0; i < rank; i++) {
 		grid[i] = ceil_div(shape[i], chunk[i]);
 		of_chunk *= chunk[i];
 	}
-	image_new_chunk(of_chunk, rank, grid, most, ret);
+	image_new_band(of_chunk, rank, grid, most, band, ret);
 	/* Few chunks along a dimension are cut into unequal pieces, of which that is the largest. */
 	for (unsigned widest = 0; rank && product(of_chunk, rank, ret) > (double)most;) {
 		for (unsigned i = 0; i < rank; i++)
@@ -166,9 +189,11 @@ cut_up(const struct mount *m, struct image_new *n, const struct nc_var *v)
 	const uint32_t item = n->is.dtype.size;
 	if (v->rank && n->unlimited[0])
 		n->shape[0] = max_u64(now, RECORDS);
-	image_new_chunk(item, v->rank, n->shape, most, n->chunk);
+	const uint64_t band = data_most_begun(m->data);
+	image_new_band(item, v->rank, n->shape, most, band, n->chunk);
 	if (v->rank && m->options.shard > most) {
-		image_new_shard(item, v->rank, n->shape, n->chunk, m->options.shard, n->shard);
+		image_new_shard(
+			item, v->rank, n->shape, n->chunk, m->options.shard, band, n->shard);
 		n->is.shard = n->shard;
 	}
 	if (v->rank)

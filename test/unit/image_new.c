@@ -21,22 +21,48 @@ test_shards(void)
 {
 	const uint64_t shape[] = {8760, 721, 1440}, chunk[] = {94, 73, 144};
 	uint64_t got[3], bytes = 4;
-	image_new_shard(4, 3, shape, chunk, 256 << 20, got);
+	image_new_shard(4, 3, shape, chunk, 256 << 20, UINT64_MAX, got);
 	for (unsigned i = 0; i < 3; i++) {
 		CHECK_INT(got[i] % chunk[i], 0);
 		CHECK(got[i] < shape[i] + chunk[i]);
 		bytes *= got[i];
 	}
 	CHECK(bytes > 64 << 20 && bytes <= 256 << 20);
-	image_new_shard(4, 3, shape, chunk, 1, got);
+	image_new_shard(4, 3, shape, chunk, 1, UINT64_MAX, got);
 	for (unsigned i = 0; i < 3; i++)
 		CHECK_INT(got[i], chunk[i]);
+}
+
+/* What lies in file order between a chunk's beginning and its end fits into memory, however little that is. */
+static void
+band(uint64_t most, const uint64_t *want)
+{
+	const uint64_t shape[] = {400, 512, 512};
+	uint64_t got[3], bytes = 4;
+	image_new_band(4, 3, shape, 4 << 20, most, got);
+	for (unsigned i = 0; i < 3; i++) {
+		CHECK_INT(got[i], want[i]);
+		bytes *= got[i];
+	}
+	CHECK(bytes <= 5 << 20);
+}
+
+static void
+test_bands(void)
+{
+	band(UINT64_MAX, (const uint64_t[]){40, 128, 171});
+	band(64 << 20, (const uint64_t[]){40, 128, 171});
+	band(16 << 20, (const uint64_t[]){16, 256, 256});
+	band(1 << 20, (const uint64_t[]){1, 512, 512});
+	band(100 << 10, (const uint64_t[]){1, 47, 512});
+	band(1 << 10, (const uint64_t[]){1, 1, 256});
 }
 
 int
 main(void)
 {
 	test_shards();
+	test_bands();
 	chunks(4, 3, (const uint64_t[]){8760, 721, 1440}, (const uint64_t[]){94, 73, 144});
 	chunks(4, 3, (const uint64_t[]){12, 20, 30}, (const uint64_t[]){12, 20, 30});
 	chunks(8, 1, (const uint64_t[]){10000000}, (const uint64_t[]){500000});
