@@ -1,94 +1,7 @@
-/* Metadata changed through the model: documents before and after, byte for byte; what the model then shows; other writers. */
-#include "tree.h"
+/* Metadata changed through the model: documents before and after, byte for byte; what the model then shows. */
+#include "edit_tree.h"
 
-#include "model/edit.h"
-
-#include <errno.h>
 #include <math.h>
-
-static const struct model_options never = {.ttl = INT64_MAX, .timeout = 10 * SECOND};
-
-/* The object of that key is this text; NULL: it is not there. */
-static void
-stored_is(const struct tree *t, const char *key, const char *want)
-{
-	CLEAN(buf_free) struct buf b = {0};
-	const struct zmap_get g = {.key = key, .into = &b, .max = 1 << 20};
-	int r = zmap_get(t->z, &g, NULL);
-	CHECK_INT(r, want ? 0 : ZMAP_ABSENT);
-	CHECK_INT(buf_terminate(&b), 0);
-	if (want)
-		CHECK_STR((char *)b.data, want);
-}
-
-static struct attr
-text_attr(const char *name, const char *text)
-{
-	return (struct attr){.name = (char *)name,
-		.type = NC_TYPE_CHAR,
-		.count = strlen(text),
-		.data = (void *)text};
-}
-
-static struct attr
-number_attr(const char *name, enum nc_type type, const void *value)
-{
-	return (struct attr){.name = (char *)name, .type = type, .count = 1, .data = (void *)value};
-}
-
-static struct edit *
-begin(const struct tree *t, const char *path)
-{
-	struct edit *e = NULL;
-	CHECK_INT(model_edit(t->m, path, &e), 0);
-	return e;
-}
-
-static void
-commit(struct edit *e)
-{
-	CHECK_INT(edit_commit(e, 0, NULL), 0);
-	edit_free(e);
-}
-
-static void
-set_one(const struct tree *t, const char *path, const struct attr *a)
-{
-	struct edit *e = begin(t, path);
-	CHECK_INT(edit_set_attr(e, a), 0);
-	commit(e);
-}
-
-/* What the model shows of it, now. */
-static void
-shown_is(const struct tree *t, const char *path, const char *name, enum nc_type type,
-	const char *want)
-{
-	struct node *n = tree_node(t, path);
-	struct attrs as = {0};
-	if (n)
-		CHECK_INT(node_attrs(n, &as), 0);
-	const struct attr *a = attrs_find(&as, name);
-	CHECK(!a == !want);
-	if (a && want) {
-		CHECK_INT(a->type, type);
-		CLEAN(clean_free) char *text = attr_text(a);
-		CHECK_STR(text, want);
-	}
-	attrs_free(&as);
-	node_unref(n);
-}
-
-static uint64_t
-length_of(const struct tree *t, const char *path, unsigned dim)
-{
-	struct node *n = tree_node(t, path);
-	uint64_t len = n && n->array && n->array->rank > dim ? n->array->shape[dim] : UINT64_MAX;
-	node_unref(n);
-	return len;
-}
-
-#define NC_TYPES(more) "\"_nczarr_attr\": {\"types\": {" more "\"_nczarr_array\": \"|J0\"}}"
 
 static void
 test_pure(void)
@@ -112,11 +25,11 @@ test_pure(void)
 	a = number_attr("s", NC_TYPE_FLOAT, &small);
 	set_one(&t, "w", &a);
 	shown_is(&t, "w", "s", NC_TYPE_DOUBLE, "1.5"); /* pure Zarr knows no floats */
-	struct edit *e = begin(&t, "w");
+	struct edit *e = begin_edit(&t, "w");
 	CHECK_INT(edit_del_attr(e, "nan"), 0);
 	CHECK_INT(edit_del_attr(e, "absent"), 0);
 	CHECK_INT(edit_del_attr(e, "_ARRAY_DIMENSIONS"), -EPERM);
-	commit(e);
+	end_edit(e);
 	stored_is(&t, "w/.zattrs", "{\"s\": 1.5}");
 	shown_is(&t, "w", "nan", 0, NULL);
 	a = text_attr("title", "all");
@@ -149,9 +62,9 @@ test_recorded(void)
 	a = number_attr("u", NC_TYPE_UINT64, &most);
 	set_one(&t, "v", &a);
 	shown_is(&t, "v", "u", NC_TYPE_UINT64, "18446744073709551615ULL");
-	struct edit *e = begin(&t, "v");
+	struct edit *e = begin_edit(&t, "v");
 	CHECK_INT(edit_del_attr(e, "b"), 0);
-	commit(e);
+	end_edit(e);
 	stored_is(&t, "v/.zattrs",
 		"{\"a\": 0.5, \"_nczarr_array\": {\"dimension_references\": [\"/x\"]}, "
 		"\"_nczarr_attr\": {\"types\": {\"a\": \"<f8\", \"_nczarr_array\": \"|J0\", "
@@ -181,9 +94,9 @@ test_older(void)
 		"\"s\": "
 		"\"x\"}");
 	shown_is(&t, "v", "f", NC_TYPE_FLOAT, "0.25f");
-	struct edit *e = begin(&t, "v");
+	struct edit *e = begin_edit(&t, "v");
 	CHECK_INT(edit_resize(e, 9), 0);
-	commit(e);
+	end_edit(e);
 	stored_is(&t, ".zgroup",
 		"{\"zarr_format\": 2, \"_NCZARR_SUPERBLOCK\": {\"version\": \"2.0.0\"}, "
 		"\"_NCZARR_GROUP\": {\"dims\": {\"x\": 9}, \"vars\": [\"v\"], \"groups\": []}}");
@@ -198,39 +111,10 @@ test_older(void)
 	tree_free(&t);
 }
 
-#define REFS(list)                                                                                 \
-	"{\"_nczarr_array\": {\"dimension_references\": [" list                                    \
-	"], \"storage\": \"chunked\"}, " NC_TYPES("") "}"
-#define GROUP(dims)                                                                                \
-	"{\"_nczarr_group\": {\"dimensions\": {" dims                                              \
-	"}, \"arrays\": [\"v\", \"w\", \"x\"], \"groups\": [\"g\"]}, "                             \
-	"\"_nczarr_superblock\": {\"version\": \"2.0.0\"}}"
-#define SHAPED(shape)                                                                              \
-	"{\"zarr_format\": 2, \"shape\": [" shape "], \"chunks\": [2, 2], \"dtype\": \"<i4\", "    \
-	"\"fill_value\": 0, \"compressor\": null, \"filters\": null, \"order\": \"C\"}"
-
-static const char *const shared[] = {".zgroup", ZGROUP, ".zattrs",
-	GROUP("\"time\": {\"size\": 4, \"unlimited\": 1}, \"y\": 3"), "v/.zarray", SHAPED("4, 3"),
-	"v/.zattrs", REFS("\"/time\", \"/y\""), "w/.zarray", SHAPED("3, 4"), "w/.zattrs",
-	REFS("\"/y\", \"/time\""), "x/.zarray", SHAPED("4, 4"), "x/.zattrs", REFS("\"/y\", \"/y\""),
-	"g/.zgroup", ZGROUP, "g/.zattrs",
-	"{\"_nczarr_group\": {\"dimensions\": {}, \"arrays\": [\"u\"], \"groups\": []}}",
-	"g/u/.zarray", ZARRAY, "g/u/.zattrs", REFS("\"/time\""), NULL};
-
-static void
-resize(const struct tree *t, const char *path, uint64_t to)
-{
-	struct edit *e = begin(t, path);
-	CHECK_INT(edit_resize(e, to), 0);
-	CHECK_INT(edit_commit(e, 0, NULL), 0);
-	CHECK_INT(edit_lead(e), to);
-	edit_free(e);
-}
-
 static void
 test_shared(void)
 {
-	struct tree t = tree_new(&never, shared);
+	struct tree t = tree_new(&never, shared_tree);
 	CHECK_STR(tree_names(&t, ""), "g/ v* w* x*");
 	resize(&t, "v", 10);
 	stored_is(&t, ".zattrs", GROUP("\"time\": {\"size\": 10, \"unlimited\": 1}, \"y\": 3"));
@@ -246,7 +130,7 @@ test_shared(void)
 	resize(&t, "g/u", 2);
 	CHECK_INT(length_of(&t, "v", 0), 2);
 	CHECK_INT(length_of(&t, "w", 1), 2);
-	struct edit *e = begin(&t, "g");
+	struct edit *e = begin_edit(&t, "g");
 	CHECK_INT(edit_resize(e, 3), -EINVAL);
 	edit_free(e);
 	tree_free(&t);
@@ -269,10 +153,10 @@ test_plain_sizes(void)
 	struct tree t = tree_new(&never,
 		(const char *const[]){"zarr.json", "{\"zarr_format\": 3, \"node_type\": \"group\"}",
 			"a/zarr.json", v3, "b/zarr.json", v3, NULL});
-	struct edit *e = begin(&t, "a");
+	struct edit *e = begin_edit(&t, "a");
 	CHECK_INT(edit_resize(e, 7), 0);
 	CHECK_INT(edit_resize_with(e, "b"), 0);
-	commit(e);
+	end_edit(e);
 	if (after)
 		*strstr(after, "    4,") = ' ', *strchr(strstr(after, "shape"), '4') = '7';
 	stored_is(&t, "a/zarr.json", after);
@@ -357,179 +241,6 @@ test_contradiction(void)
 	}
 }
 
-/* --- other writers --- */
-
-static struct meddling {
-	const struct tree *tree;
-	const char *key, *text; /* what another writer stores … */
-	const char *before;     /* … right before a put of this key */
-	int (*put)(struct zmap *, const struct zmap_put *, struct zmap_stat *);
-	int fail; /* what the put itself comes to, instead of being done; 0: it is done */
-	unsigned puts;
-} meddling;
-
-static int
-meddle(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
-{
-	struct meddling *m = &meddling;
-	if (m->before && !strcmp(p->key, m->before)) {
-		m->before = NULL;
-		if (m->fail)
-			return err_set(m->fail, "the disk is full");
-		const struct zmap_put other = {
-			.key = m->key, .bytes = {(const uint8_t *)m->text, strlen(m->text)}};
-		struct zmap_stat st = {0};
-		CHECK_INT(m->put(z, &other, &st), 0);
-	}
-	m->puts++;
-	return m->put(z, p, ret);
-}
-
-static struct zmap_ops meddled;
-
-static void
-meddle_with(const struct tree *t, const char *before, const char *key, const char *text, int fail)
-{
-	if (t->z->ops != &meddled) {
-		meddled = *t->z->ops;
-		meddling.put = meddled.put;
-		meddled.put = meddle;
-		t->z->ops = &meddled;
-	}
-	meddling = (struct meddling){t, key, text, before, meddling.put, fail, 0};
-}
-
-static void
-test_merged(void)
-{
-	struct tree t =
-		tree_new(&never, (const char *const[]){".zgroup", ZGROUP, "v/.zarray", ZARRAY,
-					 "v/.zattrs", "{\"a\": 1}", ".zmetadata",
-					 "{\"metadata\": {\"v/.zarray\": " ZARRAY "}}", NULL});
-	/* the same document, then the consolidated one */
-	meddle_with(&t, "v/.zattrs", "v/.zattrs", "{\"a\": 2, \"theirs\": 3}", 0);
-	struct attr a = text_attr("ours", "x");
-	set_one(&t, "v", &a);
-	stored_is(&t, "v/.zattrs", "{\"a\": 2, \"theirs\": 3, \"ours\": \"x\"}");
-	meddle_with(&t, ".zmetadata", ".zmetadata",
-		"{\"metadata\": {\"v/.zarray\": " ZARRAY ", \"w/.zarray\": {}}}", 0);
-	a = text_attr("more", "y");
-	set_one(&t, "v", &a);
-	stored_is(&t, ".zmetadata",
-		"{\"metadata\": {\"v/.zarray\": " ZARRAY
-		", \"w/.zarray\": {}, \"v/.zattrs\": {\"a\": 2, "
-		"\"theirs\": 3, \"ours\": \"x\", \"more\": \"y\"}}}");
-	/* a newer document than ours goes into the consolidated ones */
-	meddle_with(&t, ".zmetadata", "v/.zattrs", "{\"b\": 1}", 0);
-	a = text_attr("last", "z");
-	struct edit *e = begin(&t, "v");
-	CHECK_INT(edit_set_attr(e, &a), 0);
-	commit(e);
-	tree_put(&t, ".zmetadata", "{\"metadata\": {}}");
-	a = text_attr("c", "z");
-	set_one(&t, "v", &a);
-	stored_is(&t, ".zmetadata", /* all of a node goes in */
-		"{\"metadata\": {\"v/.zarray\": " ZARRAY
-		", \"v/.zattrs\": {\"b\": 1, \"c\": \"z\"}}}");
-	tree_free(&t);
-}
-
-static void
-test_conflicts(void)
-{
-	struct tree t = tree_new(&never, shared);
-	/* another one grew it further: growth is done */
-	struct edit *e = begin(&t, "v");
-	resize(&t, "v", 20);
-	CHECK_INT(edit_resize(e, 10), 0);
-	CHECK_INT(edit_commit(e, 0, NULL), 0);
-	CHECK_INT(edit_lead(e), 20);
-	CHECK_INT(length_of(&t, "v", 0), 20);
-	edit_free(e);
-	/* but an edit that saw another length does not shorten it */
-	e = begin(&t, "v");
-	resize(&t, "v", 30);
-	CHECK_INT(edit_resize(e, 10), 0);
-	CHECK_INT(edit_commit(e, 0, NULL), -EIO);
-	CHECK(strstr(err_text(), "30"));
-	CHECK_INT(length_of(&t, "v", 0), 30);
-	edit_free(e);
-	/* rewritten, removed */
-	struct attr a = text_attr("units", "K");
-	e = begin(&t, "v");
-	CHECK_INT(edit_set_attr(e, &a), 0);
-	tree_put(&t, "v/.zarray", ZARRAY);
-	CHECK_INT(edit_commit(e, 0, NULL), -EIO);
-	CHECK(strstr(err_text(), "rewritten"));
-	edit_free(e);
-	e = begin(&t, "w");
-	CHECK_INT(edit_set_attr(e, &a), 0);
-	tree_del(&t, "w/.zarray");
-	CHECK_INT(edit_commit(e, 0, NULL), -EIO);
-	CHECK(strstr(err_text(), "removed"));
-	edit_free(e);
-	tree_free(&t);
-}
-
-/* A fault in the middle: what was stored is seen, and the same edit completes it. */
-static void
-test_fault(void)
-{
-	static const char *const at[] = {"v/.zarray", "w/.zarray", "g/u/.zarray", ".zattrs"};
-	for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
-		struct tree t = tree_new(&never, shared);
-		CHECK_INT(length_of(&t, "v", 0), 4);
-		meddle_with(&t, at[i], NULL, NULL, -ENOSPC);
-		struct edit *e = begin(&t, "v");
-		CHECK_INT(edit_resize(e, 8), 0);
-		CHECK_INT(edit_commit(e, 0, NULL), -ENOSPC);
-		struct node *n = tree_node(&t, "");
-		CHECK_INT(n ? n->group->dim[0].size : 0, 4); /* the dimension comes last */
-		node_unref(n);
-		CHECK_INT(edit_commit(e, 0, NULL), 0);
-		CHECK_INT(length_of(&t, "v", 0), 8);
-		CHECK_INT(length_of(&t, "w", 1), 8);
-		CHECK_INT(length_of(&t, "g/u", 0), 8);
-		n = tree_node(&t, "");
-		CHECK_INT(n ? n->group->dim[0].size : 0, 8);
-		node_unref(n);
-		edit_free(e);
-		tree_free(&t);
-	}
-}
-
-static struct told {
-	struct model *model;
-	unsigned own, foreign;
-} told;
-
-static void
-note_change(void *arg, struct node *old, struct node *new)
-{
-	bool own = model_is_own(told.model, old->path, new);
-	*(own ? &told.own : &told.foreign) += 1;
-}
-
-static void
-test_own(void)
-{
-	const struct model_options always = {.ttl = 0, .timeout = 10 * SECOND};
-	struct tree t = tree_new(&always, shared);
-	told = (struct told){.model = t.m};
-	model_on_change(t.m, note_change, NULL);
-	CHECK_INT(length_of(&t, "v", 0), 4);
-	CHECK_INT(length_of(&t, "w", 0), 3);
-	CHECK_INT(length_of(&t, "g/u", 0), 4);
-	resize(&t, "v", 8);
-	CHECK_INT(told.own, 4); /* three arrays and the group */
-	CHECK_INT(told.foreign, 0);
-	tree_put(&t, "v/.zattrs", "{\"theirs\": 1}");
-	shown_is(&t, "v", "theirs", NC_TYPE_INT, "1");
-	CHECK_INT(told.foreign, 1);
-	CHECK_INT(told.own, 4);
-	tree_free(&t);
-}
-
 static void
 test_refused(void)
 {
@@ -537,13 +248,13 @@ test_refused(void)
 		tree_new(&never, (const char *const[]){".zgroup", ZGROUP, "v/.zarray", ZARRAY,
 					 "v/.zattrs", "{\"a\": 1", "w/.zarray", ZARRAY, NULL});
 	struct attr a = text_attr("units", "K");
-	struct edit *e = begin(&t, "v");
+	struct edit *e = begin_edit(&t, "v");
 	CHECK_INT(edit_set_attr(e, &a), 0);
 	CHECK_INT(edit_commit(e, 0, NULL),
 		-EINVAL); /* a document that makes no sense is left alone */
 	stored_is(&t, "v/.zattrs", "{\"a\": 1");
 	edit_free(e);
-	e = begin(&t, "w");
+	e = begin_edit(&t, "w");
 	a.name = (char *)"";
 	CHECK_INT(edit_set_attr(e, &a), -EINVAL);
 	CHECK_INT(edit_resize(e, UINT64_MAX), -EFBIG);
@@ -552,7 +263,7 @@ test_refused(void)
 	stored_is(&t, "w/.zarray", ZARRAY);
 	edit_free(e);
 	t.z->caps &= ~(unsigned)ZMAP_WRITE;
-	e = begin(&t, "w");
+	e = begin_edit(&t, "w");
 	CHECK_INT(edit_resize(e, 5), 0);
 	CHECK_INT(edit_commit(e, 0, NULL), -EROFS);
 	edit_free(e);
@@ -569,10 +280,6 @@ main(void)
 	test_plain_sizes();
 	test_consolidated();
 	test_contradiction();
-	test_merged();
-	test_conflicts();
-	test_fault();
-	test_own();
 	test_refused();
 	return check_end();
 }

@@ -1,26 +1,10 @@
 /* Nodes made and removed through the model: their documents in each dialect, and what the model then shows. */
-#include "tree.h"
+#include "edit_tree.h"
 
-#include "model/edit.h"
-
-#include <errno.h>
 #include <math.h>
 
-static const struct model_options never = {.ttl = INT64_MAX, .timeout = 10 * SECOND};
 static const struct new_group pure2 = {.zarr_format = 2}, pure3 = {.zarr_format = 3},
 			      nczarr = {.zarr_format = 2, .nczarr = true};
-
-static void
-stored_is(const struct tree *t, const char *key, const char *want)
-{
-	CLEAN(buf_free) struct buf b = {0};
-	const struct zmap_get g = {.key = key, .into = &b, .max = 1 << 20};
-	int r = zmap_get(t->z, &g, NULL);
-	CHECK_INT(r, want ? 0 : ZMAP_ABSENT);
-	CHECK_INT(buf_terminate(&b), 0);
-	if (want)
-		CHECK_STR((char *)b.data, want);
-}
 
 static void
 new_group(const struct tree *t, const char *path, const struct new_group *top, int want)
@@ -100,6 +84,13 @@ test_groups(void)
 #define NC_ATTR                                                                                    \
 	"\"_nczarr_attr\": {\"types\": {\"_nczarr_array\": \"|J0\", \"_nczarr_attr\": \"|J0\""
 
+#define NC_GROUP(dims, arrays, groups)                                                             \
+	"{\"_nczarr_group\": {\"dimensions\": {" dims "}, \"arrays\": [" arrays                    \
+	"], \"groups\": [" groups "]}, \"_nczarr_superblock\": {\"version\": \"2.0.0\"}, "         \
+	"\"_nczarr_attr\": {\"types\": {\"_nczarr_group\": \"|J0\", \"_nczarr_superblock\": "      \
+	"\"|J0\", \"_nczarr_attr\": \"|J0\"}}}"
+#define NC_DIMS "\"time\": {\"size\": 4, \"unlimited\": 1}, \"x\": 3"
+
 static void
 test_nczarr(void)
 {
@@ -110,11 +101,7 @@ test_nczarr(void)
 	new_array(&t, "v", &a, 0);
 	new_array(&t, "g/w", &a, 0);
 	new_array(&t, "v", &a, -EEXIST);
-	stored_is(&t, ".zattrs",
-		"{\"_nczarr_group\": {\"dimensions\": {\"time\": {\"size\": 4, \"unlimited\": 1}, "
-		"\"x\": 3}, \"arrays\": [\"v\"], \"groups\": [\"g\"]}, \"_nczarr_superblock\": "
-		"{\"version\": \"2.0.0\"}, \"_nczarr_attr\": {\"types\": {\"_nczarr_group\": "
-		"\"|J0\", \"_nczarr_superblock\": \"|J0\", \"_nczarr_attr\": \"|J0\"}}}");
+	stored_is(&t, ".zattrs", NC_GROUP(NC_DIMS, "\"v\"", "\"g\""));
 	stored_is(&t, "v/.zarray",
 		"{\"zarr_format\": 2, \"shape\": [4, 3], \"chunks\": [2, 3], \"dtype\": \"<f4\", "
 		"\"fill_value\": \"NaN\", \"order\": \"C\", \"compressor\": {\"id\": \"zstd\", "
@@ -127,6 +114,21 @@ test_nczarr(void)
 	CHECK(n && n->array && n->array->dim[0].unlimited && !n->array->dim[1].unlimited);
 	CHECK_STR(n ? n->array->dim[0].fqn : NULL, "/time");
 	node_unref(n);
+	CHECK_INT(model_remove(t.m, "v", 0, NULL), 0);
+	CHECK_INT(model_remove(t.m, "g/w", 0, NULL), 0);
+	CHECK_INT(model_remove(t.m, "g", 0, NULL), 0);
+	stored_is(&t, ".zattrs", NC_GROUP(NC_DIMS, "", ""));
+	CHECK_STR(tree_names(&t, ""), "");
+	tree_free(&t);
+}
+
+static void
+test_nczarr_scalar(void)
+{
+	struct tree t = tree_new(&never, NULL);
+	struct new_array a = plain_array();
+	new_group(&t, "", &nczarr, 0);
+	new_array(&t, "v", &a, 0);
 	a.rank = 0;
 	a.dtype = (struct dtype){.kind = DTYPE_BYTES, .is_char = true, .size = 1};
 	a.fill = (const uint8_t *)"";
@@ -139,31 +141,37 @@ test_nczarr(void)
 		"{\"_ARRAY_DIMENSIONS\": [\"_scalar_\"], \"_nczarr_array\": "
 		"{\"dimension_references\": [], \"scalar\": 1, \"storage\": \"chunked\", "
 		"\"nczarr_type\": \"char\"}, " NC_ATTR "}}}");
-	n = tree_node(&t, "c");
+	struct node *n = tree_node(&t, "c");
 	CHECK(n && n->array && !n->array->rank && n->array->dtype.is_char);
 	node_unref(n);
-	a = plain_array();
+	CHECK_INT(model_remove(t.m, "v", 0, NULL), 0);
+	stored_is(&t, ".zattrs", NC_GROUP(NC_DIMS, "\"c\"", ""));
+	CHECK_STR(tree_names(&t, ""), "c*");
+	tree_free(&t);
+}
+
+/* A dimension of another size can only be a group's own, and not every type can be NCZarr's. */
+static void
+test_nczarr_dims(void)
+{
 	static const uint64_t longer[] = {5, 3};
+	struct tree t = tree_new(&never, NULL);
+	struct new_array a = plain_array();
+	new_group(&t, "", &nczarr, 0);
+	new_group(&t, "g", &pure2, 0);
+	new_array(&t, "v", &a, 0);
 	a.shape = longer;
-	new_array(&t, "z", &a, -EINVAL); /* the dimension has another size … */
+	new_array(&t, "z", &a, -EINVAL);
 	stored_is(&t, "z/.zarray", NULL);
-	new_array(&t, "g/z", &a, 0); /* … but the group may have its own */
-	n = tree_node(&t, "g/z");
+	new_array(&t, "g/z", &a, 0);
+	struct node *n = tree_node(&t, "g/z");
 	CHECK_STR(n ? n->array->dim[0].fqn : NULL, "/g/time");
 	CHECK_STR(n ? n->array->dim[1].fqn : NULL, "/x");
 	node_unref(n);
 	a.dtype = (struct dtype){.kind = DTYPE_BOOL, .size = 1};
 	new_array(&t, "g/b", &a, -ENOTSUP); /* netcdf-c would refuse the whole store */
-	CHECK_INT(model_remove(t.m, "v", 0, NULL), 0);
-	CHECK_INT(model_remove(t.m, "g/w", 0, NULL), 0);
 	CHECK_INT(model_remove(t.m, "g/z", 0, NULL), 0);
 	CHECK_INT(model_remove(t.m, "g", 0, NULL), 0);
-	stored_is(&t, ".zattrs",
-		"{\"_nczarr_group\": {\"dimensions\": {\"time\": {\"size\": 4, \"unlimited\": 1}, "
-		"\"x\": 3}, \"arrays\": [\"c\"], \"groups\": []}, \"_nczarr_superblock\": "
-		"{\"version\": \"2.0.0\"}, \"_nczarr_attr\": {\"types\": {\"_nczarr_group\": "
-		"\"|J0\", \"_nczarr_superblock\": \"|J0\", \"_nczarr_attr\": \"|J0\"}}}");
-	CHECK_STR(tree_names(&t, ""), "c*");
 	tree_free(&t);
 }
 
@@ -449,6 +457,8 @@ main(void)
 {
 	test_groups();
 	test_nczarr();
+	test_nczarr_scalar();
+	test_nczarr_dims();
 	test_pure();
 	test_v3();
 	test_types();

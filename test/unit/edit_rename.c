@@ -1,30 +1,14 @@
 /* Dimensions get other names in every array that has them, documents else byte for byte; fill values change where no chunk is missing. */
-#include "tree.h"
-
-#include "model/edit.h"
-
-#include <errno.h>
-
-static const struct model_options never = {.ttl = INT64_MAX, .timeout = 10 * SECOND};
+#include "edit_tree.h"
 
 #define NAMES(...) "{\"a\": 1.50, \"_ARRAY_DIMENSIONS\": [" #__VA_ARGS__ "]}"
 #define PLANE(shape)                                                                               \
 	"{\"zarr_format\": 2, \"shape\": " shape ", \"chunks\": [2, 2], \"compressor\": null, "    \
 	"\"filters\": null, \"order\": \"C\", \"dtype\": \"<i4\", \"fill_value\": 0}"
-#define REFS(...)                                                                                  \
+#define NC_REFS(...)                                                                               \
 	"{\"_nczarr_array\": {\"dimension_references\": [" #__VA_ARGS__                            \
 	"], \"storage\": \"chunked\"}, \"_nczarr_attr\": {\"types\": {\"_nczarr_array\": "         \
 	"\"|J0\"}}}"
-
-static void
-stored_is(const struct tree *t, const char *key, const char *want)
-{
-	CLEAN(buf_free) struct buf b = {0};
-	const struct zmap_get g = {.key = key, .into = &b, .max = 1 << 20};
-	CHECK_INT(zmap_get(t->z, &g, NULL), 0);
-	CHECK_INT(buf_terminate(&b), 0);
-	CHECK_STR((char *)b.data, want);
-}
 
 static int
 rename_dim(const struct tree *t, const char *path, unsigned at, const char *name)
@@ -67,16 +51,16 @@ test_declared(void)
 		(const char *const[]){".zgroup", ZGROUP, ".zattrs",
 			"{\"_nczarr_group\": {\"dimensions\": {\"x\": {\"size\": 4, \"unlimited\": "
 			"1}, \"k\": 5}, \"arrays\": [\"v\"], \"groups\": [\"g\"]}}",
-			"v/.zarray", ZARRAY, "v/.zattrs", REFS("/x"), "g/.zgroup", ZGROUP,
-			"g/v/.zarray", ZARRAY, "g/v/.zattrs", REFS("/x"), NULL});
+			"v/.zarray", ZARRAY, "v/.zattrs", NC_REFS("/x"), "g/.zgroup", ZGROUP,
+			"g/v/.zarray", ZARRAY, "g/v/.zattrs", NC_REFS("/x"), NULL});
 	CHECK_INT(rename_dim(&t, "g/v", 0, "lon"), -EINVAL); /* the group above has it */
 	CHECK_INT(rename_dim(&t, "v", 0, "k"), -EINVAL);
 	CHECK_INT(rename_dim(&t, "v", 0, "lon"), 0);
 	stored_is(&t, ".zattrs",
 		"{\"_nczarr_group\": {\"dimensions\": {\"k\": 5, \"lon\": {\"size\": 4, "
 		"\"unlimited\": 1}}, \"arrays\": [\"v\"], \"groups\": [\"g\"]}}");
-	stored_is(&t, "v/.zattrs", REFS("/lon"));
-	stored_is(&t, "g/v/.zattrs", REFS("/lon"));
+	stored_is(&t, "v/.zattrs", NC_REFS("/lon"));
+	stored_is(&t, "g/v/.zattrs", NC_REFS("/lon"));
 	struct node *n = tree_node(&t, "v");
 	CHECK(n->array->dim[0].unlimited);
 	CHECK_STR(n->array->dim[0].fqn, "/lon");
