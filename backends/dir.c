@@ -6,11 +6,11 @@
  *   read in parts is still found by its version when another one was renamed over it (dir_held.c).
  * - The path of the store is looked at again ten times a second, and before anything is called absent: a store that is moved away
  *   gives -EIO, and where another directory is put in its place (rename, a flipped link) that one is used from then on.
+ * - The folder that an array's chunks are read from stays open, and its path is looked at again as often (dir_base.c).
  * - Finding what is there is in dir_find.c, writing in dir_put.c, dir_lock.c and dir_write.c. */
 #include "backends/dir.h"
 
 #include "base/err.h"
-#include "base/hash.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -38,68 +38,17 @@ put_number(char **to, uint64_t v)
 		*(*to)++ = "0123456789abcdefghijklmnopqrstuv"[v >> shift & 31];
 }
 
-static int64_t
-ns(struct timespec t)
-{
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 void
 dir_say_stat(const struct stat *s, struct zmap_stat *ret)
 {
 	char *v = ret->version;
 	put_number(&v, s->st_ino);
 	put_number(&v, (uint64_t)s->st_size);
-	put_number(&v, (uint64_t)ns(s->st_mtim));
-	put_number(&v, (uint64_t)ns(s->st_ctim));
+	put_number(&v, (uint64_t)dir_ns(s->st_mtim));
+	put_number(&v, (uint64_t)dir_ns(s->st_ctim));
 	*v = 0;
 	ret->size = (uint64_t)s->st_size;
-	ret->mtime = ns(s->st_mtim);
-}
-
-static int64_t
-later(int64_t t, const struct stat *s)
-{
-	return ns(s->st_ctim) > t ? ns(s->st_ctim) : t;
-}
-
-/* Since when that directory is the one at its path, as far as it was another one when it was met before: what is mounted over it may be older. */
-static int64_t
-folder_since(struct dir *d, const char *path, const struct stat *s)
-{
-	const uint64_t hash = hash_end(hash_text(HASH_START, path)) | 1;
-	int64_t since = 0;
-	LOCKED(&d->folder_lock) {
-		struct dir_folder *f = &d->folder[hash / 2 % DIR_FOLDERS];
-		bool met = f->path == hash, same = f->dev == s->st_dev && f->ino == s->st_ino;
-		since = !met ? 0 : same ? f->since : clock_wall() + DIR_SETTLE;
-		*f = (struct dir_folder){hash, s->st_dev, s->st_ino, since};
-	}
-	return since;
-}
-
-/* When the file, or one of the directories and links that lead to it, came to be there; or the whole store: it may be an old one. */
-static int64_t
-placed(struct dir *d, const char *key, const struct stat *file)
-{
-	CLEAN(clean_free) char *path = strdup(key);
-	struct stat s;
-	int64_t last = ns(file->st_ctim), other = 0;
-	for (char *slash; path && (slash = strrchr(path, '/'));) {
-		*slash = 0;
-		if (fstatat(d->root, path, &s, AT_SYMLINK_NOFOLLOW) != 0)
-			continue;
-		last = later(last, &s);
-		if (S_ISLNK(s.st_mode) && fstatat(d->root, path, &s, 0) == 0)
-			last = later(last, &s);
-		int64_t since = folder_since(d, path, &s);
-		other = since > other ? since : other;
-	}
-	if (!path || fstat(d->root, &s) != 0)
-		return INT64_MAX;
-	last = later(last, &s) + DIR_SETTLE;
-	last = last > other ? last : other;
-	return last > d->moved ? last : d->moved;
+	ret->mtime = dir_ns(s->st_mtim);
 }
 
 /* Waits before the n-th try: not at all, then 1, 2, 4 … ms. */
@@ -137,8 +86,8 @@ static bool
 same_bytes(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       ns(a->st_mtim) == ns(b->st_mtim) &&
-	       (ns(a->st_ctim) == ns(b->st_ctim) || a->st_nlink != b->st_nlink);
+	       dir_ns(a->st_mtim) == dir_ns(b->st_mtim) &&
+	       (dir_ns(a->st_ctim) == dir_ns(b->st_ctim) || a->st_nlink != b->st_nlink);
 }
 
 /* A write in place shows in a file's times only when it begins, so one that was written a moment ago may still be half old.
@@ -147,7 +96,7 @@ static int
 settle(struct dir *d, int fd, struct stat *s)
 {
 	for (unsigned try = 0; try < TRIES; try++) {
-		int64_t age = clock_wall() - ns(s->st_mtim);
+		int64_t age = clock_wall() - dir_ns(s->st_mtim);
 		if (age < 0 || age >= DIR_SETTLE || !s->st_nlink || dir_is_own(d, s))
 			return 0;
 		usleep((useconds_t)(DIR_SETTLE - age) / 1000 + 1);
@@ -157,22 +106,42 @@ settle(struct dir *d, int fd, struct stat *s)
 	return err_set(-EIO, "it changes all the time");
 }
 
+/* The file of a chunk, in the folder that its array's files are read from. *ret_placed: what is known of that folder; 0: the file is found by its
+ * path, and the folder is still to be looked at. Outcomes as dir_open_file. */
+static int
+open_chunk(struct dir *d, const struct zmap_get *g, int *ret, struct stat *ret_stat,
+	int64_t *ret_placed)
+{
+	struct dir_base *base = dir_base_take(d, g->key);
+	if (base) {
+		*ret = dir_open_in(d, base->fd, g->key, ret_stat);
+		*ret_placed = *ret >= 0 ? base->placed : 0;
+		dir_base_leave(d, base);
+	}
+	return *ret_placed ? 0 : dir_open_file(d, g->key, O_RDONLY, ret, ret_stat);
+}
+
 static int
 read_once(struct dir *d, const struct zmap_get *g, struct zmap_stat *ret)
 {
 	struct stat before, after;
 	uint64_t off = 0;
 	size_t len = 0;
+	int64_t base = 0;
+	int r = 0;
 	CLEAN(dir_clean_fd)
 	int fd = g->if_match ? dir_held(d, g->key, g->if_match, &before) : -1;
 	bool held = fd >= 0;
-	int r = held ? 0 : dir_open_file(d, g->key, O_RDONLY, &fd, &before);
+	if (!held && g->of_array && !g->unplaced)
+		r = open_chunk(d, g, &fd, &before, &base);
+	else if (!held)
+		r = dir_open_file(d, g->key, O_RDONLY, &fd, &before);
 	if (r == 0 && !held)
 		r = settle(d, fd, &before);
 	if (r)
 		return r;
 	dir_say_stat(&before, ret);
-	ret->placed = g->unplaced ? 0 : placed(d, g->key, &before);
+	ret->placed = g->unplaced ? 0 : dir_placed(d, g->key, &before, base);
 	r = zmap_condition(g, ret->version);
 	if (r == 0)
 		r = zmap_range(g, ret->size, &off, &len);
@@ -182,8 +151,11 @@ read_once(struct dir *d, const struct zmap_get *g, struct zmap_stat *ret)
 		r = read_bytes(fd, g, off, len);
 	if (r)
 		return r;
-	if (fstat(fd, &after) != 0 || !same_bytes(&before, &after))
+	if (fstat(fd, &after) != 0 || !same_bytes(&before, &after)) {
+		if (base)
+			dir_base_doubt(d);
 		return held ? ZMAP_CHANGED : DIR_AGAIN;
+	}
 	g->into->len += len;
 	if (g->hold)
 		dir_hold(d, g->key, &fd, &before);
@@ -191,9 +163,8 @@ read_once(struct dir *d, const struct zmap_get *g, struct zmap_stat *ret)
 }
 
 static int
-dir_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
+get(struct dir *d, const struct zmap_get *g, struct zmap_stat *ret)
 {
-	struct dir *d = (struct dir *)z;
 	int r = dir_look(d);
 	for (unsigned try = 0; try < TRIES && r == 0; try++) {
 		r = read_once(d, g, ret);
@@ -205,10 +176,19 @@ dir_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 }
 
 static int
-dir_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
+dir_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 {
 	struct dir *d = (struct dir *)z;
-	int64_t deadline = z->timeout ? clock_now() + z->timeout : 0;
+	int r = get(d, g, ret);
+	if (!g->of_array)
+		dir_base_doubt(d);
+	return r;
+}
+
+static int
+look_at(struct dir *d, const char *key, struct zmap_stat *ret)
+{
+	int64_t deadline = d->z.timeout ? clock_now() + d->z.timeout : 0;
 	int r = dir_look(d);
 	for (unsigned try = 0; try < TRIES && r == 0; try++) {
 		struct stat s;
@@ -221,6 +201,14 @@ dir_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
 		r = pause_before(try + 1, deadline, NULL);
 	}
 	return r < 0 ? r : err_set(-EIO, "it changes all the time");
+}
+
+static int
+dir_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
+{
+	int r = look_at((struct dir *)z, key, ret);
+	dir_base_doubt((struct dir *)z);
+	return r;
 }
 
 static void
@@ -311,6 +299,7 @@ dir_close(struct zmap *z)
 	if (d->root >= 0)
 		close(d->root);
 	dir_let_go(d);
+	dir_base_end(d);
 	pthread_mutex_destroy(&d->held_lock);
 	pthread_mutex_destroy(&d->folder_lock);
 	pthread_mutex_destroy(&d->syncing);

@@ -1,4 +1,4 @@
-/* What the parts of the directory store share: dir.c (reading and listing), dir_find.c, dir_held.c; of writing
+/* What the parts of the directory store share: dir.c (reading and listing), dir_find.c, dir_base.c, dir_held.c; of writing
  * dir_put.c, dir_lock.c, dir_write.c. */
 #pragma once
 
@@ -45,6 +45,19 @@ struct dir_folder {
 	int64_t since; /* clock_wall() of when it was found to be another one, and a little; 0: never */
 };
 
+enum { DIR_BASES = 16 };
+
+/* A folder that chunks are read from (dir_base.c). */
+struct dir_base {
+	char *path;     /* below the root; "": the root */
+	int fd;         /* O_PATH */
+	int64_t placed; /* when it came to be at its path, as zmap_stat says it of a file; never 0 */
+	int64_t looked, used; /* clock_now() */
+	unsigned doubts;      /* dir->doubts before it was looked at */
+	unsigned users;       /* threads that open a file in it */
+	bool dropped;         /* it is not found any more */
+};
+
 enum { DIR_UNSYNCED = 64 };
 
 struct dir_unsynced {
@@ -70,8 +83,10 @@ struct dir {
 	struct dir_held held[DIR_HELD];
 	struct dir_own own[DIR_OWN];
 	unsigned next_own;
-	pthread_mutex_t folder_lock;           /* guards folder */
+	pthread_mutex_t folder_lock; /* guards folder and base, but for what is constant in one */
 	struct dir_folder folder[DIR_FOLDERS]; /* by hash; of two with one place the last */
+	struct dir_base *base[DIR_BASES];
+	atomic_uint doubts; /* how often metadata were read, so that folders are looked at again */
 
 	pthread_mutex_t syncing;       /* held by dir_sync, also while it waits for the disk */
 	pthread_mutex_t unsynced_lock; /* guards all below */
@@ -100,7 +115,26 @@ int dir_open_below(struct dir *, const char *path, int flags);
 int dir_refused(struct dir *, const char *path, int e);
 /* A regular file. 0, ZMAP_ABSENT, DIR_AGAIN, -errno. What *ret_stat says may be of a file that was there a moment before this one. */
 int dir_open_file(struct dir *, const char *key, int flags, int *ret, struct stat *ret_stat);
+/* A regular file, opened in its folder. A descriptor, or -errno without a text: then dir_open_file tells. What *ret_stat says is of the file
+ * that is at the key's path: another one, where another folder has come to be there. */
+int dir_open_in(struct dir *, int folder, const char *key, struct stat *ret_stat);
 void dir_say_stat(const struct stat *, struct zmap_stat *ret);
+
+static inline int64_t
+dir_ns(struct timespec t)
+{
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* The folder of a chunk, to be left again. NULL: files are found by their paths. */
+struct dir_base *dir_base_take(struct dir *, const char *key);
+void dir_base_leave(struct dir *, struct dir_base *);
+/* Metadata were read, or a folder was found to be another: chunks that are read from now on are of a folder that is looked at after that. */
+void dir_base_doubt(struct dir *);
+void dir_base_end(struct dir *);
+/* When the file, or one of the directories and links that lead to it, came to be there; or the whole store: it may be an old one.
+ * base: what is known of its folder; 0: it is looked at. */
+int64_t dir_placed(struct dir *, const char *key, const struct stat *file, int64_t base);
 
 /* Takes over the descriptor of a file that was just read in part, unless there is one of that version. */
 void dir_hold(struct dir *, const char *key, int *fd, const struct stat *);

@@ -2,6 +2,7 @@
 #include "backends/dir.h"
 
 #include "base/err.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -146,25 +147,33 @@ open_and_see(struct dir *d, const char *path, int flags)
 	return out < 0 ? -errno : out;
 }
 
+/* A FIFO must not hold us up. */
+enum { CAREFUL = O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
+
+/* Of what lies below that directory, as the kernel sees to. A descriptor or -errno. */
+static int
+open_beneath(int folder, const char *path, int flags)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(flags & O_PATH ? flags & ~(O_NONBLOCK | O_NOCTTY) : flags),
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd = (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
+	return fd < 0 ? -errno : fd;
+}
+
 int
 dir_open_below(struct dir *d, const char *path, int flags)
 {
-	flags |= O_CLOEXEC | O_NONBLOCK | O_NOCTTY; /* a FIFO must not hold us up */
+	flags |= CAREFUL;
 	if (d->follow) {
 		int fd = openat(d->root, path, flags);
 		return fd < 0 ? -errno : fd;
 	}
 	if (d->has_openat2) {
-		struct open_how how = {
-			.flags = (uint64_t)(flags & O_PATH ? flags & ~(O_NONBLOCK | O_NOCTTY)
-							   : flags),
-			.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
-		};
-		int fd = (int)syscall(SYS_openat2, d->root, path, &how, sizeof how);
-		if (fd >= 0)
+		int fd = open_beneath(d->root, path, flags);
+		if (fd != -EXDEV)
 			return fd;
-		if (errno != EXDEV)
-			return -errno;
 		/* perhaps only an absolute link to another place in the store */
 	}
 	return open_and_see(d, path, flags);
@@ -229,4 +238,18 @@ dir_open_file(struct dir *d, const char *key, int flags, int *ret, struct stat *
 		fd = -1;
 	}
 	return r;
+}
+
+int
+dir_open_in(struct dir *d, int folder, const char *key, struct stat *ret_stat)
+{
+	const char *name = path_name(key);
+	if (fstatat(d->root, key, ret_stat, 0) != 0)
+		return -errno;
+	if (!S_ISREG(ret_stat->st_mode))
+		return -EINVAL;
+	if (!d->follow)
+		return open_beneath(folder, name, O_RDONLY | CAREFUL);
+	int fd = openat(folder, name, O_RDONLY | CAREFUL);
+	return fd < 0 ? -errno : fd;
 }

@@ -266,10 +266,9 @@ put_once(struct dir *d, const struct zmap_put *p, char *parent, struct zmap_stat
 	return dir_is_metadata(p->key) ? dir_sync(&d->z) : 0;
 }
 
-int
-dir_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
+static int
+put(struct dir *d, const struct zmap_put *p, struct zmap_stat *ret)
 {
-	struct dir *d = (struct dir *)z;
 	CLEAN(clean_free) char *parent = path_above(p->key);
 	if (!parent)
 		return err_set(-ENOMEM, "no memory for a key");
@@ -284,6 +283,16 @@ dir_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 			return r;
 	}
 	return err_set(-EIO, "its directory is removed all the time");
+}
+
+int
+dir_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
+{
+	struct dir *d = (struct dir *)z;
+	int r = put(d, p, ret);
+	if (r || dir_is_metadata(p->key))
+		dir_base_doubt(d); /* another version is there than was read */
+	return r;
 }
 
 static int
@@ -315,6 +324,7 @@ dir_del(struct zmap *z, const struct zmap_del *del)
 	if (!parent)
 		return err_set(-ENOMEM, "no memory for a key");
 	int r = dir_look(d);
+	dir_base_doubt(d);
 	for (unsigned try = 0; try < TRIES && r == 0; try++) {
 		r = del_once(d, del, parent);
 		if (r == 0)

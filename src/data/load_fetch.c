@@ -71,6 +71,7 @@ load_object(struct load *l, struct zmap_get *g)
 	g->cancel = &l->cancel;
 	g->ahead = &l->extent->ahead;
 	g->anew = l->anew;
+	g->of_array = true;
 	g->hold = l->array->shard || l->array->grid.chunk_bytes > HOLD_FROM;
 	struct zmap_chunk by;
 	uint64_t index[RANK_MAX];

@@ -78,7 +78,10 @@ struct zmap_get {
 	bool fresh; /* other objects are understood by it: what was kept of it is not good enough, the store itself is asked */
 	bool anew;  /* the bytes that came before were bad: no copy of them is good enough */
 	bool near;  /* only if it takes no round trip */
-	bool unplaced;    /* the answer's `placed` is not looked at */
+	bool unplaced; /* the answer's `placed` is not looked at */
+	/* A chunk of an array whose metadata came from here: where another folder has come to be at its place since they were read, it may
+	 * for a moment still be the one in theirs. */
+	bool of_array;
 	struct buf *into; /* bytes are appended behind into->len; untouched unless 0 is returned */
 	size_t max;       /* at most this many bytes, else -EFBIG; never allocated beyond */
 	int64_t deadline; /* clock_now() clock; 0: none */
