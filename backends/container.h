@@ -58,6 +58,8 @@ void chunk_place_free(struct chunk_place *); /* what it holds, not itself */
 /* The one form of a URL, "SCHEME://HOST/path": scheme and host in lower case, the rest decoded, without query and fragment; of files
  * "file:///path" without "..". The caller's to free. -EINVAL: no URL. */
 int place_canonical(const char *url, char **ret);
+/* Adds a text to a URL, as %XX what it has of the characters `odd`. */
+int place_encode(struct buf *, const char *text, size_t len, const char *odd);
 /* For the longest of many prefixes: does something lie below this one, at a '/' of the URL, and is it longer than *longest, which it then
  * is the length of? Begins with 0. */
 bool place_nearer(const char *url, struct span prefix, size_t *longest);

@@ -51,6 +51,15 @@ decode(char *s)
 	*to = 0;
 }
 
+int
+place_encode(struct buf *b, const char *text, size_t len, const char *odd)
+{
+	int r = 0;
+	for (size_t i = 0; i < len && r == 0; i++)
+		r = strchr(odd, text[i]) ? buf_addf(b, "%%%02X", text[i]) : buf_add(b, text + i, 1);
+	return r;
+}
+
 /* Drops "//", "." and ".." of a path that begins with '/', which never leads above the root. */
 static void
 normalize(char *path)
@@ -217,15 +226,20 @@ find(struct sources *s, const char *url)
 	return best;
 }
 
+/* The option is said as it is to be written: with what stands for a character, or would end the option, in its %XX. */
 static int
 not_permitted(const char *url, const char *proposal)
 {
-	const char *slash = strrchr(url, '/');
+	CLEAN(buf_free) struct buf b = {0};
 	bool placeless = !strncmp(url, "vcc:", 4); /* a name that the repository says nothing of */
-	return err_set(-EACCES,
-		"its bytes lie at '%s'; to read there, mount with -o virtual=%.*s%s", url,
-		proposal ? (int)strlen(proposal) : (int)(slash - url + 1),
-		proposal ? proposal : url, placeless ? "=>URL" : "");
+	int r = proposal ? buf_addf(&b, "%s", proposal)
+			 : place_encode(&b, url, (size_t)(strrchr(url, '/') + 1 - url), "%?#,");
+	if (r == 0)
+		r = buf_addf(&b, "%s", placeless && !proposal ? "=>URL" : "");
+	return r < 0 ? r
+		     : err_set(-EACCES,
+			       "its bytes lie at '%s'; to read there, mount with -o virtual=%.*s",
+			       url, (int)b.len, (const char *)b.data);
 }
 
 int

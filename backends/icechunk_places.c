@@ -165,15 +165,16 @@ static int
 propose(const struct ice_place *at, struct chunk_place *ret)
 {
 	const bool more = at->region.len || at->endpoint.len || at->anonymous;
-	if (asprintf(&ret->proposal, "%.*s%s%s%.*s%s%.*s%s%s", (int)at->prefix.len,
-		    (const char *)at->prefix.data, more ? " (the repository says:" : "",
-		    at->region.len ? " region " : "", (int)at->region.len,
-		    (const char *)at->region.data, at->endpoint.len ? " endpoint " : "",
-		    (int)at->endpoint.len, (const char *)at->endpoint.data,
-		    at->anonymous ? " anonymous" : "", more ? ")" : "") >= 0)
-		return 0;
-	ret->proposal = NULL;
-	return err_set(-ENOMEM, "no memory for a URL");
+	CLEAN(buf_free) struct buf b = {0};
+	int r = place_encode(&b, (const char *)at->prefix.data, at->prefix.len, ",");
+	if (r == 0 && more)
+		r = buf_addf(&b, " (the repository says:%s%.*s%s%.*s%s)",
+			at->region.len ? " region " : "", (int)at->region.len,
+			(const char *)at->region.data, at->endpoint.len ? " endpoint " : "",
+			(int)at->endpoint.len, (const char *)at->endpoint.data,
+			at->anonymous ? " anonymous" : "");
+	ret->proposal = r == 0 ? strndup((const char *)b.data, b.len) : NULL;
+	return ret->proposal ? 0 : err_set(-ENOMEM, "no memory for a URL");
 }
 
 /* "vcc://NAME/REST" */

@@ -51,15 +51,6 @@ path_text(struct buf *b, size_t floor)
 }
 
 static int
-add_encoded(struct buf *b, const char *text)
-{
-	int r = 0;
-	for (; *text && r == 0; text++)
-		r = strchr("%?#", *text) ? buf_addf(b, "%%%02X", *text) : buf_add(b, text, 1);
-	return r;
-}
-
-static int
 no_memory(void)
 {
 	return err_set(-ENOMEM, "no memory for a URL");
@@ -100,7 +91,8 @@ absolute(const char *scheme, const char *place, bool encode, const struct kerchu
 	b.len = 0;
 	r = buf_addf(&b, "%s://", scheme);
 	if (r == 0)
-		r = encode ? add_encoded(&b, place) : buf_add(&b, place, strlen(place));
+		r = encode ? place_encode(&b, place, strlen(place), "%?#")
+			   : buf_add(&b, place, strlen(place));
 	if (r == 0)
 		r = buf_terminate(&b);
 	ret->kind = PLACE_URL;

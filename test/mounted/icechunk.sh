@@ -120,6 +120,15 @@ done
 make "$tmp/etag" 2 1 "$tmp/source" 0 s3://bucket/source d41d8cd98f00b204e9800998ecf8427e
 same "a copy of an object" "$("$ZARRFS" -o "endian=little,virtual=s3://bucket=>$tmp" --cat "$tmp/etag" v | od -An -td4 | xargs)" "16843009 16843009 16843009 16843009"
 
+# the option that a message names is one that permits what it names, whatever characters are in it
+odd="$tmp/d%41,100%25#e?f g"
+mkdir "$odd"
+cp -p "$tmp/source" "$odd/source"
+location=file://$(sed 's/%/%25/g; s/#/%23/; s/?/%3F/' <<<"$odd/source")
+make "$tmp/odd" 2 1 "$odd/source" 0 "$location"
+option=$("$ZARRFS" -o endian=little --cat "$tmp/odd" v 2>&1 >/dev/null | sed -n 's/.* -o \(virtual=.*\)/\1/p')
+same "what $option permits" "$("$ZARRFS" -o "endian=little,$option" --cat "$tmp/odd" v 2>&1 | od -An -td4 | xargs)" "16843009 16843009 16843009 16843009"
+
 # a file that is open stays in its snapshot, however many others are read before it is
 for spec in 1 2; do
 	repo=$tmp/long$spec
