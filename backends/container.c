@@ -83,6 +83,7 @@ container_enter(struct zmap *z, const char *path, bool bare)
 	env.root = root;
 	env.named = p->env.named && !*path;
 	env.ref = *path ? NULL : p->ref;
+	env.name = *path ? NULL : p->name;
 	int r = 0;
 	LOCKED(&p->entering) { /* rare, and each has its deadlines */
 		if (container_of(p, path, &rest))
@@ -298,6 +299,7 @@ container_close(struct zmap *z)
 	sources_free(p->sources);
 	zmap_close(p->lower);
 	free(p->ref);
+	free(p->name);
 	free(p->home);
 	pthread_mutex_destroy(&p->entering);
 	pthread_mutex_destroy(&p->lock);
@@ -361,6 +363,8 @@ stand_before(struct zmap *lower, const struct url *url, const struct zmap_option
 	int r = find_ref(url, options, &p->ref);
 	if (r == 0)
 		r = find_home(url, &p->home);
+	if (r == 0 && !(p->name = url_name(url)))
+		r = err_set(-ENOMEM, "no memory for a name");
 	p->env = (struct container_env){.lower = lower,
 		.home = p->home,
 		.options = &p->options,

@@ -23,7 +23,8 @@ struct container_env {
 	const struct zmap_options *options; /* of the mount: memory, ttl, timeout */
 	/* Which version the user wants: "branch.NAME", "tag.NAME", an id or a time. NULL: the newest */
 	const char *ref;
-	bool named; /* the user says that there is one, so what it lacks is an error */
+	const char *name; /* of the mount, where all of that is one container; NULL: it is not */
+	bool named;       /* the user says that there is one, so what it lacks is an error */
 };
 
 enum place_kind {

@@ -20,6 +20,7 @@ struct containers {
 	struct sources *sources;
 	struct zmap_options options;
 	char *ref;                /* or NULL */
+	char *name;               /* of the store */
 	char *home;               /* as in container_env */
 	struct container_env env; /* for those to be opened; root is filled in */
 

@@ -185,6 +185,7 @@ ice_close(struct container *c)
 	pthread_mutex_destroy(&p->lock);
 	free(p->root);
 	free(p->ref);
+	free(p->name);
 	free(p);
 }
 
@@ -221,7 +222,11 @@ ice_open(const struct container_env *env, struct container **ret)
 	p->file_max = share > ICE_FILE_LEAST ? share : ICE_FILE_LEAST;
 	p->root = strdup(env->root);
 	p->ref = strdup(env->ref ? env->ref : "branch.main");
-	int r = p->root && p->ref ? 0 : err_set(-ENOMEM, "no memory for a repository");
+	p->name = env->name ? strdup(env->name) : NULL;
+	p->warn = env->options->warn;
+	int r = p->root && p->ref && (p->name || !env->name)
+			? 0
+			: err_set(-ENOMEM, "no memory for a repository");
 	if (r == 0)
 		r = ice_manifests_new(p->lower, p->root, share, &p->manifests);
 	if (r == 0)

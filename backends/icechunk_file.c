@@ -65,6 +65,15 @@ ice_is_file(struct span s)
 	return s.len >= ICE_HEAD && !memcmp(s.data, magic, sizeof magic);
 }
 
+bool
+ice_may_be_early(struct span s)
+{
+	static const char library[] = "ic-";
+	const size_t n = sizeof library - 1;
+	const uint8_t *writer = s.data + sizeof magic;
+	return memcmp(writer, library, n) != 0 || writer[n] < '1' || writer[n] > '9';
+}
+
 static const char *
 type_name(int type)
 {
@@ -179,7 +188,7 @@ ice_unpack(struct span file, enum ice_type type, size_t max, struct buf *ret)
 
 int
 ice_read(struct zmap *z, const struct zmap_get *asked, enum ice_type type, uint64_t size,
-	struct buf *ret, struct zmap_stat *stat)
+	struct buf *ret, bool *early, struct zmap_stat *stat)
 {
 	CLEAN(buf_free) struct buf file = {0};
 	struct zmap_get g = *asked;
@@ -190,5 +199,7 @@ ice_read(struct zmap *z, const struct zmap_get *asked, enum ice_type type, uint6
 		r = err_set(-EIO, "%zu bytes instead of %llu", file.len, (unsigned long long)size);
 	if (r == 0)
 		r = ice_unpack(buf_span(&file), type, asked->max, ret);
+	if (r == 0 && early)
+		*early = ice_may_be_early(buf_span(&file));
 	return r < 0 ? err_add(r, "%s '%s'", type_name(type), g.key) : r;
 }

@@ -15,11 +15,14 @@ enum ice_type { ICE_SNAPSHOT = 1, ICE_MANIFEST = 2, ICE_REPO = 6 };
 
 /* Is it the head of a file of Icechunk's, whatever its kind? */
 bool ice_is_file(struct span);
+/* May it be from before the format's library was at 1.0? Certain is only that one of a later library is not. */
+bool ice_may_be_early(struct span file);
 /* The payload of a file, decompressed, at most `max` bytes of it: into what the caller frees. -EIO with the reason; -EFBIG; -ENOMEM. */
 int ice_unpack(struct span file, enum ice_type, size_t max, struct buf *ret);
-/* The same of an object of the store. size: what it must have; 0: not known. stat may be NULL. Outcomes of zmap_get besides. */
+/* The same of an object of the store. size: what it must have; 0: not known. early (ice_may_be_early) and stat may be NULL. Outcomes of
+ * zmap_get besides. */
 int ice_read(struct zmap *, const struct zmap_get *, enum ice_type, uint64_t size, struct buf *ret,
-	struct zmap_stat *stat);
+	bool *early, struct zmap_stat *stat);
 
 void ice_id_text(const uint8_t id[static ICE_ID], char ret[static ICE_ID_TEXT + 1]);
 /* False: it is none. */

@@ -32,9 +32,11 @@ struct ice {
 	struct container container;
 	struct zmap *lower;
 	char *root;
-	char *ref;       /* the version that is shown */
-	int64_t every;   /* ns; INT64_MAX: never */
-	size_t file_max; /* bytes of a repo or snapshot */
+	char *ref; /* the version that is shown */
+	char *name; /* what a root that is an array is called; NULL: nothing, as it is no root of the mount */
+	void (*warn)(const char *); /* or NULL */
+	int64_t every;              /* ns; INT64_MAX: never */
+	size_t file_max;            /* bytes of a repo or snapshot */
 	struct ice_manifests *manifests;
 
 	pthread_mutex_t
@@ -51,6 +53,7 @@ struct ice {
 	int64_t places_due; /* when to look again; INT64_MAX: never, as of spec 2's, which come with repo */
 	struct ice_version *versions;
 	struct ice_kept *kept; /* the newest first */
+	uint64_t told;         /* fingerprint of what was said last of nodes that are not shown */
 };
 
 extern const struct container_ops container_icechunk;

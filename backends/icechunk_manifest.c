@@ -27,6 +27,7 @@ struct manifest {
 	uint8_t id[ICE_ID];
 	unsigned users; /* under the lock */
 	bool ready;     /* under the lock; false: a thread fetches it */
+	bool early;     /* ice_may_be_early */
 	struct err failure;
 	struct buf bytes;
 	struct flat_vector arrays;
@@ -175,7 +176,7 @@ search(struct manifest *m, const struct ice_wanted *w, const char *root, struct 
 	struct flat_table ref;
 	int r = find_refs(m, w, &refs);
 	if (r == 0)
-		r = ice_refs_find(&refs, w->rank, w->index, &ref);
+		r = ice_refs_find(&refs, w->rank, w->index, m->early, &ref);
 	return r == 0 ? ice_ref_place(&ref, &m->dictionary, root, ret) : r;
 }
 
@@ -187,6 +188,7 @@ ice_manifest_search(
 	if (!m)
 		return err_set(-ENOMEM, "no memory for a manifest");
 	memcpy(m->id, w->manifest, ICE_ID);
+	m->early = true;
 	int r = buf_add(&m->bytes, payload.data, payload.len);
 	if (r == 0)
 		r = understand(m);
@@ -210,7 +212,7 @@ fetch(struct ice_manifests *p, struct manifest *m, const struct ice_wanted *w)
 	}
 	const size_t max = p->memory > UNPACKED_LEAST ? p->memory : UNPACKED_LEAST;
 	struct zmap_get g = {.key = key, .max = max, .deadline = w->deadline};
-	int r = ice_read(p->lower, &g, ICE_MANIFEST, w->size, &m->bytes, NULL);
+	int r = ice_read(p->lower, &g, ICE_MANIFEST, w->size, &m->bytes, &m->early, NULL);
 	if (r == ZMAP_ABSENT)
 		return err_set(-EIO, "the manifest '%s' is not there", key);
 	if (r == 0)

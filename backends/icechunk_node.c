@@ -24,6 +24,7 @@ enum {
 	IS_GROUP = 2,
 	RANK_LIMIT = 64,
 	IMPLICIT = 4096, /* groups that only follow from paths */
+	SHOWN = 200,     /* bytes of a path in a message */
 	NODE_LEAST = 32, /* bytes that a node takes in the file at the least */
 };
 
@@ -162,6 +163,9 @@ by_path(const void *x, const void *y)
 struct making {
 	struct ice_tree *tree;
 	size_t room;
+	struct span odd; /* the path of a node that cannot be shown */
+	const char *why;
+	size_t odds; /* how many there are */
 };
 
 static struct ice_node *
@@ -191,6 +195,21 @@ no_memory(void)
 	return err_set(-ENOMEM, "no memory for a snapshot");
 }
 
+static struct span
+span_of(const char *text)
+{
+	return (struct span){(const uint8_t *)text, strlen(text)};
+}
+
+static void
+leave_out(struct making *m, struct span path, const char *why)
+{
+	if (m->odds++)
+		return;
+	m->odd = path;
+	m->why = why;
+}
+
 static int
 add_nodes(struct making *m, const struct flat_vector *nodes)
 {
@@ -207,6 +226,7 @@ add_nodes(struct making *m, const struct flat_vector *nodes)
 		if (r == 0)
 			r = read_node(&t, &n, &path, counts);
 		if (r == FLAT_NONE) {
+			leave_out(m, path, "is no path of a group or an array");
 			r = 0;
 			continue;
 		}
@@ -238,6 +258,26 @@ sort(struct ice_tree *t)
 	return 0;
 }
 
+/* A root that is an array becomes one of that name in a group: so it has a file, beside what is said to lie below it, and its versions are
+ * directories as those of groups are. */
+static int
+name_root(struct ice_tree *t, const char *name)
+{
+	struct ice_node *root = ice_tree_find(t, "", 0);
+	if (!root || !root->array)
+		return 0;
+	size_t len = strlen(name);
+	char *path = calloc(1, len + t->count + 1);
+	if (!path)
+		return no_memory();
+	memcpy(path, name, len);
+	while (ice_tree_find(t, path, len))
+		path[len++] = '_';
+	free((char *)root->path);
+	root->path = path;
+	return sort(t);
+}
+
 static void
 make_group(struct ice_node *n)
 {
@@ -258,9 +298,12 @@ add_groups(struct making *m)
 			while (len && t->node[i].path[len - 1] != '/')
 				len--;
 			len -= len > 0;
-			bool there = false;
 			const struct ice_tree known = {.node = t->node, .count = explicit};
-			there = ice_tree_find(&known, t->node[i].path, len);
+			const struct ice_node *above = ice_tree_find(&known, t->node[i].path, len);
+			if (above && above->array)
+				leave_out(m, span_of(t->node[i].path),
+					"lies below an array, which is a file");
+			bool there = above;
 			for (size_t k = explicit; k < t->count && !there; k++)
 				there = strlen(t->node[k].path) == len &&
 					!memcmp(t->node[k].path, t->node[i].path, len);
@@ -283,12 +326,27 @@ add_groups(struct making *m)
 	return t->count > explicit ? sort(t) : 0;
 }
 
+static int
+describe(const struct making *m, char **ret)
+{
+	const size_t len = m->odd.len < SHOWN ? m->odd.len : SHOWN;
+	if (asprintf(ret, "'%.*s' %s%s", (int)len, (const char *)m->odd.data, m->why,
+		    m->odds > 1 ? "; there are others" : "") >= 0)
+		return 0;
+	*ret = NULL;
+	return no_memory();
+}
+
 int
-ice_nodes_read(struct ice_tree *t, const struct flat_vector *nodes)
+ice_nodes_read(struct ice_tree *t, const struct flat_vector *nodes, const char *root_name)
 {
 	struct making m = {.tree = t};
 	int r = add_nodes(&m, nodes);
 	if (r == 0)
 		r = sort(t);
-	return r == 0 ? add_groups(&m) : r;
+	if (r == 0 && root_name)
+		r = name_root(t, root_name);
+	if (r == 0)
+		r = add_groups(&m);
+	return r == 0 && m.odds ? describe(&m, &t->odd) : r;
 }

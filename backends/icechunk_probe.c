@@ -61,7 +61,7 @@ open_repo(struct ice *p, const struct zmap_get *asked, struct answer *a)
 	struct zmap_get g = *asked;
 	g.max = p->file_max;
 	if (r == 0 && a->stat.size > a->file.len)
-		r = ice_read(p->lower, &g, ICE_REPO, 0, &payload, &a->stat);
+		r = ice_read(p->lower, &g, ICE_REPO, 0, &payload, NULL, &a->stat);
 	else if (r == 0)
 		r = ice_unpack(buf_span(&a->file), ICE_REPO, p->file_max, &payload);
 	struct ice_repo *now = NULL;

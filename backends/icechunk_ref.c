@@ -80,7 +80,7 @@ ice_refs_check(const struct flat_vector *refs)
 	return 0;
 }
 
-/* Before 1.0 the one chunk of a scalar had an index of one 0. */
+/* Before 1.0 the one chunk of a scalar had an index of one 0, as that of an array that it was written over has. */
 static int
 find_old_scalar(const struct flat_vector *refs, struct flat_table *ret)
 {
@@ -90,7 +90,7 @@ find_old_scalar(const struct flat_vector *refs, struct flat_table *ret)
 }
 
 int
-ice_refs_find(const struct flat_vector *refs, unsigned rank, const uint64_t *index,
+ice_refs_find(const struct flat_vector *refs, unsigned rank, const uint64_t *index, bool early,
 	struct flat_table *ret)
 {
 	uint32_t low = 0, high = refs->count;
@@ -111,7 +111,7 @@ ice_refs_find(const struct flat_vector *refs, unsigned rank, const uint64_t *ind
 			way = at.count < rank ? -1 : 1;
 		*(way < 0 ? &low : &high) = way < 0 ? mid + 1 : mid;
 	}
-	return rank ? ZMAP_ABSENT : find_old_scalar(refs, ret);
+	return rank || !early ? ZMAP_ABSENT : find_old_scalar(refs, ret);
 }
 
 /* --- places --- */

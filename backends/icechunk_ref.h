@@ -16,8 +16,8 @@ void ice_dictionary_done(struct ice_dictionary *);
 
 /* They are in ascending order, those of fewer indices first where the others are the same. 0 or -EIO. */
 int ice_refs_check(const struct flat_vector *refs);
-/* The one of just these indices. 0; ZMAP_ABSENT; -EIO. */
-int ice_refs_find(const struct flat_vector *refs, unsigned rank, const uint64_t *index,
+/* The one of just these indices. early: before 1.0 that of a scalar may have one. 0; ZMAP_ABSENT; -EIO. */
+int ice_refs_find(const struct flat_vector *refs, unsigned rank, const uint64_t *index, bool early,
 	struct flat_table *ret);
 /* Where the chunk lies. root: of the repository in the lower store. */
 int ice_ref_place(const struct flat_table *ref, const struct ice_dictionary *, const char *root,

@@ -54,7 +54,7 @@ read_head(struct ice_tree *t, const struct flat_table *root, const char *id)
 }
 
 int
-ice_tree_new(struct buf *payload, const char *id, struct ice_tree **ret)
+ice_tree_new(struct buf *payload, const char *id, const char *root_name, struct ice_tree **ret)
 {
 	CLEAN(ice_tree_unrefp) struct ice_tree *t = calloc(1, sizeof *t);
 	struct flat_table root;
@@ -72,7 +72,7 @@ ice_tree_new(struct buf *payload, const char *id, struct ice_tree **ret)
 	if (r == 0)
 		r = flat_required(flat_vector(&root, S_NODES, 4, &nodes), "nodes");
 	if (r == 0)
-		r = ice_nodes_read(t, &nodes);
+		r = ice_nodes_read(t, &nodes, root_name);
 	if (r == 0)
 		*ret = MOVE(t);
 	return r < 0 ? err_add(r, "snapshot '%s'", id) : r;
@@ -95,6 +95,7 @@ ice_tree_unref(struct ice_tree *t)
 		free(t->node[i].count);
 	}
 	free(t->node);
+	free(t->odd);
 	buf_free(&t->bytes);
 	free(t);
 	return NULL;

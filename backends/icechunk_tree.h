@@ -33,10 +33,12 @@ struct ice_tree {
 	uint8_t parent[ICE_ID];
 	bool has_parent; /* spec 1 says it here */
 	struct span message;
+	char *odd; /* which node cannot be shown, and why; NULL: all can */
 };
 
-/* Takes the payload of a snapshot's file over, also on failure. id: what its name says. -EIO with the reason. */
-int ice_tree_new(struct buf *payload, const char *id, struct ice_tree **ret);
+/* Takes the payload of a snapshot's file over, also on failure. id: what its name says. root_name: what a root that is an array is to be
+ * called, in a group; NULL: it stays the root. -EIO with the reason. */
+int ice_tree_new(struct buf *payload, const char *id, const char *root_name, struct ice_tree **ret);
 struct ice_tree *ice_tree_ref(struct ice_tree *);
 struct ice_tree *ice_tree_unref(struct ice_tree *); /* NULL allowed; returns NULL */
 CLEAN_DEFINE(struct ice_tree, ice_tree_unref)

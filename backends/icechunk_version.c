@@ -2,6 +2,7 @@
 #include "backends/icechunk_impl.h"
 
 #include "base/err.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -92,6 +93,25 @@ kept(struct ice *p, const char *id)
 	return t;
 }
 
+/* Nodes that are not shown are named, once as long as they are the same. */
+static void
+tell_odd(struct ice *p, const struct ice_tree *t)
+{
+	const uint64_t now = hash_end(hash_text(HASH_START, t->odd));
+	CLEAN(clean_free) char *line = NULL;
+	bool told = false;
+	LOCKED(&p->lock) {
+		told = p->told == now;
+		p->told = now;
+	}
+	if (told || !p->warn)
+		return;
+	if (asprintf(&line, "not shown of snapshot %s: %s", t->id, t->odd) < 0)
+		line = NULL;
+	if (line)
+		p->warn(line);
+}
+
 int
 ice_load_tree(struct ice *p, const char *id, struct ice_tree **ret)
 {
@@ -104,14 +124,16 @@ ice_load_tree(struct ice *p, const char *id, struct ice_tree **ret)
 		return err_set(-ENOMEM, "no memory for a key");
 	}
 	struct zmap_get g = {.key = key, .max = p->file_max};
-	int r = ice_read(p->lower, &g, ICE_SNAPSHOT, 0, &payload, NULL);
+	int r = ice_read(p->lower, &g, ICE_SNAPSHOT, 0, &payload, NULL, NULL);
 	if (r == ZMAP_ABSENT)
 		r = err_set(-EIO, "the snapshot '%s' is not there (expired?)", key);
 	if (r == 0)
-		r = ice_tree_new(&payload, id, ret);
+		r = ice_tree_new(&payload, id, p->name, ret);
 	if (r == 0)
 		LOCKED(&p->lock)
 			keep(p, *ret, false);
+	if (r == 0 && (*ret)->odd)
+		tell_odd(p, *ret);
 	return r;
 }
 
@@ -187,7 +209,7 @@ read_repo(struct ice *p)
 		.fresh = true,
 		.if_none_match = *p->repo_version ? p->repo_version : NULL};
 	struct ice_repo *now = NULL;
-	int r = ice_read(p->lower, &g, ICE_REPO, 0, &payload, &s);
+	int r = ice_read(p->lower, &g, ICE_REPO, 0, &payload, NULL, &s);
 	if (r == ZMAP_ABSENT)
 		return err_set(-EIO, "the repository is gone: no '%s'", key);
 	if (r == 0)

@@ -2,10 +2,12 @@
 
 #include "base/clean.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "base/url_fragment.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -392,6 +394,31 @@ url_beside(const struct url *u, const char *what, struct url *ret, char **ret_pa
 	*ret_parent = parent;
 	*ret_name = name;
 	return 0;
+}
+
+char *
+url_name(const struct url *u)
+{
+	CLEAN(clean_free) char *path = strdup(u->path ? u->path : "");
+	if (!path)
+		return NULL;
+	size_t len = strlen(path);
+	while (len && path[len - 1] == '/')
+		path[--len] = 0;
+	const char *name = path_name(path);
+	if (!strcmp(name, ".") || !strcmp(name, "..")) {
+		char *real = realpath(u->path, NULL);
+		char *last = real ? strdup(strrchr(real, '/') + 1) : NULL;
+		free(real);
+		if (last && *last)
+			return last;
+		free(last);
+	} else if (*name && strlen(name) <= NAME_MAX) {
+		return strdup(name);
+	} else if (u->host && *u->host && strlen(u->host) <= NAME_MAX) {
+		return strdup(u->host);
+	}
+	return strdup("array");
 }
 
 void

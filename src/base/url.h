@@ -50,6 +50,8 @@ int url_parse(const char *store, struct url *ret);
  * is no name; -ENOMEM. */
 int url_beside(const struct url *, const char *what, struct url *ret, char **ret_parent,
 	const char **ret_name);
+/* What the one variable of a store that is a single array is called: the last part of where it is. The caller's to free; NULL: no memory. */
+char *url_name(const struct url *);
 void url_free(struct url *);
 /* Value of a fragment key ("" where it has none), or NULL. */
 const char *url_get(const struct url *, const char *key);

@@ -2,7 +2,6 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/path.h"
 #include "view/advice.h"
 #include "view/flat.h"
 #include "view/flats.h"
@@ -13,7 +12,6 @@
 #include "view/tree.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -124,32 +122,6 @@ node_changed(void *arg, struct node *old, struct node *now)
 		views_stale(m, path, NULL, STALE_NAME);
 }
 
-/* What the one variable of a single array is called: the last part of where it is. */
-static char *
-single_name(const struct url *u)
-{
-	CLEAN(clean_free) char *path = strdup(u->path ? u->path : "");
-	if (!path)
-		return NULL;
-	size_t len = strlen(path);
-	while (len && path[len - 1] == '/')
-		path[--len] = 0;
-	const char *name = path_name(path);
-	if (!strcmp(name, ".") || !strcmp(name, "..")) {
-		char *real = realpath(u->path, NULL);
-		char *last = real ? strdup(strrchr(real, '/') + 1) : NULL;
-		free(real);
-		if (last && *last)
-			return last;
-		free(last);
-	} else if (*name && strlen(name) <= NAME_MAX) {
-		return strdup(name);
-	} else if (u->host && *u->host && strlen(u->host) <= NAME_MAX) {
-		return strdup(u->host);
-	}
-	return strdup("array");
-}
-
 /* Whether this version can show anything of it: not of Zarr V3, nor of an array of unknown shape. */
 static bool
 shows(const struct node *n)
@@ -174,7 +146,7 @@ look_at_root(struct mount *m)
 		return err_set(-EINVAL, "cannot open store '%s': %s", m->url.shown, root->error);
 	advice_on_root(m, root);
 	set_root(m, root);
-	m->single = single_name(&m->url);
+	m->single = url_name(&m->url);
 	return m->single ? 0 : err_set(-ENOMEM, "no memory for a name");
 }
 

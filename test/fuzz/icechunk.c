@@ -34,7 +34,7 @@ look_at_tree(struct buf *payload)
 		flat_struct(&root, SLOT_ID, ICE_ID, &id) != 0)
 		return;
 	ice_id_text(id, text);
-	if (ice_tree_new(payload, text, &t) < 0)
+	if (ice_tree_new(payload, text, "root", &t) < 0)
 		return;
 	for (size_t i = 0; i < t->count && i < NODES; i++) {
 		struct ice_node *n = &t->node[i];

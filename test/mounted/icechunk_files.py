@@ -106,15 +106,15 @@ def write(path, data):
     os.rename(path + "~", path)
 
 
-def write_file(path, kind, spec, root):
-    write(path, MAGIC + b"zarrfs's test".ljust(24) + bytes([spec, kind, 0]) + payload(root))
+def write_file(path, kind, spec, root, writer="zarrfs's test"):
+    write(path, MAGIC + writer.encode().ljust(24) + bytes([spec, kind, 0]) + payload(root))
 
 
-def doc(shape, chunk, fill=-1):
+def doc(shape, chunk, fill=-1, dims=("x",)):
     return Blob(json.dumps({
         "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "int32", "fill_value": fill,
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
-        "chunk_key_encoding": {"name": "default"}, "attributes": {}, "dimension_names": ["x"],
+        "chunk_key_encoding": {"name": "default"}, "attributes": {}, **({"dimension_names": dims} if dims else {}),
         "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}).encode())
 
 
