@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- which keys are whose --- */
+/* --- which keys belong to which array --- */
 
 /* What remains of a key, or of a path without '/' at its end, in the site; NULL: it lies elsewhere. */
 static const char *

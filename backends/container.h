@@ -3,7 +3,7 @@
  * sends each key to the container it belongs to, or to the store.
  *
  * A kind of container fills struct container_ops and is one entry of the table in container_table.c; the rest is shared: which keys
- * are whose, ranges and conditions of requests, fetching what a place says (bytes, a range of the store, a range of a URL that the
+ * belong to which array, ranges and conditions of requests, fetching what a place says (bytes, a range of the store, a range of a URL that the
  * user permitted), comparing what came with what was referred to.
  *
  * All calls are safe from every thread. Outcomes as in store/zmap.h. */

@@ -1,4 +1,4 @@
-/* What container.c (which keys are whose), container_chunk.c (the bytes that a place names) and container_sources.c (URLs that the
+/* What container.c (which keys belong to which array), container_chunk.c (the bytes that a place names) and container_sources.c (URLs that the
  * user permitted) share. No other file includes it. */
 #pragma once
 

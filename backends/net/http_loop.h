@@ -10,7 +10,7 @@
 /* One HTTP request. The loop's from http_loop_start until it calls ended. */
 struct client_attempt {
 	struct client_attempt *next;  /* in a line */
-	struct http_request *request; /* whose it is */
+	struct http_request *request; /* the one that is under way on it */
 	const struct client_ask *ask;
 	int64_t *
 		until; /* the ask's deadline, which may be put off while the attempt is the loop's */

@@ -28,7 +28,7 @@ static struct {
 	struct line *first, **last;
 	size_t bytes;         /* of the lines that wait */
 	unsigned dropped;     /* since the last line that waits */
-	log_sink_fn *refused; /* whose lines those were */
+	log_sink_fn *refused; /* the sink that did not take them */
 	uint64_t count;       /* lines handed over, ever */
 	bool busy;            /* the thread is in a sink */
 	bool ending;

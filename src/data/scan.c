@@ -21,7 +21,7 @@ enum {
 	GROWTH_SHARD = 16,     /* … and where chunks that lie side by side come at once */
 	GROWTH_LARGE = 8,      /* … and where few large chunks were until then */
 	FAR_FIRST = 4 << 20,   /* decoded bytes, at first: dozens of small chunks */
-	LARGE = 1 << 20,       /* chunks of which each is much to fetch for nobody … */
+	LARGE = 1 << 20,       /* chunks of which each is much to fetch without a reader … */
 	LARGE_FIRST = 3,       /* … so that one is ahead while so many are read … */
 	LOOK = 9 << 20,        /* … or so many bytes: what tells a file's kind takes 7 MiB */
 	LARGER_MOST = 1 << 20, /* chunks that are loaded whole when they are read often */

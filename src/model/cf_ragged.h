@@ -1,5 +1,5 @@
 /* Ragged arrays (CF chapter 9): samples of many instances, such as stations or trajectories, one behind the other in a dimension, and the
- * variables that say which are whose. Any thread. */
+ * variables that say to which feature each belongs. Any thread. */
 #pragma once
 
 #include "base/buf.h"

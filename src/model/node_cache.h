@@ -131,7 +131,7 @@ void fetch(const struct discovery *, struct fetch *);
 /* The same in two parts, while something else is asked for between them. NULL: nothing can be asked for, and the results say why. */
 struct fetching *fetch_begin(const struct discovery *, struct fetch *);
 void fetch_end(const struct discovery *, struct fetch *, struct fetching *);
-/* Instead of the end: nobody wants it any more. */
+/* Instead of fetch_end, where the outcome is not wanted any more. */
 void fetch_drop(struct fetching *);
 /* Something lies below path. 1, 0, or -errno. */
 int fetch_below(const struct discovery *);

@@ -1,4 +1,4 @@
-/* A netCDF classic file by its header: which of its bytes are whose. What it says of variables is kept with where their elements are; bytes
+/* A netCDF classic file by its header: which of its bytes belong to which variable. What it says of variables is kept with where their elements are; bytes
  * of the file are made of these and back. Immutable once it is made; the owner of the elements is asked by a table. */
 #pragma once
 
@@ -46,7 +46,7 @@ enum image_owner { IMAGE_HEADER, IMAGE_GAP, IMAGE_DATA };
 /* Bytes that lie side by side in the file. */
 struct image_piece {
 	enum image_owner owner;
-	size_t var; /* IMAGE_DATA: whose; … */
+	size_t var; /* IMAGE_DATA: the variable's number; … */
 	uint64_t
 		in; /* … and which of its bytes the first one is, all records one after the other */
 	uint64_t left; /* how many follow, the first included */

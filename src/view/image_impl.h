@@ -9,7 +9,7 @@
 
 struct image {
 	struct image_start start;
-	struct turn turn;        /* whose call is under way: all below is its own */
+	struct turn turn;        /* of the call that is under way: all below is its own */
 	struct image_form *form; /* beneath what was written, and what is compared with */
 	uint64_t cut;            /* bytes of that which still show */
 	struct held over;        /* what was written before its end, … */

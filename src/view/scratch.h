@@ -16,7 +16,7 @@ struct scratch {
 	char *path;
 	uint64_t version; /* of its inode: never the same again */
 	bool taken; /* what it holds has become what its path names, and what is written to it still does; then next is of those */
-	struct turn turn; /* whose call is under way: the rest is its own */
+	struct turn turn; /* of the call that is under way: the rest is its own */
 	struct spill bytes;
 	atomic_ullong size; /* theirs: these are read without a turn */
 	atomic_llong mtime;

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A server that is away for a minute, by S3 (it accepts connections and says nothing) and by HTTP (there is none): what nobody has read
-# yet is an error in time and never fill; when it comes back all is right without a remount.
+# A server that is away for a minute, by S3 (it accepts connections and says nothing) and by HTTP (there is none): what was not read
+# before is an error in time and never fill; when it comes back all is right without a remount.
 . "$(dirname "$0")/functions.sh"
 . "$here/s3_functions.sh"
 

@@ -3,7 +3,7 @@
 # 10 s; also where the memory is small beside the chunks and two go through each variable.
 . "$(dirname "$0")/functions.sh"
 
-unset MALLOC_PERTURB_ # by which malloc writes into all that is given back, and takes memory that nobody else takes
+unset MALLOC_PERTURB_ # by which malloc writes into all that is given back, and takes memory of its own
 seconds=8 size=full
 sanitized && seconds=4 size=small
 "$python" "$here/bounded.py" make "$tmp/store.zarr" $size || exit 1

@@ -11,7 +11,7 @@ must_mount "$tmp/store.zarr" endian=little,memory=64M
 ls -lR "$mnt" >"$tmp/list" 2>&1 || fail "ls -lR: $(cat "$tmp/list")"
 umount_store
 
-# What fails once, while it is read ahead, is no failure of anybody's: nothing is said.
+# A chunk that fails once, while it is read ahead, is read again: no read fails, and nothing is logged.
 "$python" "$here/tools.py" make "$tmp/far.zarr" "$tmp/want" || exit 1
 for nth in 3 7 11; do
 	must_mount "fault+file://$tmp/far.zarr#fault.kind=eio&fault.match=big/&fault.calls=get&fault.nth=$nth&fault.remote=1"

@@ -22,7 +22,7 @@ while read -r sum name; do
 done <"$data/sample.sha256"
 same "a path with slashes" "$("$ZARRFS" --cat "$store" /sst | sha256sum)" "$("$ZARRFS" --cat "$store" sst | sha256sum)"
 same "the first bytes" "$("$ZARRFS" --cat "$store" sst 2>&1 | head -c 10 | wc -c)" 10
-# who wants the beginning of 4 MiB in 512 chunks has few of them read
+# the beginning of a file of 4 MiB in 512 chunks costs few of them
 mkdir -p "$tmp/long.zarr/a"
 printf '{"zarr_format": 2}' >"$tmp/long.zarr/.zgroup"
 printf '{"zarr_format": 2, "shape": [524288], "chunks": [1024], "dtype": "<f8", "order": "C", "compressor": null, "filters": null, "fill_value": 0}' \

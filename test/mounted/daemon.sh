@@ -85,7 +85,7 @@ if [ -n "$syslog" ]; then
 	eventually 5 says "ending the mount" || fail "the system log does not say that it ends: $(cat "$syslog")"
 fi
 
-# SIGTERM while a file is open and while somebody stands in the mount
+# SIGTERM while a file is open and while a process has its working directory in the mount
 background "$store"
 tail -f "$tmp/at/sst" >/dev/null &
 holder=$!

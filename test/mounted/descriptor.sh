@@ -34,15 +34,15 @@ bytes_of()
 }
 
 # shellcheck disable=SC2317 # by eventually
-nobody_serves()
+none_serves()
 {
 	[ -z "$(pgrep -f -- "^$ZARRFS .*$store")" ]
 }
 
-# dead: who holds no descriptor any more lets every access fail, and none hang
+# dead: without a process that holds the descriptor every access fails, and none hangs
 dead()
 {
-	eventually 20 nobody_serves || fail "the process of $1 does not end"
+	eventually 20 none_serves || fail "the process of $1 does not end"
 	same "an access after $1" "$(timeout 20 stat "$at" 2>&1 | grep -o 'not connected')" "not connected"
 	umount "$at"
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# scripts/mount, the first thing that anybody types: it mounts, and each command that it proposes succeeds, the last one by taking the mount down;
+# scripts/mount, the first command of a new user: it mounts, and each command that it proposes succeeds, the last one by taking the mount down;
 # of the sample store and of one whose name needs quotes. (The build itself is every other test's.)
 . "$(dirname "$0")/functions.sh"
 needs getfattr ncdump fusermount3

@@ -57,9 +57,9 @@ timeout 10 umount "$mnt" || timeout 10 fusermount3 -u "$mnt" || fail "umount"
 eventually 5 ended "$daemon" || fail "the daemon does not end within 5 s of umount"
 [ $((SECONDS - before)) -le 5 ] || fail "umount took $((SECONDS - before)) s"
 
-# of two who share an open file one is killed, late: the other is told nothing of that
+# of two programs that share an open file one is killed, late: the other has no error of that
 must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=big/0&fault.calls=get&fault.file=$tmp/broken" "timeout=4"
-"$python" - "$mnt/big" "$tmp/want/big" "$tmp/broken" <<'END' || fail "a file that somebody else was killed over cannot be read"
+"$python" - "$mnt/big" "$tmp/want/big" "$tmp/broken" <<'END' || fail "a file that another program was killed over cannot be read"
 import os, sys, time
 file = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)  # a request of its own, which can be interrupted
 child = os.fork()

@@ -1,6 +1,6 @@
 #!/bin/bash
 # What programs cost an S3 server that show a header, a file's kind or one time step of a store with a chunk of 4 MiB for each: what they show,
-# and two chunks; while who reads in order asks once for each chunk, and for many at once.
+# and two chunks; while a reader in order asks once for each chunk, and for many at once.
 . "$(dirname "$0")/functions.sh"
 . "$here/s3_functions.sh"
 needs curl ncdump

@@ -175,7 +175,7 @@ cat "$mnt/big" >/dev/null 2>&1 && fail "bytes that the server encoded were taken
 grep -q "encoded as 'gzip'" "$mnt/.zarrfs/log" || fail "the log does not say why: $(cat "$mnt/.zarrfs/log")"
 umount_store
 
-# without ranges, an archive is fetched once, and whoever reads the log knows why it was all of it
+# from a server without ranges an archive is fetched once, as a whole, and the log says why
 mkdir "$tmp/archive"
 "$python" -c 'import sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w") as archive:
@@ -212,7 +212,7 @@ refused 'http://localhost' "$base/signed"
 grep -q w0rd "$tmp/said" && fail "what is meant for another server is shown: $(cat "$tmp/said")"
 before=$SECONDS
 refused "cannot open store 'http://127.0.0.1:1/x': .*Failed to connect" http://127.0.0.1:1/x
-[ $((SECONDS - before)) -le 20 ] || fail "where nobody listens, being refused takes $((SECONDS - before)) s"
+[ $((SECONDS - before)) -le 20 ] || fail "at a port without a server, being refused takes $((SECONDS - before)) s"
 refused 'user information' "http://me:word@127.0.0.1:$port/plain"
 
 refused 'certificate' "$https/plain"

@@ -48,7 +48,7 @@ number()
 }
 export -f number
 
-# chunks of the coordinates; who reads them has the kernel read ahead into the first step or two
+# chunks of the coordinates; when they are read, the kernel reads ahead into the first step or two
 axes=9
 
 # $mnt is there for fresh to take down

@@ -3,7 +3,7 @@
 # chunks that are kept fill what remains.
 . "$(dirname "$0")/functions.sh"
 
-unset MALLOC_PERTURB_ # by which malloc writes into all that is given back, and takes memory that nobody else takes
+unset MALLOC_PERTURB_ # by which malloc writes into all that is given back, and takes memory of its own
 "$python" "$here/icechunk_large.py" make "$tmp/repo" || exit 1
 must_mount "trace+file://$tmp/repo" memory=128M
 # there FIELD...: of the objects that were asked for and are there

@@ -11,7 +11,7 @@ ls "$mnt" 2>/dev/null && fail "ls of a dead mount lists something"
 timeout 5 umount "$mnt" 2>/dev/null || timeout 5 fusermount3 -u "$mnt" || fail "a dead mount cannot be unmounted"
 
 must_mount "$tmp/store.zarr"
-exec 3<"$mnt/big" # somebody still holds a file of it
+exec 3<"$mnt/big" # this shell still holds a file of it
 kill_daemon
 "$ZARRFS" "$tmp/store.zarr" "$mnt" 2>"$tmp/said" || fail "cannot mount over a dead mount: $(cat "$tmp/said")"
 grep -q . "$tmp/said" || fail "nothing was said about the dead mount that was replaced"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A store that never answers and looks at no deadline, for names and for data: each operation ends in time all the same, who is
-# killed is gone, who only gets a signal goes on waiting, and the mount answers what does not need that store.
+# A store that never answers and looks at no deadline, for names and for data: each operation ends in time all the same, a program that is
+# killed is gone, a program that only gets a signal goes on waiting, and the mount answers what does not need that store.
 . "$(dirname "$0")/functions.sh"
 
 export TSAN_OPTIONS="${TSAN_OPTIONS:-}:report_thread_leaks=0" # a daemon that leaves hanging requests waits for no thread

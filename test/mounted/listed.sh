@@ -1,6 +1,6 @@
 #!/bin/bash
 # A bucket above stores: `ls -l` of objects costs their listing, and what the listing said is not believed for longer than anything else.
-# Stores are looked at together by who walks through them in order, and by nobody else.
+# Stores are looked at together for a program that walks through them in order, and for no other.
 # shellcheck disable=SC2012 # it is ls that is looked at
 . "$(dirname "$0")/functions.sh"
 . "$here/s3_functions.sh"
@@ -30,7 +30,7 @@ same "HEAD" "$(requests '^HEAD')" 0
 cmp "$mnt/objects/o100" "$tmp/objects/o100" || fail "o100"
 same "HEAD when one is opened" "$(requests '^HEAD')" 1
 
-# one that was replaced since is read as it is, by who opens it, and is so for all from then on
+# an object that was replaced since is read as it is now by the program that opens it, and by all programs from then on
 for text in longer-than-before "$(head -c 102 /dev/zero | tr '\0' x)"; do
 	printf %s "$text" >"$tmp/new"
 	s3 put "$tmp/new" bucket/objects/o102

@@ -42,7 +42,7 @@ cmp <(cat "$mnt/dataset.nc4") "$mnt/dataset.nc4" || fail "two reads of a file di
 hash=$(sha256sum "$mnt/dataset.nc4" "$mnt/le_i8.nc4" "$mnt/rec/r.rec.nc4" | cut -d' ' -f1 | xargs)
 umount_store
 
-# Other mounts have the same bytes; what they list; the name .nc for who wants that.
+# Other mounts have the same bytes; what they list; the name .nc with netCDF-4 content.
 cp -r "$tmp/store.zarr" "$tmp/copy.zarr"
 must_mount "$tmp/copy.zarr" list=flat:nc4
 same "files of another mount" "$(sha256sum "$mnt/dataset.nc4" "$mnt/le_i8.nc4" "$mnt/rec/r.rec.nc4" | cut -d' ' -f1 | xargs)" "$hash"

@@ -1,4 +1,4 @@
-"""ncgrows.py make STORE | check STORE MNT: a netCDF file while its store grows: who has it open sees the old one to the end, who opens it sees the new."""
+"""ncgrows.py make STORE | check STORE MNT: a netCDF file while its store grows: a program that has it open sees the old one to the end, one that opens it then the new one."""
 
 import os
 import sys

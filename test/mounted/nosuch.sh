@@ -54,7 +54,7 @@ cat "$mnt/.zarrfs/refresh" >/dev/null
 eventually 8 cmp -s "$mnt/another" "$tmp/want/lat" || fail "an array that was not there before"
 umount_store
 
-# nobody can list what lies behind a web server: one round trip, and none for the side files of a file
+# a web server lists nothing: a name that is not there costs one round trip, and the side files of a file none
 port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 "$python" -m http.server --bind 127.0.0.1 --directory "$tmp/store.zarr" "$port" >/dev/null 2>&1 &
 server=$!

@@ -1,8 +1,8 @@
-"""paused.py ARRAY FILE HOW: one who reads the file in order stops in the midst of the first chunk, for longer than the TTL, and goes on: all that it
-gets of that chunk is of one version, or it is told. HOW is what happens meanwhile:
+"""paused.py ARRAY FILE HOW: a reader in order stops in the midst of the first chunk, for longer than the TTL, and goes on: all that it
+gets of that chunk is of one version, or it has an error. HOW is what happens meanwhile:
   same       nothing: it reads on
   unnoticed  the chunk is replaced
-  noticed    and somebody who opens the file then reads the new one"""
+  noticed    the same, and another program opens the file and reads the new chunk"""
 
 import os
 import sys
@@ -51,7 +51,7 @@ def read_new(name):
         time.sleep(0.2)
         file = os.open(name, os.O_RDONLY)
     else:
-        sys.exit("FAILED: nobody sees the new version")
+        sys.exit("FAILED: the new version is not seen")
     os.close(file)
 
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Who reads in order and pauses in the midst of a chunk gets one version of it, or is told.
+# A reader in order that pauses in the midst of a chunk gets one version of it, or an error.
 . "$(dirname "$0")/functions.sh"
 
 "$python" "$here/versions.py" make "$tmp/store.zarr" || exit 1

@@ -2,7 +2,7 @@
 # VAR.png: what NumPy draws of the flat file; names; chunks that cannot be read; how many are read of 5 TB and of a web server; memory where many
 # are asked for at once.
 . "$(dirname "$0")/functions.sh"
-unset MALLOC_PERTURB_ # by which malloc takes memory that nobody else takes
+unset MALLOC_PERTURB_ # by which malloc takes memory of its own
 unset http_proxy HTTP_PROXY no_proxy
 
 "$python" "$here/picture.py" make "$tmp/store" || exit 1

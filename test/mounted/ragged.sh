@@ -1,5 +1,5 @@
 #!/bin/bash
-# Ragged arrays of CF chapter 9: the netCDF file of a variable has what says whose its samples are, and xarray can divide it.
+# Ragged arrays of CF chapter 9: the netCDF file of a variable has the variable that says to which feature each sample belongs, and xarray can divide it.
 . "$(dirname "$0")/functions.sh"
 
 needs ncdump

@@ -22,9 +22,9 @@ for memory in 1G 64M; do
 	umount_store
 done
 
-# many who open a file at once, also where nothing that is known holds for any time
+# many threads open a file at once, while metadata are looked at again each time
 must_mount "$tmp/store.zarr" metadata_ttl=0
-"$python" - "$mnt/scalar" "$tmp/want/scalar" <<'END' || fail "many who open a file"
+"$python" - "$mnt/scalar" "$tmp/want/scalar" <<'END' || fail "many threads open a file"
 import sys, threading, time
 failed, end, want = set(), time.monotonic() + 3, open(sys.argv[2], "rb").read()
 def reader():

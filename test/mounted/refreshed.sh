@@ -31,7 +31,7 @@ sed -i 's/degrees_north/degrees_south/' "$tmp/store.zarr/lat/.zattrs"
 cat "$mnt/.zarrfs/refresh" >"$tmp/said"
 grep -q lat "$tmp/said" || fail "refresh does not say what changed: '$(cat "$tmp/said")'"
 same "units after refresh" "$(getfattr --absolute-names --only-values -n user.units "$mnt/lat")" degrees_south
-# an array that grew, which nobody opens: sizes of its files
+# sizes of the files of an array that grew, without an open of them
 grown()
 {
 	[ "$(stat -c %s "$mnt/wind/first")" = 8000 ] && [ "$(stat -c %s "$mnt/wind/first.npy")" = 12096 ] && [ "$(stat -c %s "$mnt/wind/first.csv")" -gt 16000 ]
@@ -53,7 +53,7 @@ eventually 15 test -f "$mnt/third" || fail "a new array does not show after the 
 ls "$mnt" | grep -qx third || fail "ls does not list it"
 umount_store
 
-# who has only a mapping asks for nothing as long as the kernel has its pages
+# a program that has only a mapping asks the mount for nothing as long as the kernel has its pages
 cat >"$tmp/mapped.py" <<'END'
 import mmap, sys, time
 import zarr

@@ -1,7 +1,7 @@
 """replaced.py make STORE: arrays of one chunk, all elements the same
 replaced.py write ARRAY SECONDS: replaces the chunk by another again and again, by rename
 replaced.py read FILE SECONDS: reads it again and again, whole, through the page cache and around it
-replaced.py idle FILE ARRAY: replaces it while the file is open and nobody reads
+replaced.py idle FILE ARRAY: replaces it while the file is open and not read
 replaced.py last ARRAY: what its chunk holds now"""
 
 import mmap
@@ -44,10 +44,10 @@ def idle(path, array):
     before = np.frombuffer(os.pread(holder, 4, 0), "<i4")[0]
     replace(array, before + 1)
     time.sleep(4)
-    check.same("what who has it open reads", np.frombuffer(os.pread(holder, 4, 0), "<i4")[0], before + 1)
+    check.same("what an open file reads", np.frombuffer(os.pread(holder, 4, 0), "<i4")[0], before + 1)
     replace(array, before + 2)
     time.sleep(4)
-    check.same("what who opens it now reads", np.frombuffer(stores.read(path), "<i4")[0], before + 2)
+    check.same("what a file that is opened now reads", np.frombuffer(stores.read(path), "<i4")[0], before + 2)
     os.close(holder)
     check.end()
 

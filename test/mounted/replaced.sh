@@ -15,4 +15,4 @@ for layout in raw packed; do
 	umount_store
 done
 must_mount "$tmp/store.zarr" "metadata_ttl=1"
-"$python" "$here/replaced.py" idle "$mnt/raw" "$tmp/store.zarr/raw" || fail "while nobody reads it"
+"$python" "$here/replaced.py" idle "$mnt/raw" "$tmp/store.zarr/raw" || fail "while it is not read"

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/functions.sh"
 . "$here/s3_functions.sh"
 
-unset MALLOC_PERTURB_ # by which malloc writes into all that is given back, and takes memory that nobody else takes
+unset MALLOC_PERTURB_ # by which malloc writes into all that is given back, and takes memory of its own
 readers=16 size=full mib=4
 sanitized && size=small mib=1
 "$python" "$here/counted.py" make "$tmp" $size cube || exit 1

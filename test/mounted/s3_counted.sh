@@ -120,7 +120,7 @@ counts "a group that is not consolidated" 4 'deep/'
 umount_store
 s3 rm bucket/loose.zarr/
 
-# who reads in order has dozens of requests under way, of which the statistics tell
+# a reader in order has dozens of requests under way, of which the statistics tell
 must_mount s3://bucket/long.zarr
 fault "kind=latency&seconds=0.5"
 forget
@@ -132,8 +132,8 @@ same "the slowest of them" "$(stat_value 'http_latency_seconds{kind="get",quanti
 [ "$(stat_value http_read_bytes_total)" -ge $((300 << 17)) ] || fail "$(stat_value http_read_bytes_total) bytes were counted"
 umount_store
 
-# two who read a file at the same moment share the kernel's pages, so that each asks for some of it only: together they are one reader, but
-# where one is held up for long
+# two programs that read a file at the same moment share the kernel's pages, so that each asks for some of it only: together they are one
+# reader, unless one of them is held up for long
 want=$("$ZARRFS" --cat "$tmp/long.zarr" v | sha256sum)
 exact=0
 for _ in {1..3}; do
@@ -178,7 +178,7 @@ echo "64 chunks that fit as they are stored: $(requests 'cubes/[0-9]') requests"
 sanitized || [ "$(requests 'cubes/[0-9]')" -le 70 ] || fail "64 chunks that fit as they are stored: $(requests 'cubes/[0-9]') requests"
 umount_store
 
-# who reads an archive in order has dozens of requests under way too, though only its directory was read until then
+# a reader of an archive in order has dozens of requests under way too, though only its directory was read until then
 (cd "$tmp/long.zarr" && zip -q -0 -r "$tmp/long.zip" .) || fail "zip"
 s3 put "$tmp/long.zip" bucket/long.zip
 forget
@@ -205,7 +205,7 @@ counts "requests for more than a byte of a small archive" 1 '^GET .* 206 [0-9]{2
 s3 rm bucket/short.zip
 umount_store
 
-# who reads a point of every third chunk gets the next ones asked for
+# for a reader of a point in every third chunk the next such chunks are asked for ahead
 must_mount s3://bucket/long.zarr
 forget
 same "points along a stride" "$("$python" -c '
@@ -226,7 +226,7 @@ most=$(asked | awk '/wide\/1.0 / { n += $5 } END { print n + 0 }')
 ((most > 0 && most <= 1 << 20)) || fail "a point of a chunk of 4 MiB took $most bytes: $(asked)"
 umount_store
 
-# of compressed chunks the stored bytes stay for who reads parts of them, the last one first, and for who reads all in order then
+# stored bytes of compressed chunks stay for a program that reads parts of them, the last one first, and then all in order
 cat >"$tmp/parts.py" <<'END'
 import os, sys
 file, want = (os.open(name, os.O_RDONLY) for name in sys.argv[1:])
@@ -261,7 +261,7 @@ forget
 counts "24 chunks shared by eight readers" 24 'packed/[0-9]'
 umount_store
 
-# who reads a little in order, but not from the beginning, has not much more fetched ahead
+# for a reader of a little in order, but not from the beginning, not much more is fetched ahead
 must_mount s3://bucket/long.zarr
 forget
 dd if="$mnt/v" bs=256K skip=40 count=1 status=none >"$tmp/part"
@@ -270,7 +270,7 @@ sleep 0.5
 [ "$(requests 'long.zarr/v/[0-9]')" -le 80 ] || fail "for 256 KiB $(requests 'long.zarr/v/[0-9]') chunks of 128 KiB are fetched"
 umount_store
 
-# who reads one of many large chunks gets a few others; who goes on has dozens of them under way too
+# a reader of one of many large chunks causes requests for a few others; if it goes on, dozens are under way too
 must_mount s3://bucket/long.zarr
 forget
 same "a field's last value" "$(dd if="$mnt/fields" bs=4M count=1 iflag=fullblock status=none | tail -c 4 | od -A n -t d4 | xargs)" 0
@@ -286,7 +286,7 @@ same "the last field's last value" "$(dd if="$mnt/fields" bs=1M status=none | ta
 calm
 umount_store
 
-# who reads in order and then goes elsewhere does not wait for what was to be read next: with two connections, whose requests take
+# a reader in order that seeks does not wait for what was to be read next: with two connections, whose requests take
 # long, the chunk there is asked for before most of what was prefetched
 cat >"$tmp/seek.py" <<'END'
 import sys, urllib.request
@@ -305,7 +305,7 @@ fault "kind=latency&seconds=0.05"
 behind=$("$python" "$tmp/seek.py" "$mnt/v" "$PROXY")
 calm
 echo "a seek: its request comes behind $behind others"
-[ "$behind" -le 8 ] || fail "a seek waits for $behind requests that nobody needs"
+[ "$behind" -le 8 ] || fail "a seek waits for $behind requests that no reader needs"
 umount_store
 
 forget

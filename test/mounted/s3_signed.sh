@@ -1,5 +1,5 @@
 #!/bin/bash
-# What a signature is made of, seen by a server that checks it: keys that expire in the middle of a read, a clock that is wrong, who pays,
+# What a signature is made of, seen by a server that checks it: keys that expire in the middle of a read, a clock that is wrong, a requester that pays,
 # and a proxy on the way.
 . "$(dirname "$0")/functions.sh"
 . "$here/s3_functions.sh"
@@ -72,7 +72,7 @@ sign
 end_proxy
 begin_proxy
 
-# --- who pays
+# --- the requester pays
 
 for sign in 'x-amz-request-payer: requester' 'SignedHeaders=.*;x-amz-request-payer'; do
 	forget
@@ -88,7 +88,7 @@ must_mount $store requester_pays # signed as it should be: the server checks tha
 cmp "$mnt/plain" "$tmp/want/plain" || fail "requester_pays"
 umount_store
 
-# --- a proxy of the environment, to a port where nobody listens
+# --- a proxy of the environment, for a port without a server
 
 forget
 http_proxy=$PROXY AWS_ENDPOINT_URL_S3=http://127.0.0.1:1 must_mount $store

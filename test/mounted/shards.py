@@ -93,7 +93,7 @@ def far(columns):
 
 
 def read_far(path, at, size):
-    """As any program does; where the kernel cannot leave out its pages for who reads and keep them for who maps, past them."""
+    """As any program does; where the kernel cannot read past its pages and map the same file, with O_DIRECT."""
     old = [int(n) for n in os.uname().release.split(".")[:2]] < [6, 6]
     if old:
         return direct(path, at, size)

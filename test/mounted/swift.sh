@@ -1,5 +1,5 @@
 #!/bin/bash
-# A second implementation of S3, OpenStack Swift, which insists on the region: it is found where nobody said it; names, listings and
+# A second implementation of S3, OpenStack Swift, which insists on the region: it is found where no option says it; names, listings and
 # errors as it spells them.
 . "$(dirname "$0")/functions.sh"
 . "$here/s3_functions.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A log that nobody takes (a full pipe is its stderr) stops no mount, no open and no read; what is said then comes out when somebody reads.
+# A log that is not read (stderr is a full pipe) stops no mount, no open and no read; its lines come out when the pipe is read.
 . "$(dirname "$0")/functions.sh"
 
 [ -c /dev/fuse ] || skip "cannot mount: no /dev/fuse"
@@ -16,7 +16,7 @@ daemon=$!
 mounts[$mnt]=$daemon
 : >"$mnt.log"
 eventually 30 mounted_or_ended
-is_mounted "$mnt" || fail "not mounted while nobody takes what it says"
+is_mounted "$mnt" || fail "not mounted while its log is not read"
 
 # wants WHAT COMMAND...: it ends soon, well
 wants()
@@ -44,7 +44,7 @@ done
 wants "a listing" ls -l "$mnt"
 [ "$(timeout 60 cat "$mnt/.zarrfs/log" | grep -c "cannot read 'lat")" -ge 4 ] || fail "the mount's own log lacks the failures"
 
-# somebody reads again: all is there, and the end as well
+# the pipe is read again: all lines are there, the last one too
 timeout 120 cat <"$tmp/pipe" >"$tmp/read" &
 reader=$!
 umount_store "$mnt"
@@ -57,7 +57,7 @@ eventually 30 all_said || fail "what was said does not come out: $(tr -d '\0' <"
 kill $reader
 grep -aq "is mounted on" "$tmp/read" || fail "the first line is lost"
 
-# nobody reads to the end: it ends all the same, well
+# a daemon whose log is not read to the end exits all the same, with status 0
 dd if=/dev/zero of="$tmp/pipe" bs=4096 count=10000 oflag=nonblock 2>/dev/null
 "$ZARRFS" -f "$tmp/store.zarr" "$mnt" 2>"$tmp/pipe" &
 daemon=$!
@@ -66,6 +66,6 @@ eventually 30 mounted_or_ended
 refused
 umount_store "$mnt"
 
-# a start that fails says so through a pipe, whoever is slow
+# a start that fails says so through a pipe with a slow reader
 said=$("$ZARRFS" -f "$tmp/nothing" "$mnt" 2>&1 | (sleep 0.3 && cat))
 [[ $said == *nothing* ]] || fail "a failing start says '$said'"

@@ -81,13 +81,13 @@ map[5 << 20]' "$mnt/big"
 kill -9 $reader
 idle "the reader of a memory map was killed"
 
-# what is closed is not wanted either, after a moment for who opens it again
+# chunks of a file that was closed are not wanted either, after a moment in which it may be opened again
 calm
 fault "kind=slow&match=/([4-9]|1.).0&rate=100000"
 head -c 9000000 "$mnt/other" >/dev/null
 idle "a file was closed"
 
-# another one who reads the same has it all the same, asked for once
+# another program that reads the same chunks gets them all the same, and they are asked for once
 calm
 forget
 fault "kind=slow&match=big/[0-9]&rate=2000000"

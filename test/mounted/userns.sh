@@ -1,5 +1,5 @@
 #!/bin/bash
-# -o userns: who may mount nothing mounts for a command, and nobody else sees it.
+# -o userns: a user who may not mount mounts for a command, and no other process sees it.
 . "$(dirname "$0")/functions.sh"
 
 [ -c /dev/fuse ] || skip "cannot mount: no /dev/fuse"
@@ -9,7 +9,7 @@ store=$data/sample.zarr
 at=$tmp/at
 mkdir "$at"
 
-# without_rights COMMAND...: as somebody who may mount nothing, but open /dev/fuse, and be called 0 in a namespace
+# without_rights COMMAND...: as a user who may not mount, but may open /dev/fuse and be user 0 of a namespace
 without_rights()
 {
 	setpriv --bounding-set=-all,+setfcap --inh-caps=-all -- "$@"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Chunks that take the kernel many requests, replaced by rename every 20 ms while they are read in several ways at once: no read() gives
-# some of one version and some of another, who reads in order sees each chunk in one version, and new versions are seen in time.
+# some of one version and some of another, a reader in order sees each chunk in one version, and new versions are seen in time.
 . "$(dirname "$0")/functions.sh"
 
 seconds=${1:-4}

@@ -26,7 +26,7 @@ except ImportError:
     h5py = None
 
 FIELDS, STEPS, PLANE = 48, 5, (150, 200)  # planes of 120,000 bytes: no whole pages, and blocks of 256 KiB hold parts of three
-BUCKET = "bucket/"  # for those who take the web server for S3
+BUCKET = "bucket/"  # the first part of keys, for mounts that take the web server for S3
 LOCAL, REMOTE = ("corrupt", "truncated", "empty", "denied"), ("corrupt", "truncated", "refused", "busy", "silent")
 
 

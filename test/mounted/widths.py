@@ -1,4 +1,4 @@
-"""widths.py make STORE: arrays of texts whose widths nobody says, in few chunks and in many
+"""widths.py make STORE: arrays of texts without metadata of their widths, in few chunks and in many
 widths.py serve STORE DELAY: a web server for it whose answers take so many seconds; says its port, and in STORE/asked.txt each chunk that is asked for
 widths.py check STORE MOUNT: what the files of a mount show"""
 

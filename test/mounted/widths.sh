@@ -1,5 +1,5 @@
 #!/bin/bash
-# How wide texts are shown that nobody says the width of: that of the longest, if that can be found out soon; listings do not wait for it.
+# The width of texts that no metadata tell: that of the longest one, if it is found soon; listings do not wait for it.
 . "$(dirname "$0")/functions.sh"
 unset http_proxy https_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
 

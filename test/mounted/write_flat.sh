@@ -169,7 +169,7 @@ mount -t tmpfs -o size=400k tmpfs "$tmp/small" 2>/dev/null || exit
 "$python" "$tmp/make.py" "$tmp/small/a.zarr" || fail "make"
 must_mount "$tmp/small/a.zarr" rw
 dd if=/dev/zero of="$tmp/small/filler" status=none 2>/dev/null
-cp "$tmp/plain" "$mnt/a" 2>"$tmp/said" && fail "nobody is told that the disk is full"
+cp "$tmp/plain" "$mnt/a" 2>"$tmp/said" && fail "cp does not fail though the disk is full"
 grep -q "No space left" "$tmp/said" || fail "a full disk: $(cat "$tmp/said")"
 "$ZARRFS" -o rw "$tmp/small/a.zarr" "$tmp/at" -- "$python" -c '
 import mmap, os, sys

@@ -100,7 +100,7 @@ def run(store, mount):
     rows(11)
     model["a"][9:11] = row * 2
     check("rows beyond a gap")
-    same("who had it open", np.frombuffer(os.pread(old.fileno(), 400, 9 * 200), "f4"), model["a"][9:11].ravel())
+    same("a file that was open before", np.frombuffer(os.pread(old.fileno(), 400, 9 * 200), "f4"), model["a"][9:11].ravel())
     old.close()
     # a part of a row is completed with fill
     with open(path("a"), "ab") as f:
@@ -143,7 +143,7 @@ def run(store, mount):
     os.truncate(path("a"), 10 * 200)
     rows(10)
     check("more rows again")
-    # two who write behind the end of two variables at once: neither clears what the other has written
+    # two writes behind the end of two variables at once: neither clears what the other has written
     fds = [os.open(path(v), os.O_RDWR) for v in ("time", "a")]
     os.pwrite(fds[0], np.int32(70).tobytes(), 40)
     os.pwrite(fds[1], row.tobytes(), 10 * 200)

@@ -13,5 +13,5 @@ for group in nc pure; do
 	umount_store
 done
 must_mount "$tmp/s/pure" rw
-dd if=/dev/zero of="$mnt/a" bs=200 count=1 oflag=append conv=notrunc status=none 2>/dev/null && fail "a dimension grew that nobody calls unlimited"
+dd if=/dev/zero of="$mnt/a" bs=200 count=1 oflag=append conv=notrunc status=none 2>/dev/null && fail "a dimension grew that is not unlimited"
 umount_store

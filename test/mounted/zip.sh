@@ -1,5 +1,5 @@
 #!/bin/bash
-# Zip archives show the files that the directory they are of shows, whoever wrote them; a big one is mounted at once; one that is
+# Zip archives show the files that the directory they are of shows, whichever program wrote them; a big one is mounted at once; one that is
 # replaced gives the new bytes or errors; those above stores are plain files.
 . "$(dirname "$0")/functions.sh"
 needs zip

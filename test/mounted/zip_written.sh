@@ -1,5 +1,5 @@
 #!/bin/bash
-# Zip archives that are written: whoever made them, they stay what they were but for what is written; nothing is half, whatever happens.
+# Zip archives of any program that are written: members that are not written stay as they were; after any fault each member is whole.
 . "$(dirname "$0")/functions.sh"
 keys=${ZARRFS_KEYS:-$here/../../build/test/tools/keys}
 

@@ -1,4 +1,4 @@
-"""What the servers for tests have in common: started in the background, ready when the command returns, gone with whoever started them.
+"""What the servers for tests have in common: started in the background, ready when the command returns, gone with the process that started them.
 
 A server is a folder DIR with everything it keeps, and one supervisor process (DIR/pid) whose children are the server's own programs.
 The supervisor ends, and kills them all, on SIGTERM (`stop DIR`), when one of them ends by itself, or when its owner does:
@@ -28,12 +28,12 @@ def die_with_parent():
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-PORTS = range(20000, 32768)  # the kernel gives none of these to who asks for any
+PORTS = range(20000, 32768)  # the kernel gives none of these to a process that asks for any port
 reserved = []  # sockets whose names keep ports for this process, and go with it
 
 
 def reserve(port):
-    """Whether nobody listens there, and no other server for tests is to."""
+    """Whether the port is free, and no other server for tests is to have it."""
     name = socket.socket(socket.AF_UNIX)
     try:
         name.bind("\0zarrfs-test-port-%d" % port)

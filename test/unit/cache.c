@@ -145,7 +145,7 @@ borrowed(void)
 	cache = cache_free(cache);
 }
 
-/* An extent at off of chunk 1, loaded in `version` if it is not there; a reader since `since` asks, to whom what was checked before
+/* An extent at off of chunk 1, loaded in `version` if it is not there; a reader since `since` asks, for which what was checked before
  * `fresh` must be compared. Its version, or the code. */
 static const char *
 version_of(uint64_t off, int64_t fresh, int64_t since, const char *version)

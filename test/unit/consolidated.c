@@ -170,7 +170,7 @@ test_remote_above(void)
 	tree_free(&t);
 }
 
-/* A root that has no consolidated metadata: what its listing said serves who asks for its names next; one of V3 needs none. */
+/* A root that has no consolidated metadata: what its listing said answers the next question for its names; one of V3 needs none. */
 static void
 test_remote_loose(void)
 {

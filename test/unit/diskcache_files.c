@@ -40,7 +40,7 @@ damaged(void)
 		store_expect(z, (struct zmap_get){.key = "a"}, 0, "some bytes");
 		CHECK_INT(asked(z)->calls[ZMAP_GET], before + 1);
 	}
-	/* nor does what is no file hold anybody up */
+	/* nor does a FIFO in place of a file hold up a read */
 	CHECK_INT(unlink(found), 0);
 	CHECK_INT(mkfifo(found, 0600), 0);
 	alarm(60);

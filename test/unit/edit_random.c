@@ -1,4 +1,4 @@
-/* Random changes against a plain table of them, in each dialect; and several writers of one store at once, of whom none loses anything. */
+/* Random changes against a plain table of them, in each dialect; and several writers of one store at once, none of which loses anything. */
 #include "tree.h"
 
 #include "model/attr_edit.h"

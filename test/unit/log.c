@@ -138,9 +138,9 @@ test_end_in_a_full_pipe(void)
 	fill(pipes[1]);
 	become_stderr(pipes[1], &old);
 	log_start();
-	log_error("for nobody");
+	log_error("without a sink");
 	log_stop();
-	log_error("for nobody, too");
+	log_error("without a sink, too");
 	give_back(old);
 }
 

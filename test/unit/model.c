@@ -294,7 +294,7 @@ test_separator(void)
 	tree_free(&spec);
 }
 
-/* Many threads ask while another rewrites: everybody gets one of the versions. */
+/* Many threads ask while another rewrites: each gets one of the versions. */
 static void *
 ask_on(void *arg)
 {

@@ -27,7 +27,7 @@ send_back(void)
 	return t;
 }
 
-/* Nobody is at the device: the thread is needed there. */
+/* No thread is at the device: this one is needed there. */
 static void
 alone(void)
 {
