@@ -53,70 +53,72 @@ check_all(const struct model_options *o, const char *zarray, const char *zattrs,
 	tree_free(&t);
 }
 
+static const char inferred_json[] =
+	"{\"int\": 1, \"neg\": -5, \"uint\": 3000000000, \"i64\": 5000000000, \"min\": "
+	"-9223372036854775808, \"u64\": 18446744073709551615,"
+	" \"huge\": 123456789012345678901234567890, \"round\": 10000000000000000000000, "
+	"\"real\": 0.1, \"third\": "
+	"0.3333333333333333, \"whole\": 1.0, \"exp\": 1e300, \"nan\": NaN,"
+	" \"inf\": [Infinity, -Infinity, 1], \"nans\": \"NaN\", \"t\": true, \"tf\": "
+	"[true, false], \"text\": \"h\\u00e9 \\\"q\\\"\\n\", \"empty\": \"\","
+	" \"ints\": [1, 2, 3], \"wide\": [1, 3000000000], \"wider\": [-1, 3000000000], "
+	"\"widest\": [-1, 18446744073709551615], \"mixed\": [1, 2.5],"
+	" \"strs\": [\"one\", \"two\"], \"nuls\": [\"a\\u0000b\", \"c\"], \"odd\": [1, "
+	"\"x\"], \"none\": [], \"null\": null, "
+	"\"dict\": {\"a\": [1,2.50,{\"b\": null}]},"
+	" \"pretty\": {\n  \"a\": 1,\n  \"b\": [1,\n2]},"
+	" \"nested\": [[1,2],[3]], \"hex\": 0x10, \"word\": abc, \"dup\": 1, \"dup\": 2, "
+	"\"_FillValue\": -999, \"missing_value\": -999,"
+	" \"_ARRAY_DIMENSIONS\": [\"x\"], \"_NCProperties\": \"x\", \"_nczarr_attr\": {}, "
+	"\"_NCZARR_ATTR\": {}, \"NAME\": \"x\", \"_nczarr_maxstrlen\": 7}";
+
+static const struct want inferred_want[] = {
+	{"int", NC_TYPE_INT, "1", 1},
+	{"neg", NC_TYPE_INT, "-5", 1},
+	{"uint", NC_TYPE_UINT, "3000000000U", 1},
+	{"i64", NC_TYPE_INT64, "5000000000LL", 1},
+	{"min", NC_TYPE_INT64, "-9223372036854775808LL", 1},
+	{"u64", NC_TYPE_UINT64, "18446744073709551615ULL", 1},
+	{"huge", NC_TYPE_CHAR, "123456789012345678901234567890", 30},
+	{"round", NC_TYPE_DOUBLE, "1.e+22", 1},
+	{"real", NC_TYPE_DOUBLE, "0.1", 1},
+	{"third", NC_TYPE_DOUBLE, "0.3333333333333333", 1},
+	{"whole", NC_TYPE_DOUBLE, "1.", 1},
+	{"exp", NC_TYPE_DOUBLE, "1.e+300", 1},
+	{"nan", NC_TYPE_DOUBLE, "NaN", 1},
+	{"inf", NC_TYPE_DOUBLE, "Infinity, -Infinity, 1.", 3},
+	{"nans", NC_TYPE_CHAR, "NaN", 3},
+	{"t", NC_TYPE_UBYTE, "1UB", 1},
+	{"tf", NC_TYPE_UBYTE, "1UB, 0UB", 2},
+	{"text", NC_TYPE_CHAR, "hé \"q\"\n", 8},
+	{"empty", NC_TYPE_CHAR, "", 0},
+	{"ints", NC_TYPE_INT, "1, 2, 3", 3},
+	{"wide", NC_TYPE_UINT, "1U, 3000000000U", 2},
+	{"wider", NC_TYPE_INT64, "-1LL, 3000000000LL", 2},
+	{"widest", NC_TYPE_CHAR, "[-1, 18446744073709551615]", 26, .json = true},
+	{"mixed", NC_TYPE_DOUBLE, "1., 2.5", 2},
+	{"strs", NC_TYPE_STRING, "one\ntwo", 2},
+	{"nuls", NC_TYPE_CHAR, "[\"a\\u0000b\", \"c\"]", 17, .json = true},
+	{"odd", NC_TYPE_CHAR, "[1, \"x\"]", 8, .json = true},
+	{"none", NC_TYPE_CHAR, "[]", 2, .json = true},
+	{"null", NC_TYPE_CHAR, "null", 4, .json = true},
+	{"dict", NC_TYPE_CHAR, "{\"a\": [1,2.50,{\"b\": null}]}", 27, .json = true},
+	{"pretty", NC_TYPE_CHAR, "{\"a\": 1, \"b\": [1, 2]}", 21, .json = true},
+	{"nested", NC_TYPE_CHAR, "[[1,2],[3]]", 11, .json = true},
+	{"hex", NC_TYPE_DOUBLE, "16.", 1},
+	{"word", NC_TYPE_CHAR, "abc", 3},
+	{"dup", NC_TYPE_INT, "2", 1},
+	{"_FillValue", NC_TYPE_FLOAT, "-999.f", 1}, /* of the variable's type */
+	{"missing_value", NC_TYPE_FLOAT, "-999.f", 1},
+	{"_nczarr_maxstrlen", NC_TYPE_INT, "7", 1},
+	{0},
+};
+
 static void
 test_inferred(void)
 {
-	const char *zattrs =
-		"{\"int\": 1, \"neg\": -5, \"uint\": 3000000000, \"i64\": 5000000000, \"min\": "
-		"-9223372036854775808, \"u64\": 18446744073709551615,"
-		" \"huge\": 123456789012345678901234567890, \"round\": 10000000000000000000000, "
-		"\"real\": 0.1, \"third\": "
-		"0.3333333333333333, \"whole\": 1.0, \"exp\": 1e300, \"nan\": NaN,"
-		" \"inf\": [Infinity, -Infinity, 1], \"nans\": \"NaN\", \"t\": true, \"tf\": "
-		"[true, false], \"text\": \"h\\u00e9 \\\"q\\\"\\n\", \"empty\": \"\","
-		" \"ints\": [1, 2, 3], \"wide\": [1, 3000000000], \"wider\": [-1, 3000000000], "
-		"\"widest\": [-1, 18446744073709551615], \"mixed\": [1, 2.5],"
-		" \"strs\": [\"one\", \"two\"], \"nuls\": [\"a\\u0000b\", \"c\"], \"odd\": [1, "
-		"\"x\"], \"none\": [], \"null\": null, "
-		"\"dict\": {\"a\": [1,2.50,{\"b\": null}]},"
-		" \"pretty\": {\n  \"a\": 1,\n  \"b\": [1,\n2]},"
-		" \"nested\": [[1,2],[3]], \"hex\": 0x10, \"word\": abc, \"dup\": 1, \"dup\": 2, "
-		"\"_FillValue\": -999, \"missing_value\": -999,"
-		" \"_ARRAY_DIMENSIONS\": [\"x\"], \"_NCProperties\": \"x\", \"_nczarr_attr\": {}, "
-		"\"_NCZARR_ATTR\": {}, \"NAME\": \"x\", \"_nczarr_maxstrlen\": 7}";
-	const struct want want[] = {
-		{"int", NC_TYPE_INT, "1", 1},
-		{"neg", NC_TYPE_INT, "-5", 1},
-		{"uint", NC_TYPE_UINT, "3000000000U", 1},
-		{"i64", NC_TYPE_INT64, "5000000000LL", 1},
-		{"min", NC_TYPE_INT64, "-9223372036854775808LL", 1},
-		{"u64", NC_TYPE_UINT64, "18446744073709551615ULL", 1},
-		{"huge", NC_TYPE_CHAR, "123456789012345678901234567890", 30},
-		{"round", NC_TYPE_DOUBLE, "1.e+22", 1},
-		{"real", NC_TYPE_DOUBLE, "0.1", 1},
-		{"third", NC_TYPE_DOUBLE, "0.3333333333333333", 1},
-		{"whole", NC_TYPE_DOUBLE, "1.", 1},
-		{"exp", NC_TYPE_DOUBLE, "1.e+300", 1},
-		{"nan", NC_TYPE_DOUBLE, "NaN", 1},
-		{"inf", NC_TYPE_DOUBLE, "Infinity, -Infinity, 1.", 3},
-		{"nans", NC_TYPE_CHAR, "NaN", 3},
-		{"t", NC_TYPE_UBYTE, "1UB", 1},
-		{"tf", NC_TYPE_UBYTE, "1UB, 0UB", 2},
-		{"text", NC_TYPE_CHAR, "hé \"q\"\n", 8},
-		{"empty", NC_TYPE_CHAR, "", 0},
-		{"ints", NC_TYPE_INT, "1, 2, 3", 3},
-		{"wide", NC_TYPE_UINT, "1U, 3000000000U", 2},
-		{"wider", NC_TYPE_INT64, "-1LL, 3000000000LL", 2},
-		{"widest", NC_TYPE_CHAR, "[-1, 18446744073709551615]", 26, .json = true},
-		{"mixed", NC_TYPE_DOUBLE, "1., 2.5", 2},
-		{"strs", NC_TYPE_STRING, "one\ntwo", 2},
-		{"nuls", NC_TYPE_CHAR, "[\"a\\u0000b\", \"c\"]", 17, .json = true},
-		{"odd", NC_TYPE_CHAR, "[1, \"x\"]", 8, .json = true},
-		{"none", NC_TYPE_CHAR, "[]", 2, .json = true},
-		{"null", NC_TYPE_CHAR, "null", 4, .json = true},
-		{"dict", NC_TYPE_CHAR, "{\"a\": [1,2.50,{\"b\": null}]}", 27, .json = true},
-		{"pretty", NC_TYPE_CHAR, "{\"a\": 1, \"b\": [1, 2]}", 21, .json = true},
-		{"nested", NC_TYPE_CHAR, "[[1,2],[3]]", 11, .json = true},
-		{"hex", NC_TYPE_DOUBLE, "16.", 1},
-		{"word", NC_TYPE_CHAR, "abc", 3},
-		{"dup", NC_TYPE_INT, "2", 1},
-		{"_FillValue", NC_TYPE_FLOAT, "-999.f", 1}, /* of the variable's type */
-		{"missing_value", NC_TYPE_FLOAT, "-999.f", 1},
-		{"_nczarr_maxstrlen", NC_TYPE_INT, "7", 1},
-		{0},
-	};
-	check_all(
-		NULL, "{" ZARRAY_BODY ", \"dtype\": \"<f4\", \"fill_value\": 0}", zattrs, want, 0);
+	check_all(NULL, "{" ZARRAY_BODY ", \"dtype\": \"<f4\", \"fill_value\": 0}", inferred_json,
+		inferred_want, 0);
 	const struct want half[] = {{"_FillValue", NC_TYPE_FLOAT, "NaNf", 1}, {0}};
 	check_all(NULL, "{" ZARRAY_BODY ", \"dtype\": \"<f2\", \"fill_value\": 0}",
 		"{\"_FillValue\": \"NaN\"}", half, 0);

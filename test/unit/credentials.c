@@ -1,8 +1,6 @@
 /* Where keys come from, and in which order: files, environment, programs, services. */
 #include "backends/net/client.h"
 #include "backends/s3/credentials.h"
-#include "backends/s3/ini.h"
-#include "backends/s3/ncrc.h"
 #include "backends/s3/settings.h"
 
 #include "store.h"
@@ -49,67 +47,6 @@ clean(void)
 	setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
 }
 
-/* --- files --- */
-
-static int
-write_down(void *arg, const struct ini_entry *e)
-{
-	return buf_addf(arg, "[%.*s]%.*s%s%.*s=%.*s;", (int)e->section_len, e->section,
-		(int)e->parent_len, e->parent ? e->parent : "", e->parent ? "." : "",
-		(int)e->key_len, e->key, (int)e->value_len, e->value);
-}
-
-static void
-check_ini(const char *text, const char *want)
-{
-	CLEAN(buf_free) struct buf b = {0};
-	CHECK_INT(ini_parse(text, strlen(text), write_down, &b), 0);
-	CHECK_INT(buf_terminate(&b), 0);
-	CHECK_STR((char *)b.data, want);
-}
-
-static void
-test_ini(void)
-{
-	check_ini("[default]\nregion = eu-west-1\n\n# no\n; no\n[ profile x ] # c\r\na=b=c\r\n",
-		"[default]region=eu-west-1;[profile x]a=b=c;");
-	check_ini("[a]\ns3 =\n  addressing_style = path\n\tx=1\nkey=v # c\nk2=v#w ;c\nk3 = ; c",
-		"[a]s3=;[a]s3.addressing_style=path;[a]s3.x=1;[a]key=v;[a]k2=v#w;[a]k3=;");
-	check_ini("no section=1\n[broken\nx=1\n]\n=\n==\njunk\n  k = v",
-		"[]no section=1;[]x=1;[]k=v;");
-	check_ini("", "");
-}
-
-static void
-check_rc(const char *text, const char *host, const char *path, const char *want)
-{
-	size_t place;
-	char *got = ncrc_find(
-		text, strlen(text), &(struct ncrc_want){host, path, "AWS.PROFILE"}, &place);
-	if (want)
-		CHECK_STR(got, want);
-	else
-		CHECK(!got);
-	free(got);
-}
-
-static void
-test_rc(void)
-{
-	check_rc("AWS.PROFILE=a\n", "h", "/x", "a");
-	check_rc("# AWS.PROFILE=a\naws.profile = b \r\n", "h", "/x", "b");
-	check_rc("AWS.PROFILE=a\n[https://h:1]AWS.PROFILE=b\nAWS.PROFILE=c", "h:1", "/x", "b");
-	check_rc("AWS.PROFILE=a\n[https://h:1]AWS.PROFILE=b\nAWS.PROFILE=c", "h", "/x", "c");
-	check_rc("[https://h/x]AWS.PROFILE=long\n[https://h]AWS.PROFILE=short\n", "h", "/x/y",
-		"long");
-	check_rc("[https://h/x]AWS.PROFILE=long\n[https://h]AWS.PROFILE=short\n", "h", "/xy",
-		"short");
-	check_rc("[https://h/x", "h", "/x", NULL);
-	check_rc("[]=\nAWS.REGION=a", "h", "", NULL);
-}
-
-/* --- the whole chain --- */
-
 struct tried {
 	char id[64], secret[64], token[64];
 	char region[64], host[128], from[160];
@@ -152,17 +89,11 @@ find_keys(const char *store, const struct zmap_options *o, int want)
 
 static const struct zmap_options nothing;
 
+/* Nothing is set but what files of ~/.aws say. */
 static void
-test_order(void)
+write_aws(void)
 {
-	struct tried t;
 	clean();
-	mkdir(home.path, 0700);
-	char aws[300];
-	snprintf(aws, sizeof aws, "%s/.aws", home.path);
-	CHECK_INT(mkdir(aws, 0700), 0);
-	find_keys("s3://bucket", &nothing, -EINVAL);
-	CHECK(strstr(err_text(), "profile=anon"));
 	write_file(".aws/config",
 		"[default]\nregion=r-config\naws_access_key_id=no\naws_secret_access_key=no\n"
 		"[profile p]\nregion=r-p\nendpoint_url=http://p.host\ns3 =\n "
@@ -174,6 +105,20 @@ test_order(void)
 		"[default]\naws_access_key_id=DID\naws_secret_access_key=D/s+1=\n"
 		"[p]\naws_access_key_id=PID\naws_secret_access_key=Ps\n"
 		"aws_session_token=Pt\n");
+}
+
+static void
+test_profiles(void)
+{
+	struct tried t;
+	char aws[300];
+	clean();
+	mkdir(home.path, 0700);
+	snprintf(aws, sizeof aws, "%s/.aws", home.path);
+	CHECK_INT(mkdir(aws, 0700), 0);
+	find_keys("s3://bucket", &nothing, -EINVAL);
+	CHECK(strstr(err_text(), "profile=anon"));
+	write_aws();
 	t = find_keys("s3://bucket", &nothing, 0);
 	CHECK_STR(t.id, "DID");
 	CHECK_STR(t.from, "profile 'default' of ~/.aws");
@@ -185,6 +130,15 @@ test_order(void)
 	CHECK_STR(t.token, "Pt");
 	CHECK_STR(t.region, "r-p");
 	CHECK_STR(t.host, "p.host");
+}
+
+/* The environment counts before files, and what the URL says before the environment. */
+static void
+test_environment(void)
+{
+	struct tried t;
+	write_aws();
+	setenv("AWS_PROFILE", "p", 1);
 	setenv("AWS_ACCESS_KEY_ID", "EID", 1);
 	find_keys("s3://bucket", &nothing, -EINVAL);
 	setenv("AWS_SECRET_ACCESS_KEY", "Es", 1);
@@ -208,6 +162,15 @@ test_order(void)
 	t = find_keys("s3://bucket#aws.profile=q&aws.region=r-url", &nothing, 0);
 	CHECK_STR(t.region, "r-url");
 	CHECK_STR(t.host, "q.host:9");
+}
+
+/* Options count before all else. */
+static void
+test_options(void)
+{
+	struct tried t;
+	write_aws();
+	setenv("AWS_REGION", "r-env", 1);
 	const struct zmap_options o = {
 		.profile = "q", .endpoint = "http://o.host", .region = "r-o"};
 	t = find_keys("s3://bucket", &o, 0);
@@ -223,8 +186,16 @@ test_order(void)
 	for (size_t i = 0; i < 4; i++)
 		CHECK(find_keys("s3://bucket", &(struct zmap_options){.profile = anonymous[i]}, 0)
 				.anonymous);
+}
+
+static void
+test_ncrc(void)
+{
+	write_aws();
+	setenv("AWS_ACCESS_KEY_ID", "EID", 1);
+	setenv("AWS_SECRET_ACCESS_KEY", "Es", 1);
 	write_file(".ncrc", "AWS.PROFILE=q\n[https://other]AWS.PROFILE=p\nAWS.REGION=r-rc\n");
-	t = find_keys("s3://bucket", &nothing, 0);
+	struct tried t = find_keys("s3://bucket", &nothing, 0);
 	CHECK_STR(t.id, "QID");
 	CHECK_STR(t.region, "r-rc");
 	setenv("NCRCENV_IGNORE", "1", 1);
@@ -493,9 +464,10 @@ main(void)
 {
 	home = place_new();
 	CHECK_INT(chdir(home.path), 0);
-	test_ini();
-	test_rc();
-	test_order();
+	test_profiles();
+	test_environment();
+	test_options();
+	test_ncrc();
 	test_google();
 	test_process();
 	test_expired();

@@ -1,0 +1,175 @@
+/* What arrays load: on which thread, how many chunks at once, what of an array that has grown, and in how much memory. */
+#include "array_setup.h"
+
+#include <dirent.h>
+#include <pthread.h>
+
+static int
+note_thread(void *arg)
+{
+	*(pthread_t *)arg = pthread_self();
+	return 0;
+}
+
+/* Which thread loads the one absent chunk of an array. */
+static pthread_t
+loader_of(struct setup *s, struct zmap *z)
+{
+	struct stream *st;
+	struct reply r = {0};
+	pthread_t loader = 0;
+	array_unref(s->array);
+	CHECK_INT(array_open(s->data, z, "absent", &s->meta, 0, &s->array), 0);
+	array_set_hooks(s->array, &(struct array_hooks){.arg = &loader, .check = note_thread});
+	CHECK_INT(stream_new(s->array, &st), 0);
+	CHECK_INT(stream_read(st, &(struct array_want){.off = 0, .len = 1}, &r), 0);
+	reply_done(&r);
+	stream_free(st);
+	return loader;
+}
+
+/* A missing chunk of a store that answers at once is loaded by the thread that asks for it, one of any other store by a worker. */
+static void
+test_own_thread(void)
+{
+	struct setup s = {0};
+	struct zmap *slow = NULL;
+	struct url url;
+	setup_begin(&s, 64 << 20, 1, 10);
+	CHECK_INT(url_parse("fault+mem:own", &url), 0);
+	CHECK_INT(zmap_open(&url, &(struct zmap_options){0}, &slow), 0);
+	url_free(&url);
+	CHECK(pthread_equal(loader_of(&s, s.zmap), pthread_self()));
+	CHECK(!pthread_equal(loader_of(&s, slow), pthread_self()));
+	setup_end(&s);
+	zmap_close(slow);
+}
+
+static unsigned
+threads(void)
+{
+	unsigned n = 0;
+	DIR *d = opendir("/proc/self/task");
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n - 2;
+}
+
+/* A store that is no remote one, but takes its time, is asked for many chunks at once. */
+static void
+test_slow_store(void)
+{
+	enum { WORKERS = 2, MANY = 3 * WORKERS };
+	struct setup s = {0};
+	struct zmap *slow = NULL;
+	struct url url;
+	struct stream *st;
+	setup_begin(&s, 64 << 20, 1, 10);
+	free(s.flat);
+	array_unref(s.array);
+	s.meta.dtype.size = 1;
+	s.shape[0] = s.bytes = 64 * 10;
+	s.chunk[0] = 10;
+	s.flat = malloc(s.bytes);
+	for (size_t i = 0; i < s.bytes; i++)
+		s.flat[i] = (uint8_t)i;
+	CHECK_INT(url_parse("fault+mem:slow#fault.kind=delay&fault.ms=20", &url), 0);
+	CHECK_INT(zmap_open(&url, &(struct zmap_options){.writable = true}, &slow), 0);
+	url_free(&url);
+	struct zmap *quick = s.zmap;
+	s.zmap = slow;
+	make_chunks(&s);
+	unsigned before = threads();
+	CHECK_INT(array_open(s.data, slow, "v", &s.meta, 0, &s.array), 0);
+	CHECK_INT(stream_new(s.array, &st), 0);
+	check_read(&s, st, 0, s.bytes);
+	CHECK(threads() >= before + MANY);
+	stream_free(st);
+	setup_end(&s);
+	zmap_close(quick);
+}
+
+static unsigned long long
+stat_of(struct data *d, const char *name)
+{
+	CLEAN(buf_free) struct buf b = {0};
+	unsigned long long n = 0;
+	CHECK_INT(data_stats(d, &b), 0);
+	CHECK_INT(buf_terminate(&b), 0);
+	const char *at = strstr((char *)b.data, name);
+	CHECK(at && sscanf(at + strlen(name), " %llu", &n) == 1);
+	return n;
+}
+
+/* An array that has grown along its leading dimension: what is cached counts as long as the store says that it is the same, and the
+ * chunk that was cut by the former end is seen as it is now. */
+static void
+test_grown(void)
+{
+	struct setup s = {0};
+	struct stream *st;
+	setup_begin(&s, 64 << 20, 2, 10);
+	array_unref(s.array);
+	free(s.flat);
+	s.meta.dtype.size = 4;
+	s.shape[0] = 6, s.shape[1] = 8;
+	s.chunk[0] = 4, s.chunk[1] = 8;
+	s.bytes = 8 * 8 * 4;
+	s.flat = calloc(1, s.bytes);
+	for (size_t i = 0; i < 6 * 8 * 4; i++)
+		s.flat[i] = (uint8_t)check_random(&seed);
+	put_chunk(&s, (uint64_t[]){0, 0}, 32);
+	put_chunk(&s, (uint64_t[]){1, 0}, 32);
+	CHECK_INT(array_open(s.data, s.zmap, "v", &s.meta, 0, &s.array), 0);
+	CHECK_INT(stream_new(s.array, &st), 0);
+	check_read(&s, st, 0, 6 * 8 * 4);
+	stream_free(st);
+	array_unref(s.array);
+
+	s.shape[0] = 8;
+	for (size_t i = 6 * 8 * 4; i < s.bytes; i++)
+		s.flat[i] = (uint8_t)check_random(&seed);
+	put_chunk(&s, (uint64_t[]){1, 0}, 32);
+	unsigned long long before = stat_of(s.data, "zarrfs_chunk_fetched_bytes_total");
+	CHECK_INT(array_open(s.data, s.zmap, "v", &s.meta, 0, &s.array), 0);
+	CHECK_INT(stream_new(s.array, &st), 0);
+	check_read(&s, st, 0, s.bytes);
+	CHECK_INT(stat_of(s.data, "zarrfs_chunk_fetched_bytes_total") - before, 4 * 8 * 4);
+	CHECK_INT(stat_of(s.data, "zarrfs_chunk_revalidated_total"), 1);
+	stream_free(st);
+	setup_end(&s);
+}
+
+static unsigned long long
+budget_of(size_t memory)
+{
+	struct data *d = NULL;
+	CHECK_INT(data_new(&(struct data_options){.memory = memory, .workers = 1}, &d), 0);
+	unsigned long long n = stat_of(d, "zarrfs_memory_budget_bytes");
+	data_free(d);
+	return n;
+}
+
+/* More memory never gives less to chunks. */
+static void
+test_budget(void)
+{
+	unsigned long long last = 0;
+	for (size_t mib = 16; mib <= 1024; mib += mib < 200 ? 3 : 100) {
+		unsigned long long now = budget_of(mib << 20);
+		CHECK(now >= last && now <= mib << 20);
+		last = now;
+	}
+}
+
+int
+main(void)
+{
+	test_own_thread();
+	test_slow_store();
+	test_grown();
+	test_budget();
+	return check_end();
+}
