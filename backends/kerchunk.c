@@ -220,8 +220,9 @@ kerchunk_list(struct container *c, const char *prefix, zmap_list_fn *fn, void *a
 
 /* --- chunks --- */
 
-int
-kerchunk_set_array(const struct kerchunk_set *s, const char *path, struct kerchunk_array *ret)
+/* What the set's document of the array says. */
+static int
+read_array(const struct kerchunk_set *s, const char *path, struct kerchunk_array *ret)
 {
 	static const char *const names[] = {"zarr.json", ".zarray"};
 	for (unsigned i = 0; i < 2; i++) {
@@ -238,6 +239,22 @@ kerchunk_set_array(const struct kerchunk_set *s, const char *path, struct kerchu
 				       : err_set(-EIO, "'%s' cannot be read", key);
 	}
 	return err_set(-ESTALE, "'%s' is no array any more", path);
+}
+
+int
+kerchunk_array_of(struct kerchunk *k, const struct zmap_chunk *chunk, struct kerchunk_set **ret_set,
+	struct kerchunk_array *ret)
+{
+	CLEAN(kerchunk_set_unrefp) struct kerchunk_set *s = NULL;
+	int r = kerchunk_set_of(k, chunk->version, &s);
+	if (r == 0)
+		r = read_array(s, chunk->array, ret);
+	if (r == 0 && chunk->rank != ret->rank)
+		r = err_set(
+			-EIO, "the metadata of '%s' are not those of its references", chunk->array);
+	if (r == 0)
+		*ret_set = MOVE(s);
+	return r;
 }
 
 int

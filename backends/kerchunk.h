@@ -60,9 +60,10 @@ size_t kerchunk_held(struct container *);
 
 /* The set that the version of an array's metadata is of. -ESTALE: it is another by now. */
 int kerchunk_set_of(struct kerchunk *, const char *version, struct kerchunk_set **ret);
-/* How the array's chunks are called. -EIO: its document makes no sense. */
+/* The set that a chunk's array is of, and how the array's chunks are called there. -ESTALE as above; -EIO: its document makes no sense. */
 struct kerchunk_array;
-int kerchunk_set_array(const struct kerchunk_set *, const char *path, struct kerchunk_array *ret);
+int kerchunk_array_of(struct kerchunk *, const struct zmap_chunk *, struct kerchunk_set **ret_set,
+	struct kerchunk_array *ret);
 /* folder: of the file that holds the reference. hold is what ref borrows from: released by release when the place is. */
 int kerchunk_place(const struct kerchunk *, const char *folder, const struct kerchunk_ref *ref,
 	struct chunk_place *ret);

@@ -62,12 +62,7 @@ file_locate(struct container *c, const struct zmap_chunk *chunk, int64_t deadlin
 	CLEAN(kerchunk_set_unrefp) struct kerchunk_set *s = NULL;
 	struct kerchunk_array a;
 	struct kerchunk_ref ref;
-	int r = kerchunk_set_of(k, chunk->version, &s);
-	if (r == 0)
-		r = kerchunk_set_array(s, chunk->array, &a);
-	if (r == 0 && chunk->rank != a.rank)
-		r = err_set(
-			-EIO, "the metadata of '%s' are not those of its references", chunk->array);
+	int r = kerchunk_array_of(k, chunk, &s, &a);
 	if (r == 0)
 		r = find_chunk(s, &a, chunk, a.separator ? a.separator : '.', &ref);
 	if (r == ZMAP_ABSENT && !a.separator && a.rank > 1)

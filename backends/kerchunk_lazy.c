@@ -283,12 +283,7 @@ lazy_locate(struct container *c, const struct zmap_chunk *chunk, int64_t deadlin
 	CLEAN(clean_free) char *folder = NULL, *key = NULL;
 	struct kerchunk_array a;
 	uint64_t n;
-	int r = kerchunk_set_of(k, chunk->version, &s);
-	if (r == 0)
-		r = kerchunk_set_array(s, chunk->array, &a);
-	if (r == 0 && chunk->rank != a.rank)
-		r = err_set(
-			-EIO, "the metadata of '%s' are not those of its references", chunk->array);
+	int r = kerchunk_array_of(k, chunk, &s, &a);
 	if (r < 0)
 		return r;
 	if (!kerchunk_array_number(&a, chunk->index, &n))

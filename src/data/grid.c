@@ -118,14 +118,8 @@ clip(const struct grid *g, const struct box *b, struct part *p)
 	p->number = p->in_file = p->in_chunk = 0;
 	p->last = g->item;
 	for (unsigned d = 0; d < g->rank; d++) {
-		uint64_t origin = p->index[d] * g->chunk[d], end = b->start[d] + b->count[d];
-		uint64_t from = max_u64(b->start[d], origin),
-			 to = min_u64(end, origin + g->chunk[d]);
-		p->count[d] = to - from;
-		p->number = p->number * g->count[d] + p->index[d];
-		p->in_file += from * g->file_step[d];
-		p->in_chunk += (from - origin) * g->chunk_step[d];
-		p->last += (to - 1 - origin) * g->chunk_step[d];
+		uint64_t origin = p->index[d] * g->chunk[d];
+		grid_clip(g, b, p, d, origin, origin + g->chunk[d]);
 	}
 }
 

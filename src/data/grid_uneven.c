@@ -1,7 +1,5 @@
 #include "data/grid_uneven.h"
 
-#include "base/check.h"
-
 static uint64_t
 chunk_of(const struct grid *g, unsigned d, uint64_t i)
 {
@@ -20,14 +18,8 @@ clip(const struct grid *g, const struct box *b, struct part *p)
 	p->number = p->in_file = p->in_chunk = 0;
 	p->last = g->item;
 	for (unsigned d = 0; d < g->rank; d++) {
-		uint64_t origin = begin_of(g, d, p->index[d]), end = b->start[d] + b->count[d];
-		uint64_t from = max_u64(b->start[d], origin),
-			 to = min_u64(end, begin_of(g, d, p->index[d] + 1));
-		p->count[d] = to - from;
-		p->number = p->number * g->count[d] + p->index[d];
-		p->in_file += from * g->file_step[d];
-		p->in_chunk += (from - origin) * g->chunk_step[d];
-		p->last += (to - 1 - origin) * g->chunk_step[d];
+		uint64_t index = p->index[d];
+		grid_clip(g, b, p, d, begin_of(g, d, index), begin_of(g, d, index + 1));
 	}
 }
 

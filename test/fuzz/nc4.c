@@ -1,10 +1,8 @@
 /* Metadata of arbitrary bytes in a store with groups, and every netCDF-4 file made of it: opened twice it is the same, and says its own
  * length. Objects as in netcdf.c. With FUZZ_NC4_KEEP naming a folder the files are left there, for h5dump and ncdump. */
-#include "store.h"
+#include "mounted.h"
 
 #include "base/err.h"
-#include "base/clock.h"
-#include "view/mount.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +33,7 @@ static const struct fuzz_key key[] = {
 };
 
 static const char *const file[] = {"v.nc4", "x.nc4", "v.rec.nc4", "dataset.nc4", "dataset.rec.nc4",
-	"g/v.nc4", "g/dataset.nc4", "g/h/dataset.nc4"};
+	"g/v.nc4", "g/dataset.nc4", "g/h/dataset.nc4", NULL};
 
 static void
 read_at(struct file *f, uint64_t off, struct buf *ret)
@@ -126,18 +124,6 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char name[] = "fuzznc4";
-	const struct mount_options o = {
-		.model = {.ttl = INT64_MAX, .timeout = SECOND},
-		.data = {.memory = 32 << 20, .workers = 1, .ttl = INT64_MAX, .timeout = SECOND},
-		.zmap = {.timeout = SECOND},
-		.strlen = 16,
-	};
-	struct zmap *z = fuzz_store(name, key, sizeof key / sizeof *key, data, size);
-	struct mount *m = NULL;
-	if (mount_open("mem:fuzznc4", &o, &m) == 0)
-		for (size_t i = 0; i < sizeof file / sizeof *file; i++)
-			look(m, file[i]);
-	mount_close(m);
-	zmap_close(z);
+	fuzz_files(name, key, sizeof key / sizeof *key, (struct span){data, size}, file, look);
 	return 0;
 }

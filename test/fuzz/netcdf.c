@@ -1,10 +1,8 @@
 /* Metadata of arbitrary bytes in a store, and every netCDF file made of it: its header, and both ends. Objects as in meta.c, but the
  * keys are those of one group of variables. */
-#include "store.h"
+#include "mounted.h"
 
 #include "base/err.h"
-#include "base/clock.h"
-#include "view/mount.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +23,7 @@ static const struct fuzz_key key[] = {
 };
 
 static const char *const file[] = {"v.nc", "v.cdf5.nc", "v.rec.nc", "w.nc", "x.nc", "dataset.nc",
-	"dataset.cdf5.nc", "dataset.rec.nc"};
+	"dataset.cdf5.nc", "dataset.rec.nc", NULL};
 
 static void
 read_at(struct file *f, uint64_t off)
@@ -60,18 +58,6 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char name[] = "fuzznc";
-	const struct mount_options o = {
-		.model = {.ttl = INT64_MAX, .timeout = SECOND},
-		.data = {.memory = 32 << 20, .workers = 1, .ttl = INT64_MAX, .timeout = SECOND},
-		.zmap = {.timeout = SECOND},
-		.strlen = 16,
-	};
-	struct zmap *z = fuzz_store(name, key, sizeof key / sizeof *key, data, size);
-	struct mount *m = NULL;
-	if (mount_open("mem:fuzznc", &o, &m) == 0)
-		for (size_t i = 0; i < sizeof file / sizeof *file; i++)
-			look(m, file[i]);
-	mount_close(m);
-	zmap_close(z);
+	fuzz_files(name, key, sizeof key / sizeof *key, (struct span){data, size}, file, look);
 	return 0;
 }

@@ -152,6 +152,20 @@ find_corpus()
 	tar -C "$stores" -xJf "$corpus/zarr-v2.tar.xz" || exit 1
 }
 
+# find_references icechunk|kerchunk: $tmp/c, with that folder of the corpus, and $options, with which what its references lead to is read there
+find_references()
+{
+	local from
+	find_corpus
+	[ -f "$corpus/icechunk-kerchunk.tar.xz" ] || skip "no $1 in $corpus"
+	mkdir "$tmp/c"
+	tar -C "$tmp/c" -xJf "$corpus/icechunk-kerchunk.tar.xz" "$1" virtual || exit 1
+	options=endian=little
+	for from in file:///tmp/zarrfs-virtual s3://zarrfs-virtual http://127.0.0.1:18099; do
+		options+=",virtual=$from=>$tmp/c/virtual"
+	done
+}
+
 # peak_memory: of the present daemon, KiB
 peak_memory()
 {

@@ -3,14 +3,7 @@
 # or an error where that is right; also where one request in three fails.
 . "$(dirname "$0")/functions.sh"
 
-find_corpus
-[ -f "$corpus/icechunk-kerchunk.tar.xz" ] || skip "no repositories in $corpus"
-mkdir "$tmp/c"
-tar -C "$tmp/c" -xJf "$corpus/icechunk-kerchunk.tar.xz" icechunk virtual || exit 1
-options=endian=little
-for from in file:///tmp/zarrfs-virtual s3://zarrfs-virtual http://127.0.0.1:18099; do
-	options+=",virtual=$from=>$tmp/c/virtual"
-done
+find_references icechunk
 must_mount "$tmp/c" "$options"
 for what in "" nc; do
 	"$python" "$here/references.py" "$corpus/expected-icechunk.tsv" "$mnt" icechunk/ ${what:+"$what"} || fail "rows differ $what"

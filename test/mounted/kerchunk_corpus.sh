@@ -2,14 +2,7 @@
 # The references of the conformance corpus, where there is one: each row gives the bytes that are known, or an error where that is right.
 . "$(dirname "$0")/functions.sh"
 
-find_corpus
-[ -f "$corpus/icechunk-kerchunk.tar.xz" ] || skip "no references in $corpus"
-mkdir "$tmp/c"
-tar -C "$tmp/c" -xJf "$corpus/icechunk-kerchunk.tar.xz" kerchunk virtual || exit 1
-options=endian=little
-for from in file:///tmp/zarrfs-virtual s3://zarrfs-virtual http://127.0.0.1:18099; do
-	options+=",virtual=$from=>$tmp/c/virtual"
-done
+find_references kerchunk
 
 rows=0
 mounted=

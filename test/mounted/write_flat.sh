@@ -117,27 +117,7 @@ done
 # two mounts of one directory write to the same chunks
 first=$mnt
 must_mount "$store" rw
-"$python" - "$first/a" "$mnt/a" "$tmp/plain" <<'END' || fail "two mounts"
-import os
-import sys
-import threading
-model = bytearray(open(sys.argv[3], "rb").read())
-
-def write(name, even):
-    fd = os.open(name, os.O_RDWR)
-    for k in range(even, 40, 2):
-        os.pwrite(fd, bytes([k + 1]) * 100, 100 * k)
-        if k % 8 == even:
-            os.fsync(fd)
-    os.close(fd)
-
-t = [threading.Thread(target=write, args=(sys.argv[1 + i], i)) for i in (0, 1)]
-[x.start() for x in t]
-[x.join() for x in t]
-for k in range(40):
-    model[100 * k:100 * k + 100] = bytes([k + 1]) * 100
-open(sys.argv[3], "wb").write(model)
-END
+"$python" "$here/two_writers.py" "$first/a" "$mnt/a" "$tmp/plain" || fail "two mounts"
 left "$store" | cmp - "$tmp/plain" || fail "two mounts lost something"
 cat >"$tmp/map.py" <<'END'
 import mmap

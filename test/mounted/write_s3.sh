@@ -16,23 +16,7 @@ must_mount s3://bucket/model.zarr rw
 first=$mnt
 "$python" "$here/write_model.py" run s3: "$first" "${WRITE_SEED:-$$}" "${WRITE_STEPS:-60}" "$tmp/left" || fail "seed ${WRITE_SEED:-$$}"
 must_mount s3://bucket/model.zarr rw
-"$python" - "$first/f4_big" "$mnt/f4_big" <<'END' || fail "two mounts"
-import os
-import sys
-import threading
-
-def write(name, even):
-    fd = os.open(name, os.O_RDWR)
-    for k in range(even, 40, 2):
-        os.pwrite(fd, bytes([k + 1]) * 100, 100 * k)
-        if k % 8 == even:
-            os.fsync(fd)
-    os.close(fd)
-
-t = [threading.Thread(target=write, args=(sys.argv[1 + i], i)) for i in (0, 1)]
-[x.start() for x in t]
-[x.join() for x in t]
-END
+"$python" "$here/two_writers.py" "$first/f4_big" "$mnt/f4_big" || fail "two mounts"
 for at in "$first" "$mnt"; do
 	umount_store "$at"
 done
