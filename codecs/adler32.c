@@ -12,13 +12,8 @@ sum(const struct checksum *c, const uint8_t *p, size_t n)
 static int
 adler32_open(const struct json *config, const struct form *in, struct form *out, void **ret)
 {
-	struct checksum *c;
-	int r = checksum_open(config, in, true, out, &c);
-	if (r < 0)
-		return r;
-	c->sum = sum;
-	*ret = c;
-	return 0;
+	static const struct checksum how = {.sum = sum, .at_start = true};
+	return checksum_open(&how, config, in, out, ret);
 }
 
 const struct codec_ops codec_adler32 = {

@@ -11,11 +11,11 @@
 enum { SUM = 4 };
 
 int
-checksum_open(const struct json *config, const struct form *in, bool start_by_default,
-	struct form *out, struct checksum **ret)
+checksum_open(const struct checksum *how, const struct json *config, const struct form *in,
+	struct form *out, void **ret)
 {
 	const struct json *where = config ? json_get(config, "location") : NULL;
-	bool at_start = start_by_default;
+	bool at_start = how->at_start;
 	if (where && json_type(where) != JSON_TYPE_NULL) {
 		at_start = json_is(where, "start");
 		if (!at_start && !json_is(where, "end"))
@@ -24,9 +24,10 @@ checksum_open(const struct json *config, const struct form *in, bool start_by_de
 	uint64_t bytes;
 	if (add_over(in->bytes, SUM, &bytes))
 		bytes = SIZE_MAX;
-	struct checksum *c = calloc(1, sizeof *c);
+	struct checksum *c = malloc(sizeof *c);
 	if (!c)
 		return err_set(-ENOMEM, "out of memory");
+	*c = *how;
 	c->at_start = at_start;
 	out->bytes = bytes;
 	out->exact = in->exact;

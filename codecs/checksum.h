@@ -11,9 +11,9 @@ struct checksum {
 	struct buf prefix;
 };
 
-/* For open: reads "location" ("start" or "end"; by_default otherwise). */
-int checksum_open(const struct json *config, const struct form *in, bool start_by_default,
-	struct form *out, struct checksum **ret);
+/* For open: how, which is copied (its prefix is taken over), with at_start as "location" says, if it does. */
+int checksum_open(const struct checksum *how, const struct json *config, const struct form *in,
+	struct form *out, void **ret);
 void checksum_close(void *);
 /* The ops' own. A sum that does not fit is -EIO. */
 int checksum_decode(const void *, const struct form *, struct span in, struct buf *out);

@@ -35,13 +35,8 @@ sum(const struct checksum *c, const uint8_t *p, size_t n)
 static int
 fletcher32_open(const struct json *config, const struct form *in, struct form *out, void **ret)
 {
-	struct checksum *c;
-	int r = checksum_open(config, in, false, out, &c);
-	if (r < 0)
-		return r;
-	c->sum = sum;
-	*ret = c;
-	return 0;
+	static const struct checksum how = {.sum = sum};
+	return checksum_open(&how, config, in, out, ret);
 }
 
 const struct codec_ops codec_fletcher32 = {

@@ -58,17 +58,12 @@ jenkins_lookup3_open(const struct json *config, const struct form *in, struct fo
 	int r = codec_number(config, "initval", 0, 0, UINT32_MAX, &start_value);
 	if (r < 0)
 		return r;
-	struct checksum *c;
-	r = checksum_open(config, in, false, out, &c);
+	struct checksum how = {.sum = sum, .start_value = (uint32_t)start_value};
+	r = read_prefix(config, &how.prefix);
+	if (r == 0)
+		r = checksum_open(&how, config, in, out, ret);
 	if (r < 0)
-		return r;
-	c->sum = sum;
-	c->start_value = (uint32_t)start_value;
-	r = read_prefix(config, &c->prefix);
-	if (r < 0)
-		checksum_close(c);
-	else
-		*ret = c;
+		buf_free(&how.prefix);
 	return r;
 }
 

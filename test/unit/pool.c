@@ -114,24 +114,38 @@ run_order(struct task *t)
 	order[ordered++] = ((struct job *)t)->number;
 }
 
+/* A pool of one thread, which does the job until the gate opens. */
+static void
+start_held(struct job *hold)
+{
+	start(1, 0);
+	push(hold, run_hold, false);
+	while (!inside)
+		usleep(200);
+}
+
+/* The n jobs that wait are done in this order. */
+static void
+end_in_order(const unsigned *want, unsigned n)
+{
+	CHECK_INT(pool_queued(pool), n);
+	gate = true;
+	pool_free(pool);
+	for (unsigned i = 0; i < n; i++)
+		CHECK_INT(order[i], want[i]);
+}
+
 static void
 urgent_first_then_in_order(void)
 {
 	struct job hold = {0}, j[6] = {0};
 	static const unsigned want[] = {3, 4, 5, 0, 1, 2};
-	start(1, 0);
-	push(&hold, run_hold, false);
-	while (!inside)
-		usleep(200);
+	start_held(&hold);
 	for (unsigned i = 0; i < 6; i++) {
 		j[i].number = i;
 		push(&j[i], run_order, i >= 3);
 	}
-	CHECK_INT(pool_queued(pool), 6);
-	gate = true;
-	pool_free(pool);
-	for (unsigned i = 0; i < 6; i++)
-		CHECK_INT(order[i], want[i]);
+	end_in_order(want, 6);
 }
 
 static void
@@ -139,10 +153,7 @@ some_are_moved_up(void)
 {
 	struct job hold = {0}, j[6] = {0};
 	static const unsigned want[] = {5, 3, 4, 2, 0, 1};
-	start(1, 0);
-	push(&hold, run_hold, false);
-	while (!inside)
-		usleep(200);
+	start_held(&hold);
 	for (unsigned i = 0; i < 5; i++) {
 		j[i].number = i;
 		push(&j[i], run_order, i >= 3);
@@ -152,11 +163,7 @@ some_are_moved_up(void)
 	pool_hurry(pool, &hold.task);
 	j[5] = (struct job){.task.run = run_order, .number = 5};
 	pool_push_first(pool, &j[5].task);
-	CHECK_INT(pool_queued(pool), 6);
-	gate = true;
-	pool_free(pool);
-	for (unsigned i = 0; i < 6; i++)
-		CHECK_INT(order[i], want[i]);
+	end_in_order(want, 6);
 }
 
 static void
