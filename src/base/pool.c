@@ -192,14 +192,21 @@ work(void *arg)
 	return NULL;
 }
 
+/* The lock is held. */
 static void
-push(struct pool *p, struct task *t, struct queue *q, void (*add)(struct queue *, struct task *))
+add(struct pool *p, struct task *t, struct queue *q, void (*how)(struct queue *, struct task *))
+{
+	how(q, t);
+	p->queued++;
+	pass_on(p);
+}
+
+static void
+push(struct pool *p, struct task *t, struct queue *q, void (*how)(struct queue *, struct task *))
 {
 	struct worker *w = NULL;
 	LOCKED(&p->lock) {
-		add(q, t);
-		p->queued++;
-		pass_on(p);
+		add(p, t, q, how);
 		w = missing(p);
 	}
 	if (w)
@@ -210,6 +217,23 @@ void
 pool_push(struct pool *p, struct task *t, bool urgent)
 {
 	push(p, t, urgent ? &p->urgent : &p->normal, queue_add);
+}
+
+void
+pool_push_only(struct pool *p, struct task *t)
+{
+	LOCKED(&p->lock)
+		add(p, t, &p->normal, queue_add);
+}
+
+void
+pool_fill(struct pool *p)
+{
+	struct worker *w = NULL;
+	LOCKED(&p->lock)
+		w = missing(p);
+	if (w)
+		start(w);
 }
 
 void
@@ -228,7 +252,7 @@ has_place(const struct pool *p)
 bool
 pool_run_here(struct pool *p, struct task *t)
 {
-	struct worker guest = {.pool = p}, *more = NULL;
+	struct worker guest = {.pool = p};
 	bool in = false;
 	LOCKED(&p->lock) {
 		in = !self && has_place(p);
@@ -246,10 +270,7 @@ pool_run_here(struct pool *p, struct task *t)
 	pool_unblocking();
 	self = NULL;
 	finish(&guest);
-	LOCKED(&p->lock)
-		more = missing(p); /* work may have come for which there was no place */
-	if (more)
-		start(more);
+	pool_fill(p); /* work may have come for which there was no place */
 	return true;
 }
 

@@ -32,6 +32,10 @@ void pool_patrol(struct pool *, int64_t age);
 bool pool_lent(void);
 
 void pool_push(struct pool *, struct task *, bool urgent);
+/* For callers that hold a lock, under which no thread is to be begun: not urgent. Once the lock is open, pool_fill. */
+void pool_push_only(struct pool *, struct task *);
+/* Begins a worker, if tasks lack one. */
+void pool_fill(struct pool *);
 /* Before all that wait: for a task that has begun already, and holds something that others wait for. */
 void pool_push_first(struct pool *, struct task *);
 /* Runs a task on this thread in a worker's place, where one is free and nothing urgent waits for it: no worker has to be woken. False:

@@ -64,12 +64,13 @@ prefetch_band(struct request *q, struct batch *batch, const struct band *b)
 	return prefetch_send(batch, s, &k);
 }
 
-static void
+/* True: some have been sent. */
+static bool
 prefetch_order(struct request *q)
 {
 	struct scan *s = &q->stream->scan;
 	const struct grid *g = &q->array->grid;
-	struct batch batch = {.array = q->array};
+	struct batch batch = {.array = q->array, .locked = true};
 	uint64_t to = min_u64(g->bytes, s->high + scan_window(s, q->array));
 	while (s->ahead < to) {
 		if (s->ahead % (g->chunk[g->lead] * g->file_step[g->lead]) == 0)
@@ -85,14 +86,16 @@ prefetch_order(struct request *q)
 			s->ahead_from = next;
 	}
 	batch_send(&batch);
+	return batch.sent;
 }
 
-static void
+/* Likewise. */
+static bool
 prefetch_stride(struct request *q)
 {
 	struct scan *s = &q->stream->scan;
 	const struct grid *g = &q->array->grid;
-	struct batch batch = {.array = q->array, .alone = true};
+	struct batch batch = {.array = q->array, .locked = true, .alone = true};
 	struct asks k;
 	k.n = 0;
 	uint64_t at = s->last[0];
@@ -115,6 +118,7 @@ prefetch_stride(struct request *q)
 	prefetch_send(&batch, s, &k);
 send:
 	batch_send(&batch);
+	return batch.sent;
 }
 
 static void
@@ -173,14 +177,17 @@ void
 ahead_load(struct request *q)
 {
 	struct stream *s = q->stream;
+	bool sent = false;
 	if (q->scan.mode == SCAN_RANDOM)
 		return;
 	LOCKED(&s->lock) {
 		if (s->scan.mode == SCAN_ORDER)
-			prefetch_order(q);
+			sent = prefetch_order(q);
 		else if (s->scan.mode == SCAN_STRIDE)
-			prefetch_stride(q);
+			sent = prefetch_stride(q);
 	}
+	if (sent)
+		pool_fill(q->array->data->pool);
 }
 
 /* A reader that comes this much later (ns), or finds the array changed, asks for the chunk itself. */

@@ -134,6 +134,8 @@ int load_check_fill(const struct array *);
 void load_probe_size(struct array *, uint64_t chunk);
 /* Begins the loads of extents that cache_get created, linked by `batch`, one after the other; a cache_finish for each follows on a worker. */
 void load_start(struct array *, struct extent *first, bool urgent);
+/* The same, not urgent, while a lock is held: the caller has pool_fill begin what workers that takes. */
+void load_queue(struct array *, struct extent *first);
 /* The same on this thread, if a worker's place is free: no thread has to be woken. What must wait for its turn goes on on a worker. */
 void load_here(struct array *, struct extent *first);
 /* A reader has waited for long: a load that runs for longer than age ns (clock_now) may hang, and others go in its place. */

@@ -18,7 +18,12 @@ take(struct batch *b, unsigned i)
 static void
 send(struct batch *b, unsigned i)
 {
-	load_start(b->array, take(b, i), b->urgent);
+	struct extent *first = take(b, i);
+	if (b->locked)
+		load_queue(b->array, first);
+	else
+		load_start(b->array, first, b->urgent);
+	b->sent = true;
 }
 
 void

@@ -177,6 +177,22 @@ cache_get(struct cache *c, const struct cache_request *a, struct extent **ret)
 	return r;
 }
 
+/* Calls for what later looks of many will be at: a bucket, then the extent that it leads to. */
+static void
+look_soon(struct cache *c, const struct cache_request *a, size_t left)
+{
+	enum { SOON = 4 };
+	if (left > 2 * SOON)
+		__builtin_prefetch(table_bucket(c, &a[2 * SOON].id));
+	if (left <= SOON)
+		return;
+	const struct extent *p = *table_bucket(c, &a[SOON].id);
+	if (!p)
+		return;
+	__builtin_prefetch(p);
+	__builtin_prefetch(&p->state, 1);
+}
+
 size_t
 cache_get_many(
 	struct cache *c, const struct cache_request *a, size_t n, struct extent **ret, int *found)
@@ -185,6 +201,7 @@ cache_get_many(
 	pthread_mutex_lock(&c->lock);
 	for (; i < n; i++) {
 		assert(a[i].hurry != CACHE_WAIT);
+		look_soon(c, &a[i], n - i);
 		found[i] = get_locked(c, &a[i], &ret[i]);
 		if (found[i] < 0)
 			break;

@@ -46,16 +46,30 @@ struct extent_id {
 		object; /* number of the stored object that the chunk lies in: its own, or its shard's */
 };
 
+/* What a look into the cache needs comes first, in two lines of the processor's cache: there are thousands of extents, and each look is at
+ * others. */
 struct extent {
 	struct extent_id id;
+	/* The cache's, under its lock: */
+	struct extent *hash_next;
+	int64_t until; /* when another version was found in the store */
+	int64_t former; /* when the version before this one was last given to a reader; 0: none is known */
+	enum extent_state state;
+	unsigned pins;
+	struct lru *list; /* in which it is */
+	int64_t touched;  /* when it was last moved to the end of its list */
+	int64_t asked;    /* clock_now() of the request that had it made */
+	int64_t checked;  /* clock_now() of the last comparison with the store */
+	int64_t given; /* when it was given to a reader last, while its version was the store's */
+	bool dropped;
+	bool used; /* a reader had it; what was prefetched and not yet read is evicted last */
 	/* Written by the loader before cache_finish, constant after: */
+	bool failed;
 	uint8_t *data;      /* id.len bytes; NULL: the chunk is absent (fill value) */
 	size_t cap;         /* of data, for mem_put */
 	size_t encoded_len; /* EXTENT_ENCODED: bytes in use */
 	char version[ZMAP_VERSION];
 	int64_t begun; /* clock_now() before the store was asked: what it said holds since then */
-	int64_t former; /* when the version before this one was last given to a reader; 0: none is known */
-	bool failed;
 	struct err *failure; /* why; NULL: no memory to say it */
 	/* What was cached before and is compared with the store; pinned; NULL after the load. */
 	struct extent *prev;
@@ -73,18 +87,8 @@ struct extent {
 	enum keep keep;
 	atomic_uint waiting; /* readers that wait for the load */
 	/* The cache's, under its lock: */
-	enum extent_state state;
-	unsigned pins;
-	struct lru *list; /* in which it is */
-	bool dropped;
-	int64_t touched; /* when it was last moved to the end of its list */
-	bool used;       /* a reader had it; what was prefetched and not yet read is evicted last */
-	int64_t asked;   /* clock_now() of the request that had it made */
-	int64_t checked; /* clock_now() of the last comparison with the store */
-	int64_t given;   /* when it was given to a reader last, while its version was the store's */
-	int64_t until;   /* when another version was found in the store */
 	size_t charge, *loading;
-	struct extent *hash_next, *lru_next, *lru_prev;
+	struct extent *lru_next, *lru_prev;
 	struct object *object; /* what it is read from; each extent holds a reference */
 	struct extent *object_next, *object_prev; /* others of the same object in the table */
 };

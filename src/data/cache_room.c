@@ -135,9 +135,9 @@ cache_give_back(struct cache *c, size_t bytes)
 void
 cache_set_other(struct cache *c, size_t bytes)
 {
+	/* What is staged is handed out by it. No lock: it may give memory back to the system. */
+	mem_limit(bytes < c->budget ? c->budget - bytes : 0);
 	pthread_mutex_lock(&c->lock);
-	mem_limit(
-		bytes < c->budget ? c->budget - bytes : 0); /* what is staged is handed out by it */
 	bytes += c->staged;
 	c->used += bytes - c->other;
 	c->other = bytes;

@@ -8,6 +8,9 @@
 /* Least recently used is known to this much (ns): moving every extent at each look would cost more than it gains. */
 static const int64_t TOUCH_EVERY = SECOND / 20;
 
+_Static_assert(offsetof(struct extent, state) == 64 && offsetof(struct extent, failed) < 128,
+	"what a look needs is in two lines");
+
 struct extent **
 table_bucket(struct cache *c, const struct extent_id *id)
 {

@@ -393,6 +393,14 @@ load_start(struct array *a, struct extent *first, bool urgent)
 }
 
 void
+load_queue(struct array *a, struct extent *first)
+{
+	struct task *t = task_of(array_ref(a), first);
+	tell(first, t);
+	pool_push_only(a->data->pool, t);
+}
+
+void
 load_here(struct array *a, struct extent *first)
 {
 	struct task *t = task_of(array_ref(a), first);

@@ -54,6 +54,8 @@ struct batch {
 	} task[BATCH_TASKS]; /* in use: the first `tasks` */
 	unsigned tasks;
 	bool urgent, alone; /* alone: each extent is worth a task of its own */
+	bool locked; /* a lock is held while it is filled: pool_fill when that is open, if it has sent any */
+	bool sent;
 	bool here; /* the last task is left to batch_end, for the thread of the reader itself */
 };
 
