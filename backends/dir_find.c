@@ -223,7 +223,10 @@ judge(const struct stat *s)
 int
 dir_open_file(struct dir *d, const char *key, int flags, int *ret, struct stat *ret_stat)
 {
-	bool first = d->near && !(flags & O_PATH) && fstatat(d->root, key, ret_stat, 0) == 0;
+	bool looked = d->near && !(flags & O_PATH),
+	     first = looked && fstatat(d->root, key, ret_stat, 0) == 0;
+	if (looked && !first && errno == ENOENT)
+		return dir_refused(d, key, ENOENT);
 	bool odd = first && !S_ISREG(ret_stat->st_mode);
 	CLEAN(dir_clean_fd) int fd = dir_open_below(d, key, odd ? O_PATH : flags);
 	if (fd < 0)

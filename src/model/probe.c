@@ -149,6 +149,27 @@ probe_names(struct probe *o)
 	return 0;
 }
 
+/* Most names below a group are arrays', so what has no array's object may be nothing at all: of a local store one look at the path tells that
+ * sooner than one at each object that could be there. */
+static void
+probe_below(struct probe *o)
+{
+	unsigned caps = o->l->model->zmap->caps;
+	bool likely = !o->in_zarr || o->listed || o->l->seen || caps & ZMAP_REMOTE;
+	if (likely || !(caps & ZMAP_LIST) || o->f.result[META_ARRAY] != ZMAP_ABSENT)
+		return;
+	int r = fetch_below(o->l);
+	if (r < 0)
+		return; /* its objects tell why */
+	o->listed = true;
+	o->below = r;
+	for (unsigned k = 0; k < META_KINDS && !r; k++)
+		if (!(o->asked >> k & 1)) {
+			o->asked |= 1u << k;
+			o->f.result[k] = ZMAP_ABSENT;
+		}
+}
+
 /* V3 goes before V2 beside it at the top of a hierarchy; all below is of the version of the top. */
 unsigned
 probe_what(struct probe *o)
@@ -171,6 +192,7 @@ probe_what(struct probe *o)
 	bool array = o->l->seen && o->l->seen[META_ARRAY].present;
 	unsigned likely = blind && !array ? A | T | G : A | T;
 	probe_need(o, !remote ? A : most ? likely : A | group | (top ? V3 : 0));
+	probe_below(o);
 	if (top && probe_has(o, V3))
 		return V3;
 	if (probe_has(o, A)) {
