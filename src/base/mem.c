@@ -117,11 +117,13 @@ room(size_t limit, size_t bytes)
 	return now <= limit && bytes <= limit - now;
 }
 
+static _Thread_local unsigned holding;
+
 /* Gives back what is kept until it and `out` are not above the limit. */
 static void
 trim(size_t limit)
 {
-	for (;;) {
+	while (!holding) {
 		size_t idle = mem_idle();
 		if (!idle || room(limit, 0))
 			return;
@@ -226,6 +228,19 @@ void
 mem_trim(void)
 {
 	trim(0);
+}
+
+void
+mem_hold(void)
+{
+	holding++;
+}
+
+void
+mem_release(void)
+{
+	if (--holding == 0)
+		trim(atomic_load_explicit(&mem.limit, memory_order_relaxed));
 }
 
 void

@@ -24,3 +24,8 @@ void mem_limit(size_t bytes);
 void mem_trim(void);
 /* Gives back what malloc keeps between pieces that are used, which takes milliseconds: after much was freed that lay among them. */
 void mem_trim_holes(void);
+
+/* Between the two this thread gives nothing back to the system, which takes long where others wait for a lock that it holds; what is due by
+ * then follows. May be nested. */
+void mem_hold(void);
+void mem_release(void);

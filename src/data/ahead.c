@@ -2,6 +2,7 @@
 #include "data/request.h"
 
 #include "base/check.h"
+#include "base/mem.h"
 
 enum {
 	QUEUED_MOST = 256, /* loads that wait for a worker before prefetching pauses */
@@ -180,12 +181,14 @@ ahead_load(struct request *q)
 	bool sent = false;
 	if (q->scan.mode == SCAN_RANDOM)
 		return;
+	mem_hold();
 	LOCKED(&s->lock) {
 		if (s->scan.mode == SCAN_ORDER)
 			sent = prefetch_order(q);
 		else if (s->scan.mode == SCAN_STRIDE)
 			sent = prefetch_stride(q);
 	}
+	mem_release();
 	if (sent)
 		pool_fill(q->array->data->pool);
 }

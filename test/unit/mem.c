@@ -49,6 +49,13 @@ used_again(void)
 	CHECK_INT(mem_idle(), b);
 	mem_limit(b - 1);
 	CHECK_INT(mem_idle(), 0);
+	mem_hold(); /* nothing is given back for now */
+	b = 3 << 20;
+	mem_put(mem_get(&b), b);
+	mem_put(NULL, 0);
+	CHECK_INT(mem_idle(), b);
+	mem_release();
+	CHECK_INT(mem_idle(), 0);
 	mem_limit(SIZE_MAX);
 	for (int i = 0; i < 100; i++) {
 		size_t n = (size_t)(i + 1) << 17;
