@@ -30,27 +30,6 @@ enum {
 	PATIENCE_EVERY = 1024, /* directory entries, likewise */
 };
 
-/* Fixed width, so that no two different files can give one text: 4 × 13 digits of 5 bits. */
-static void
-put_number(char **to, uint64_t v)
-{
-	for (int shift = 60; shift >= 0; shift -= 5)
-		*(*to)++ = "0123456789abcdefghijklmnopqrstuv"[v >> shift & 31];
-}
-
-void
-dir_say_stat(const struct stat *s, struct zmap_stat *ret)
-{
-	char *v = ret->version;
-	put_number(&v, s->st_ino);
-	put_number(&v, (uint64_t)s->st_size);
-	put_number(&v, (uint64_t)dir_ns(s->st_mtim));
-	put_number(&v, (uint64_t)dir_ns(s->st_ctim));
-	*v = 0;
-	ret->size = (uint64_t)s->st_size;
-	ret->mtime = dir_ns(s->st_mtim);
-}
-
 /* Waits before the n-th try: not at all, then 1, 2, 4 … ms. */
 static int
 pause_before(unsigned try, int64_t deadline, struct cancel *cancel)
