@@ -19,6 +19,9 @@ enum {
 	NODE_ID = 8,
 	LEAST = 16 << 20,
 	UNPACKED_LEAST = 128 << 20,
+	/* of references */
+	SORTED = 1,
+	SORTED_TWICE,
 };
 
 /* One manifest. Immutable once it is ready. */
@@ -32,7 +35,8 @@ struct manifest {
 	struct buf bytes;
 	struct flat_vector arrays;
 	struct ice_dictionary dictionary;
-	atomic_uchar *sorted; /* of each array: its references were found in order */
+	atomic_uchar *
+		sorted; /* of each array: its references were found in order, and some of them twice */
 };
 
 struct ice_manifests {
@@ -142,7 +146,7 @@ understand(struct manifest *m)
 
 /* The references of an array. */
 static int
-find_refs(struct manifest *m, const struct ice_wanted *w, struct flat_vector *ret)
+find_refs(struct manifest *m, const struct ice_wanted *w, struct flat_vector *ret, bool *ret_twice)
 {
 	uint32_t low = 0, high = m->arrays.count;
 	while (low < high) {
@@ -160,9 +164,12 @@ find_refs(struct manifest *m, const struct ice_wanted *w, struct flat_vector *re
 			continue;
 		}
 		r = flat_required(flat_vector(&t, A_REFS, 4, ret), "refs");
-		if (r == 0 && !atomic_load(&m->sorted[mid])) {
-			r = ice_refs_check(ret);
-			atomic_store(&m->sorted[mid], r == 0);
+		const unsigned char known = atomic_load(&m->sorted[mid]);
+		*ret_twice = known == SORTED_TWICE;
+		if (r == 0 && !known) {
+			r = ice_refs_check(ret, ret_twice);
+			if (r == 0)
+				atomic_store(&m->sorted[mid], *ret_twice ? SORTED_TWICE : SORTED);
 		}
 		return r;
 	}
@@ -173,11 +180,12 @@ static int
 search(struct manifest *m, const struct ice_wanted *w, const char *root, struct chunk_place *ret)
 {
 	struct flat_vector refs;
-	struct flat_table ref;
-	int r = find_refs(m, w, &refs);
+	bool twice;
+	uint32_t at;
+	int r = find_refs(m, w, &refs, &twice);
 	if (r == 0)
-		r = ice_refs_find(&refs, w->rank, w->index, m->early, &ref);
-	return r == 0 ? ice_ref_place(&ref, &m->dictionary, root, ret) : r;
+		r = ice_refs_find(&refs, w->rank, w->index, m->early, &at);
+	return r == 0 ? ice_refs_place(&refs, at, twice, &m->dictionary, root, ret) : r;
 }
 
 int

@@ -63,18 +63,22 @@ order(const struct flat_vector *a, const struct flat_vector *b)
 	return (a->count > b->count) - (a->count < b->count);
 }
 
-/* An array that was written over with other dimensions has the old references, too: none of its chunks has their number of indices. */
+/* An array that was written over with other dimensions has the old references, too: none of its chunks has their number of indices. The
+ * library copies them from each manifest that may have some, so the same ones are there many times. */
 int
-ice_refs_check(const struct flat_vector *refs)
+ice_refs_check(const struct flat_vector *refs, bool *ret_twice)
 {
 	struct flat_vector before = {0}, now;
 	struct flat_table ref;
+	*ret_twice = false;
 	for (uint32_t i = 0; i < refs->count; i++) {
 		int r = index_of(refs, i, &ref, &now);
 		if (r < 0)
 			return r;
-		if (i && order(&before, &now) >= 0)
+		const int way = i ? order(&before, &now) : -1;
+		if (way > 0)
 			return err_set(-EIO, "damaged: its references are not in order");
+		*ret_twice |= !way;
 		before = now;
 	}
 	return 0;
@@ -82,22 +86,25 @@ ice_refs_check(const struct flat_vector *refs)
 
 /* Before 1.0 the one chunk of a scalar had an index of one 0, as that of an array that it was written over has. */
 static int
-find_old_scalar(const struct flat_vector *refs, struct flat_table *ret)
+find_old_scalar(const struct flat_vector *refs, uint32_t *ret)
 {
+	struct flat_table ref;
 	struct flat_vector at;
-	int r = refs->count == 1 ? index_of(refs, 0, ret, &at) : ZMAP_ABSENT;
+	int r = refs->count == 1 ? index_of(refs, 0, &ref, &at) : ZMAP_ABSENT;
+	*ret = 0;
 	return r == 0 && (at.count != 1 || flat_u32(flat_item(&at, 0))) ? ZMAP_ABSENT : r;
 }
 
 int
 ice_refs_find(const struct flat_vector *refs, unsigned rank, const uint64_t *index, bool early,
-	struct flat_table *ret)
+	uint32_t *ret)
 {
 	uint32_t low = 0, high = refs->count;
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
+		struct flat_table ref;
 		struct flat_vector at;
-		int r = index_of(refs, mid, ret, &at);
+		int r = index_of(refs, mid, &ref, &at);
 		if (r < 0)
 			return r;
 		int way = 0;
@@ -105,8 +112,10 @@ ice_refs_find(const struct flat_vector *refs, unsigned rank, const uint64_t *ind
 			uint32_t x = flat_u32(flat_item(&at, d));
 			way = x == index[d] ? 0 : x < index[d] ? -1 : 1;
 		}
-		if (!way && at.count == rank)
+		if (!way && at.count == rank) {
+			*ret = mid;
 			return 0;
+		}
 		if (!way)
 			way = at.count < rank ? -1 : 1;
 		*(way < 0 ? &low : &high) = way < 0 ? mid + 1 : mid;
@@ -249,15 +258,55 @@ make_place(const struct flat_table *ref, const struct ice_dictionary *d, const c
 	return r == 0 ? virtual_place(ref, location, ret) : r;
 }
 
-int
-ice_ref_place(const struct flat_table *ref, const struct ice_dictionary *d, const char *root,
-	struct chunk_place *ret)
+static int
+place_of(const struct flat_vector *refs, uint32_t at, const struct ice_dictionary *d,
+	const char *root, struct chunk_place *ret)
 {
+	struct flat_table ref;
 	struct chunk_place p = {0};
-	int r = make_place(ref, d, root, &p);
+	int r = flat_table_of(refs, at, &ref);
+	if (r == 0)
+		r = make_place(&ref, d, root, &p);
 	if (r < 0)
 		chunk_place_free(&p);
 	else
 		*ret = p;
+	return r;
+}
+
+/* Of the same indices? 1, 0 or -EIO. */
+static int
+is_alike(const struct flat_vector *refs, uint32_t a, uint32_t b)
+{
+	struct flat_table ref;
+	struct flat_vector x, y;
+	int r = index_of(refs, a, &ref, &x);
+	r = r == 0 ? index_of(refs, b, &ref, &y) : r;
+	return r == 0 ? !order(&x, &y) : r;
+}
+
+int
+ice_refs_place(const struct flat_vector *refs, uint32_t at, bool twice,
+	const struct ice_dictionary *d, const char *root, struct chunk_place *ret)
+{
+	CLEAN(chunk_place_free) struct chunk_place p = {0};
+	uint32_t i = at;
+	int r = 1;
+	while (twice && i && (r = is_alike(refs, i - 1, at)) > 0)
+		i--;
+	r = r < 0 ? r : place_of(refs, at, d, root, &p);
+	for (; twice && r == 0 && i < refs->count; i++) {
+		CLEAN(chunk_place_free) struct chunk_place other = {0};
+		r = is_alike(refs, i, at);
+		if (r <= 0)
+			break;
+		r = place_of(refs, i, d, root, &other);
+		if (r == 0 && strcmp(other.version, p.version) != 0)
+			r = err_set(-EIO, "damaged: two references to one chunk");
+	}
+	if (r == 0) {
+		*ret = p;
+		p = (struct chunk_place){0};
+	}
 	return r;
 }

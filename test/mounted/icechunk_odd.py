@@ -2,7 +2,8 @@
 """icechunk_odd.py DIR SPEC: Icechunk repositories that the format allows and few writers make.
 
 DIR/root: the root is an array, [k, k+1] at commit k, and the array b lies below it, the array b/d and the group b/g with an array below b. Tag "v1" is commit 1 of 2; at tag "v0" the root
-is a group that has the array x. DIR/scalar-WRITER: the scalar a, whose one reference has an index of one 0, in a manifest of that writer."""
+is a group that has the array x. DIR/scalar-WRITER: the scalar a, whose one reference has an index of one 0, in a manifest of that writer.
+DIR/twice: the library copies what an array has of the time before it had other dimensions from each manifest that may have some: a has references twice that say the same, b two that do not."""
 import os
 import struct
 import sys
@@ -16,17 +17,18 @@ class Odd(Repo):
         self.writer, self.snapshots = writer, []
 
     def one(self, k, nodes):
-        """Commit k of nodes: path → (shape, values of the one chunk), or None for a group"""
+        """Commit k of nodes: path → (shape, values of the one chunk), or None for a group; or (shape, None, references by index, each as values)"""
         out, files = [], []
         for n, (path, what) in enumerate(sorted(nodes.items())):
             node = ident("n%03d" % n, 1, 8)
             if what is None:
                 out.append(Table({0: node, 1: Blob(path.encode()), 2: Blob(b'{"zarr_format":3,"node_type":"group"}'), 3: ("u8", 2), 4: Table()}))
                 continue
-            shape, chunk = what
+            shape, chunk, *more = what
             i = ident("m%03d" % n, k)
             name = "%s/manifests/%s" % (self.top, text_of(i))
-            refs = [Table({0: Structs([struct.pack("<I", 0)]), 1: Blob(values(*chunk))})]
+            refs = more[0] if more else [((0,), chunk)]
+            refs = [Table({0: Structs(struct.pack("<I", x) for x in index), 1: Blob(values(*chunk))}) for index, chunk in refs]
             write_file(name, 2, self.spec, Table({0: i, 1: [Table({0: node, 1: refs})]}), self.writer)
             files.append((i, os.path.getsize(name)))
             data = {2: [Table({0: i, 1: Structs([struct.pack("<II", 0, 1)])})]}
@@ -64,6 +66,10 @@ def main():
     for k in (2, 3):
         r.one(k, {"/": ([2], (k, k + 1)), "/b": ([2], (5, 6)), "/b/d": ([2], (7, 8)), "/b/g": None, "/b/g/e": ([1], (1,))})
     r.name({"main": 3}, {"v0": 1, "v1": 2})
+    r = Odd(top + "/twice", spec, "ic-2.2.2")
+    old = [((), (1, 1)), ((), (1, 1)), ((0,), (5, 6)), ((0,), (5, 6)), ((0, 0), (2, 2)), ((0, 0), (2, 2))]
+    r.one(1, {"/": None, "/a": ([2], None, old), "/b": ([2], None, [*old[:3], ((0,), (5, 7)), *old[4:]])})
+    r.name({"main": 1}, {})
     for writer in ("ic-0.2.12", "ic-1.0.0", "ic-2.2.2", "another"):
         r = Odd("%s/scalar-%s" % (top, writer), spec, writer)
         r.one(1, {"/": None, "/a": ([], (42,))})

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Icechunk repositories that few writers make: the root is an array, and has versions as groups have; what lies below an array is named where it cannot be shown; a
-# reference of an array that a scalar was written over is none of the scalar's, unless its writer is one that wrote scalars so.
+# reference of an array that a scalar was written over is none of the scalar's, unless its writer is one that wrote scalars so; references that are there twice.
 . "$(dirname "$0")/functions.sh"
 
 integers() { od -An -v -td4 "$1" 2>"$tmp/why" | xargs; }
@@ -28,6 +28,9 @@ for spec in 1 2; do
 	done
 	same "from above" "$("$ZARRFS" -o endian=little --cat "$top" root 2>"$tmp/why" | od -An -td4 | xargs)" "3 4"
 	grep -q "'b' lies below an array, which is a file; there are others" "$tmp/why" || fail "nothing is said of what is not shown: $(cat "$tmp/why")"
+	same "references that are there twice" "$("$ZARRFS" -o endian=little --cat "$top/twice" a | od -An -td4 | xargs)" "5 6"
+	"$ZARRFS" --cat "$top/twice" b >"$tmp/got" 2>"$tmp/why" && fail "two references of which either may be right give $(od -An -td4 "$tmp/got")"
+	grep -q "two references to one chunk" "$tmp/why" || fail "the reason is '$(cat "$tmp/why")'"
 	for writer in ic-0.2.12 another; do
 		same "a scalar by $writer" "$("$ZARRFS" -o endian=little --cat "$top/scalar-$writer" a | od -An -td4 | xargs)" 42
 	done
