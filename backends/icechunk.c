@@ -122,6 +122,11 @@ array_of(struct ice *p, const struct zmap_chunk *chunk, struct ice_tree **ret,
 		return r;
 	if (now && (*ret_node = find_array(now, path, chunk->version)))
 		*ret = MOVE(now);
+	now = ice_tree_unref(now);
+	if (!*ret && (r = ice_former_tree(p, path, chunk->version, &now)) < 0)
+		return r;
+	if (now && (*ret_node = find_array(now, path, chunk->version)))
+		*ret = MOVE(now);
 	return *ret ? 0
 		    : err_set(-ESTALE, "the snapshot that '%s' was opened in is no longer kept",
 			      chunk->array);
@@ -178,6 +183,7 @@ ice_close(struct container *c)
 		ice_tree_unref(k->tree);
 		free(k);
 	}
+	free(p->former);
 	ice_repo_free(p->repo);
 	ice_places_free(p->places);
 	ice_manifests_free(p->manifests);

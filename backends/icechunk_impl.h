@@ -11,6 +11,7 @@ enum {
 	ICE_SHARE = 4, /* manifests take a fourth of the memory, a repo or snapshot no more */
 	ICE_FILE_LEAST = 64 << 20, /* … unless it is no larger than this */
 	ICE_HISTORY_MAX = 10000,   /* snapshots of spec 1, a request each */
+	ICE_FORMER = 32 << 10,     /* arrays of snapshots that are no longer kept */
 };
 
 /* A name that was asked for, and the snapshot that it means. */
@@ -26,6 +27,12 @@ struct ice_kept {
 	struct ice_kept *next;
 	struct ice_tree *tree;
 	bool was_shown; /* a name meant it before */
+};
+
+/* An array as it was, and the last snapshot that has it so, which was shown once: a file of it may be open still. */
+struct ice_former {
+	uint64_t array; /* a hash of path and version; 0: nothing */
+	char id[ICE_ID_TEXT + 1];
 };
 
 struct ice {
@@ -53,7 +60,9 @@ struct ice {
 	int64_t places_due; /* when to look again; INT64_MAX: never, as of spec 2's, which come with repo */
 	struct ice_version *versions;
 	struct ice_kept *kept; /* the newest first */
-	uint64_t told;         /* fingerprint of what was said last of nodes that are not shown */
+	struct ice_former *
+		former; /* ICE_FORMER of them, each at the place that its hash says; NULL: none yet */
+	uint64_t told; /* fingerprint of what was said last of nodes that are not shown */
 };
 
 extern const struct container_ops container_icechunk;
@@ -67,6 +76,8 @@ int ice_probe(struct ice *);
 /* Takes what `repo` says now. Turn held, or before others know of it. */
 int ice_take_repo(struct ice *, struct ice_repo *, const char *version);
 int ice_load_tree(struct ice *, const char *id, struct ice_tree **ret);
+/* A snapshot that was kept and had that array in that version. ZMAP_ABSENT: none is known. */
+int ice_former_tree(struct ice *, const char *path, const char *version, struct ice_tree **ret);
 
 int ice_history(struct container *, struct buf *ret);
 int ice_explain(struct container *, int64_t deadline, struct cancel *, struct chunk_place *);

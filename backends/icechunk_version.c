@@ -54,6 +54,28 @@ forget_versions(struct ice *p, const struct ice_tree *t)
 	}
 }
 
+static uint64_t
+former_hash(const char *path, const char *version)
+{
+	return hash_end(hash_text(hash_text(HASH_START, path), version)) | 1;
+}
+
+/* The arrays of a tree that goes, so that they can be found again. Without memory they cannot. Lock held. */
+static void
+remember(struct ice *p, const struct ice_tree *t)
+{
+	if (!p->former)
+		p->former = calloc(ICE_FORMER, sizeof *p->former);
+	for (size_t i = 0; p->former && i < t->count; i++) {
+		if (!t->node[i].array)
+			continue;
+		const uint64_t array = former_hash(t->node[i].path, t->node[i].version);
+		struct ice_former *f = &p->former[array / 2 % ICE_FORMER];
+		f->array = array;
+		memcpy(f->id, t->id, sizeof f->id);
+	}
+}
+
 /* A tree stays for a while, as it may be asked for again. was_shown: a name meant it and now means another, so files of it may be open; such
  * trees are counted apart. Lock held. */
 static void
@@ -77,6 +99,8 @@ keep(struct ice *p, struct ice_tree *t, bool was_shown)
 		*at = k->next;
 		if (!again)
 			forget_versions(p, k->tree);
+		if (!again && k->was_shown)
+			remember(p, k->tree);
 		ice_tree_unref(k->tree);
 		free(k);
 	}
@@ -135,6 +159,19 @@ ice_load_tree(struct ice *p, const char *id, struct ice_tree **ret)
 	if (r == 0 && (*ret)->odd)
 		tell_odd(p, *ret);
 	return r;
+}
+
+int
+ice_former_tree(struct ice *p, const char *path, const char *version, struct ice_tree **ret)
+{
+	const uint64_t array = former_hash(path, version);
+	char id[ICE_ID_TEXT + 1] = "";
+	LOCKED(&p->lock) {
+		const struct ice_former *f = p->former ? &p->former[array / 2 % ICE_FORMER] : NULL;
+		if (f && f->array == array)
+			memcpy(id, f->id, sizeof id);
+	}
+	return *id ? ice_load_tree(p, id, ret) : ZMAP_ABSENT;
 }
 
 /* Spec 1 by time: back from branch main. */

@@ -149,6 +149,31 @@ for spec in 1 2; do
 	umount_store
 done
 
+# … and however many snapshots are shown after its own
+for spec in 1 2; do
+	repo=$tmp/long$spec
+	"$python" - "$here" "$repo" $spec 91 <<-E || exit 1
+		import shutil, sys
+		sys.path.insert(0, sys.argv[1])
+		import icechunk_files
+		r = icechunk_files.Repo(sys.argv[2], int(sys.argv[3]), "", 0, "", "")
+		for k in range(1, int(sys.argv[4])):
+		    r.refs(k)
+		    shutil.copy(r.top + ("/repo" if r.spec == 2 else "/refs/branch.main/ref.json"), r.top + "/main%d" % k)
+		r.refs(1)
+	E
+	must_mount "$repo" endian=little,metadata_ttl=600
+	exec 5<"$mnt/a"
+	for k in $(seq 2 80); do
+		mv "$repo/main$k" "$([ $spec = 2 ] && echo "$repo/repo" || echo "$repo/refs/branch.main/ref.json")"
+		cat "$mnt/.zarrfs/refresh" >/dev/null
+		same "commit $k" "$(integers "$mnt/a")" "$k $((k + 1)) $((k + 2)) $((k + 3))"
+	done
+	same "a file that is open since" "$(od -An -v -td4 <&5 | xargs)" "1 2 3 4"
+	exec 5<&-
+	umount_store
+done
+
 # spec 1 has containers of virtual chunks in config.yaml, which is looked at when a message or a name needs it
 if grep -aq libyaml- "$ZARRFS"; then
 	repo=$tmp/configured
