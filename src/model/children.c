@@ -343,22 +343,22 @@ model_has_consolidated(struct model *m)
 	return has;
 }
 
-/* The cached node was asked for its names, and this is none of them, nor that of a version ("@tag.v1"), which no listing shows. Lock held. */
-static bool
-not_listed(const struct cached_node *p, const char *name)
+/* What the names that a cached node was asked for tell. That of a version ("@tag.v1") no listing shows. Lock held. */
+static enum lack
+names_tell(const struct cached_node *p, const char *name)
 {
-	if (!p || !p->names || clock_now() >= p->names_due || *name == '@')
-		return false;
+	if (!p || !p->names || clock_now() >= p->names_due)
+		return LACK_UNKNOWN;
 	size_t low = 0, high = p->nnames;
 	node_cache_told(p->names_due);
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 		int order = strcmp(p->names[mid], name);
 		if (!order)
-			return false;
+			return LACK_NOT;
 		*(order < 0 ? &low : &high) = order < 0 ? mid + 1 : mid;
 	}
-	return true;
+	return *name == '@' ? LACK_UNKNOWN : LACK_SURELY;
 }
 
 enum {
@@ -404,10 +404,8 @@ lack_known(struct discovery *l, const char *dir, bool *ret_crowded)
 		const struct cached_node *p = node_cache_find(l->model, dir);
 		if (!p || clock_now() >= p->names_due)
 			break;
-		*ret_crowded = p->crowded;
-		if (!p->names)
-			break;
-		lack = not_listed(p, name) ? LACK_SURELY : LACK_NOT;
+		lack = names_tell(p, name);
+		*ret_crowded = p->crowded || (p->names && lack == LACK_UNKNOWN);
 		if (lack == LACK_SURELY) {
 			l->wall -= l->begun - p->names_begun;
 			l->begun = p->names_begun;
@@ -450,7 +448,7 @@ model_lookup_known(struct model *m, const char *path, struct node **ret)
 		if (p && p->node)
 			lacking = false;    /* it was asked for before */
 		else if (*path && !covered) /* what is may have no objects */
-			lacking = not_listed(node_cache_find(m, dir), name);
+			lacking = names_tell(node_cache_find(m, dir), name) == LACK_SURELY;
 	}
 	return lacking ? ZMAP_ABSENT : model_lookup(m, path, ret);
 }

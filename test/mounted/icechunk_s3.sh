@@ -54,6 +54,9 @@ same "names" "$(ls -m "$mnt")" "a, a.nc, g, n, n.nc"
 same "the newest" "$(integers "$mnt/a")" "2 3 4 5"
 same "a tag" "$(integers "$mnt/@tag.v1/a")" "1 2 3 4"
 same "a branch" "$(integers "$mnt/@branch.dev/a")" "1 2 3 4"
+for name in @tag.nope @tag.v1/@tag.v1 g/@tag.v1 @ZZZ @tag.v1/g/nope nope; do
+	[ ! -e "$mnt/$name" ] || fail "'$name' is there"
+done
 umount_store
 must_mount s3://bucket/in
 same "names in a folder" "$(ls -m "$mnt/one")" "a, a.nc, g, n, n.nc"
