@@ -395,9 +395,16 @@ container_open(const struct url *url, const struct zmap_options *options, struct
 	}
 	if (r == 0)
 		r = stand_before(lower, url, options, &p);
-	if (r == 0)
+	if (r < 0)
+		return r;
+	if (p->ref) /* the user says what it is: nothing else is looked for */
+		r = container_enter(&p->z, "", false);
+	if (r >= 0) {
 		*ret = &p->z;
-	return r;
+		return 0;
+	}
+	container_close(&p->z);
+	return err_add(r, "cannot open store '%s'", url->shown);
 }
 
 int

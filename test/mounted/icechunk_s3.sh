@@ -49,6 +49,15 @@ for spec in 1 2; do
 	umount_store
 done
 
+# a version that is named: no probe for anything else
+for spec in 1 2; do
+	forget
+	must_mount "s3://bucket/many$spec#branch=main"
+	same "a value of a branch" "$(integers "$mnt/n")" "-1 -1 7 8"
+	counts "a chunk of a branch: repo, ref.json, snapshot, manifest, chunk" 5 .
+	umount_store
+done
+
 must_mount s3://bucket/two
 same "names" "$(ls -m "$mnt")" "a, a.nc, g, n, n.nc"
 same "the newest" "$(integers "$mnt/a")" "2 3 4 5"
