@@ -2,6 +2,7 @@
 
 #include "fuse/shown.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 
 #include <assert.h>
@@ -161,6 +162,16 @@ find(struct inodes *t, const char *path, uint64_t version)
 	return NULL;
 }
 
+/* The kernel is about to be told what the entry says, and drops its pages where the time or the size is another one. The lock is held. */
+static void
+see(struct inode *i, const struct entry *e)
+{
+	struct seen s = seen_of(e);
+	if (s.mtime != i->seen.mtime || s.size != i->seen.size)
+		atomic_store(&i->changed, clock_now());
+	i->seen = s;
+}
+
 int
 inodes_look_up(struct inodes *t, const struct entry *e, uint64_t *ret)
 {
@@ -174,7 +185,7 @@ inodes_look_up(struct inodes *t, const struct entry *e, uint64_t *ret)
 			insert(t, i);
 		}
 		i->lookups++;
-		i->seen = seen_of(e);
+		see(i, e);
 		*ret = inodes_id(t, i);
 	}
 	return 0;
@@ -218,7 +229,7 @@ inodes_see(struct inodes *t, struct inode *i, const struct entry *e)
 	LOCKED(&t->lock) {
 		is = is && !i->dead;
 		if (is)
-			i->seen = seen_of(e);
+			see(i, e);
 	}
 	return is;
 }

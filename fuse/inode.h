@@ -18,14 +18,18 @@ struct inode {
 	struct inode *next; /* in its bucket */
 	uint64_t lookups;   /* what the kernel still holds */
 	unsigned refs;      /* what threads here hold */
-	struct seen seen;   /* all up to here change, with this one: under the table's lock */
-	bool retired;       /* the next lookup of the path finds another inode */
-	bool dead;          /* nor may this one be opened any more, or looked at */
+	_Atomic int64_t
+		changed; /* clock_now() of when the kernel was to be told of another size or time; 0: never */
+	struct seen seen; /* all up to here change, with this one: under the table's lock */
+	bool retired;     /* the next lookup of the path finds another inode */
+	bool dead;        /* nor may this one be opened any more, or looked at */
 	_Atomic(struct page_coherence *) pages; /* NULL: it was never opened */
 	_Atomic(struct shown *) shown;          /* NULL: it was never opened to be written */
 	atomic_bool islands; /* it has pages that the next handle must not find, see file_islands */
 	atomic_bool mapped;  /* it may have pages although programs read and write past them */
-	atomic_bool owed;    /* the kernel is to drop its pages, as soon as no read is under way */
+	atomic_uint
+		paused; /* handles that are to be asked about before each read(), see handle_resume */
+	atomic_bool owed; /* the kernel is to drop its pages, as soon as no read is under way */
 	uint64_t version, ino;
 	int64_t born; /* clock_now() */
 	bool special; /* .zarrfs and .store */

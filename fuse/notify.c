@@ -30,6 +30,7 @@ drop_pages(struct notifier *n, const struct inode *i)
 {
 	page_coherence_dropped(i);
 	int r = fuse_lowlevel_notify_inval_inode(n->se, inodes_id(n->server->inodes, i), 0, 0);
+	page_coherence_dropped(i); /* with them those of reads that began in between */
 	log_debug("pages of '%s' are stale: %d", i->path, r);
 }
 

@@ -74,6 +74,7 @@ run_getattr(struct request *r)
 	if (r->handle) {
 		handle_look(r->handle);
 		page_coherence_wait(r);
+		handle_resume(r);
 	}
 	int result = mount_lookup(s->mount, r->inode->path, &e);
 	if (r->handle)
@@ -90,7 +91,7 @@ run_getattr(struct request *r)
 	else
 		st = server_remembered(s, r->inode);
 	if (request_claim(r))
-		fuse_reply_attr(r->req, &st, s->known_for);
+		fuse_reply_attr(r->req, &st, server_known_for(s, r->inode));
 }
 
 static void

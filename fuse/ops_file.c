@@ -1,5 +1,6 @@
 #include "fuse/failures.h"
 #include "fuse/negative_cache.h"
+#include "fuse/notify.h"
 #include "fuse/server.h"
 #include "fuse/shown.h"
 
@@ -20,14 +21,18 @@ struct open_file {
 	bool guarded; /* read() takes from pages what it finds of a file that is to be read whole, or not at all */
 	int64_t opened;
 	_Atomic int64_t
-		looked;    /* when the kernel asked for attributes last, for a read(); 0: never */
-	atomic_uint looks; /* such questions under way */
+		looked;     /* when the kernel asked for attributes last, for a read(); 0: never */
+	atomic_uint looks;  /* such questions under way */
+	atomic_bool paused; /* its reader stopped, and its inode may have begun anew meanwhile */
 	struct negative_cache missed;
 };
 
 /* Most programs that open a file read it once, in order, and perhaps from pages that the kernel has: for so long (ns) it is not known how far
  * they are. */
 static const int64_t YOUNG = 2 * SECOND;
+
+/* A read that takes longer than this is not waited for. */
+static const int64_t HANGING = SECOND;
 
 static struct open_file *
 file_of(struct handle *h)
@@ -41,12 +46,22 @@ handle_file(struct handle *h)
 	return file_of(h)->file;
 }
 
+static bool
+end_pause(struct open_file *f)
+{
+	bool paused = atomic_exchange(&f->paused, false);
+	if (paused)
+		atomic_fetch_sub(&f->inode->paused, 1);
+	return paused;
+}
+
 static void
 free_file(struct handle *h)
 {
 	struct open_file *f = file_of(h);
 	file_close(f->file);
 	negative_cache_done(&f->missed);
+	end_pause(f);
 	if (f->paged)
 		page_coherence_close(f->server, f->inode, (struct page_use){f->written, f->passes});
 	inodes_put(f->server->inodes, f->inode);
@@ -79,7 +94,18 @@ handle_move(struct handle *h, const struct array_move *m)
 	struct open_file *f = file_of(h);
 	struct array_move mine = *m;
 	mine.looked = atomic_load(&f->looks) ? m->to : atomic_load(&f->looked);
-	return m->to - f->opened > YOUNG && file_move(f->file, &mine);
+	bool may = m->to - f->opened > YOUNG && file_move(f->file, &mine);
+	if (may && f->paged && mine.paused && !atomic_exchange(&f->paused, true))
+		atomic_fetch_add(&f->inode->paused, 1);
+	return may;
+}
+
+void
+handle_resume(struct request *r)
+{
+	struct server *s = r->server;
+	if (end_pause(file_of(r->handle)) && !queue_reads(s->queue, r->inode, HANGING))
+		notifier_drop(s->notifier, r->inode);
 }
 
 void

@@ -211,7 +211,7 @@ run_setattr(struct request *r)
 	} else if (result == -ESTALE && server_is_open(r)) {
 		const struct stat st = server_remembered(s, r->inode);
 		if (request_claim(r))
-			fuse_reply_attr(r->req, &st, s->known_for);
+			fuse_reply_attr(r->req, &st, server_known_for(s, r->inode));
 	} else {
 		request_fail(r, result);
 	}

@@ -177,7 +177,8 @@ int64_t
 page_coherence_dropped_at(const struct inode *i)
 {
 	const struct page_coherence *p = atomic_load_explicit(&i->pages, memory_order_relaxed);
-	return p ? atomic_load(&p->dropped) : 0;
+	int64_t dropped = p ? atomic_load(&p->dropped) : 0, changed = atomic_load(&i->changed);
+	return dropped > changed ? dropped : changed;
 }
 
 void

@@ -45,7 +45,7 @@ bool page_coherence_are_written(struct server *, const struct inode *);
 /* For array_want.since, and .dropped. */
 int64_t page_coherence_since(const struct inode *);
 int64_t page_coherence_dropped_at(const struct inode *);
-/* The kernel is about to be told to drop them. */
+/* The kernel is about to be told to drop them, or has dropped them. */
 void page_coherence_dropped(const struct inode *);
 /* A read of an opened inode is about to end. */
 void page_coherence_read(struct inode *);

@@ -162,7 +162,13 @@ server_reply_attr(struct request *r, const struct entry *e)
 	struct stat st;
 	server_stat(r->server, e, &st);
 	if (request_claim(r))
-		fuse_reply_attr(r->req, &st, r->server->known_for);
+		fuse_reply_attr(r->req, &st, server_known_for(r->server, r->inode));
+}
+
+double
+server_known_for(const struct server *s, const struct inode *i)
+{
+	return atomic_load(&i->paused) ? 0 : s->known_for;
 }
 
 struct stat
@@ -225,10 +231,13 @@ server_entry(struct server *s, struct inode *i, struct entry *ret)
 int
 server_param(struct server *s, const struct entry *e, struct fuse_entry_param *ret)
 {
-	struct fuse_entry_param p = {.attr_timeout = s->known_for, .entry_timeout = s->known_for};
+	struct fuse_entry_param p = {.entry_timeout = s->known_for};
 	int r = inodes_look_up(s->inodes, e, &p.ino);
 	if (r < 0)
 		return r;
+	struct inode *i = inodes_get(s->inodes, p.ino);
+	p.attr_timeout = server_known_for(s, i);
+	inodes_put(s->inodes, i);
 	server_stat(s, e, &p.attr);
 	*ret = p;
 	return 0;

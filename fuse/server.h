@@ -68,6 +68,10 @@ bool handle_move(struct handle *, const struct array_move *);
 /* The kernel asks for the attributes before a read() through this handle: from now on, and no longer. */
 void handle_look(struct handle *);
 void handle_looked(struct handle *);
+/* Before that read(): a reader that paused while the inode began anew is to find no pages that others brought. */
+void handle_resume(struct request *);
+/* s: how long the kernel may believe the attributes of an inode. */
+double server_known_for(const struct server *, const struct inode *);
 /* The entry that an inode stands for. -ESTALE: it is gone, or has another layout now. */
 int server_entry(struct server *, struct inode *, struct entry *ret);
 /* What an inode stands for, from what was seen last: of a layout that is no longer the path's, or when no thread is free to ask the store. But

@@ -90,9 +90,10 @@ struct array_move {
 	int64_t since, to; /* array_want.since so far, and from now on */
 	int64_t noticed; /* when it was noticed that a chunk changed, for which this is done; 0: whenever */
 	int64_t looked; /* when the reader asked last for the attributes before a read(): `to` while it does; 0: never */
+	bool paused; /* set: the reader has stopped in file order, and may go on where it stopped */
 };
 /* False: not now, a reader that has gone on in file order since before that is in the midst of a chunk that has changed. */
-bool stream_move(struct stream *, const struct array_move *);
+bool stream_move(struct stream *, struct array_move *);
 
 /* One read: bytes [off, off + len) of the elements, in the stored byte order. Adds to ret; past the end is the caller's bug.
  * deadline: clock_now() clock. -EIO: the chunk cannot be had, or not in time; -EACCES; -EINTR: cancelled. */

@@ -8,8 +8,10 @@ enum {
 	GAP = 16 << 20,  /* that others may have asked for */
 };
 
-/* For so long a reader that was refused something may ask for it again, as the kernel does at once. */
+/* For so long a reader that was refused something may ask for it again, as the kernel does at once; not more often than a read() makes the
+ * kernel ask, so that a program which tries again and again is given what is new. */
 static const int64_t REFUSED = SECOND;
+enum { REFUSALS = 8 };
 
 /* So long after the kernel has an answer, its reader has it too. */
 static const int64_t TAKEN = SECOND / 2;
@@ -36,13 +38,14 @@ restart(struct pause *p, const struct array_want *w, int64_t now)
 	p->since = w->since;
 }
 
-/* Where it is repeated, or left out, the reader has taken what is before. */
+/* Where it is left out, or asked for again, the reader has taken what is before. What lies behind the last such place was dropped before the reader
+ * came to it; that place itself may be read twice. */
 static void
 skip(struct pause *p, const struct array_want *w)
 {
 	const uint64_t to = w->off;
 	bool gap = to > p->high;
-	p->steady = p->steady && !p->gap_to && (gap || w->dropped > p->dropped);
+	p->steady = p->steady && !p->gap_to && (gap || to > p->floor || w->dropped > p->dropped);
 	if (gap) {
 		p->gap_from = p->high;
 		p->gap_to = to;
@@ -115,6 +118,7 @@ leave(struct pause *p)
 	p->left_from = max_u64(p->start, p->high - min_u64(p->high, AHEAD));
 	p->left_since = p->since;
 	p->left_until = 0;
+	p->left_asked = 0;
 }
 
 static int64_t
@@ -126,16 +130,22 @@ left_since(struct pause *p, uint64_t off, int64_t now)
 		p->left_to = 0;
 	if (off > p->left_to)
 		return 0;
-	if (!p->left_until)
+	if (p->left_asked++ < REFUSALS)
 		p->left_until = now + REFUSED;
 	return p->left_since;
+}
+
+bool
+pause_stopped(const struct pause *p, int64_t now)
+{
+	return p->high && p->steady && !p->gap_to && !reads_on(p, now);
 }
 
 int64_t
 pause_begin(struct pause *p, const struct array_want *w, int64_t now)
 {
 	bool anew = p->high && w->since > p->since;
-	if (anew && p->steady && !p->gap_to && !reads_on(p, now))
+	if (anew && pause_stopped(p, now))
 		leave(p);
 	if (anew || !goes_on(p, w))
 		restart(p, w, now);
@@ -145,10 +155,12 @@ pause_begin(struct pause *p, const struct array_want *w, int64_t now)
 }
 
 void
-pause_end(struct pause *p)
+pause_end(struct pause *p, int64_t now)
 {
 	p->active--;
-	p->ended = clock_now();
+	p->ended = now;
+	if (p->left_until && p->left_asked < REFUSALS)
+		p->left_until = now + REFUSED;
 }
 
 bool

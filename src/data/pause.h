@@ -33,11 +33,14 @@ struct pause {
 	/* The same of before the last pause, if the reader may go on there; until: clock_now(), 0: it has not yet. */
 	uint64_t left_from, left_to;
 	int64_t left_since, left_until;
+	unsigned left_asked; /* requests there since then */
 };
 
 /* A request begins. since: of what the reader has of the chunk in whose midst it goes on after a pause, during which the inode began anew; 0: it
  * does no such thing. */
 int64_t pause_begin(struct pause *, const struct array_want *, int64_t now);
-void pause_end(struct pause *);
+void pause_end(struct pause *, int64_t now);
+/* Does a steady reader count as gone, though it may have a part of a chunk and come for the rest? */
+bool pause_stopped(const struct pause *, int64_t now);
 /* Does the reader go on in order at m->to, as it did at m->noticed? */
 bool pause_goes_on(const struct pause *, const struct array_move *m);

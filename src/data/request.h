@@ -23,6 +23,8 @@ struct stream {
 		at; /* where its own reader asked last, whichever stream its requests go through */
 	pthread_mutex_t lock; /* guards all below */
 	struct pause pause;   /* of its own reader, too */
+	uint64_t row;         /* of chunks, in which its reader asked last … */
+	int64_t row_fresh;    /* … and `fresh` of when that run of requests came to it */
 	struct scan scan;
 	uint64_t active
 		[ACTIVE_MOST]; /* where requests under way begin: what they read is not passed yet */
@@ -35,10 +37,11 @@ struct request {
 	const struct array_want *want;
 	struct scan scan; /* as it was when the request came */
 	int64_t now, fresh, since;
-	int64_t paused;  /* as pause_begin says, of its row of chunks */
-	uint64_t row;    /* of the file's, which begins before it */
-	bool old;        /* it waited for a load that had begun long before, and failed: why */
-	struct err *why; /* code 0: that never happened */
+	int64_t paused;    /* as pause_begin says, of its row of chunks */
+	uint64_t row;      /* of the file's, which begins before it … */
+	int64_t row_fresh; /* … and `fresh` for its chunks: what was good enough for the first part of one is so for the rest */
+	bool old;          /* it waited for a load that had begun long before, and failed: why */
+	struct err *why;   /* code 0: that never happened */
 	struct reply *reply;
 	const struct cover
 		*over; /* what is written and not stored; NULL: nothing of what is wanted */

@@ -29,7 +29,7 @@ request_ask_extent(
 		.hurry = hurry,
 		.keep = true,
 		.now = q->now,
-		.fresh = q->fresh,
+		.fresh = id.chunk / q->array->grid.slab_chunks == q->row ? q->row_fresh : q->fresh,
 		.begun = q->array->grown,
 		.since = q->since,
 		.deadline = q->want->deadline,
@@ -319,13 +319,15 @@ keep_row(struct array *a, uint64_t at, int64_t since, int64_t now)
 }
 
 bool
-stream_move(struct stream *s, const struct array_move *m)
+stream_move(struct stream *s, struct array_move *m)
 {
 	struct array *a = s->array;
 	uint64_t at = s->at;
 	bool on = false;
-	LOCKED(&s->lock)
+	LOCKED(&s->lock) {
 		on = pause_goes_on(&s->pause, m);
+		m->paused |= pause_stopped(&s->pause, m->to);
+	}
 	return !on || (keep_row(a, at, m->since, m->to) &&
 			      keep_row(a, at - min_u64(at, LEAD), m->since, m->to));
 }
@@ -337,8 +339,13 @@ begin(struct stream *s, struct request *q)
 	const struct array_want *w = q->want;
 	const struct grid *g = &s->array->grid;
 	q->stream = follow(s, w);
+	q->row = row_of(g, w->off);
 	LOCKED(&s->lock) {
 		q->paused = pause_begin(&s->pause, w, q->now);
+		if (s->row != q->row || s->pause.start == w->off)
+			s->row_fresh = q->fresh;
+		s->row = q->row;
+		q->row_fresh = s->row_fresh > s->array->grown ? s->row_fresh : s->array->grown;
 		if (q->stream == s)
 			note(s, q);
 		else
@@ -347,7 +354,6 @@ begin(struct stream *s, struct request *q)
 	if (q->stream != s)
 		LOCKED(&q->stream->lock)
 			note(q->stream, q);
-	q->row = row_of(g, w->off);
 	if (!w->off || row_of(g, w->off - 1) != q->row) /* it goes on with another chunk */
 		q->paused = 0;
 	s->at = w->off;
@@ -362,7 +368,7 @@ end(struct stream *s, struct request *q)
 	LOCKED(&s->lock) {
 		if (q->stream == s)
 			note_end(s, q);
-		pause_end(&s->pause);
+		pause_end(&s->pause, clock_now());
 	}
 	if (q->stream != s)
 		stream_unref(q->stream);

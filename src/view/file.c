@@ -369,7 +369,7 @@ file_size(struct file *f)
 }
 
 bool
-file_move(struct file *f, const struct array_move *m)
+file_move(struct file *f, struct array_move *m)
 {
 	return !f->reader || view_move(f->reader, m);
 }

@@ -126,7 +126,7 @@ void file_guard(struct file *);
 /* Are there pages that the next handle must not find, see view_islands? */
 bool file_islands(const struct file *);
 /* Reads of this file go on as if it had been opened later. False: not now, see stream_move. */
-bool file_move(struct file *, const struct array_move *);
+bool file_move(struct file *, struct array_move *);
 /* Kernel pages of this file are still good: nothing changed, and last looked at within the TTL. */
 bool file_keep_cache(struct file *);
 

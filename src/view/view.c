@@ -99,7 +99,7 @@ stream_of(struct view_reader *r, size_t i, struct stream **ret)
 }
 
 bool
-view_move(struct view_reader *r, const struct array_move *m)
+view_move(struct view_reader *r, struct array_move *m)
 {
 	bool good = true;
 	for (size_t i = 0; i < r->layout->nspans && good; i++) {

@@ -128,5 +128,5 @@ int view_read(struct view_reader *, const struct array_want *, struct reply *ret
 void view_guard(struct view_reader *);
 /* Has a guarded one given less than a block, around which no byte was looked at? A program that takes more at a time must not find that in pages. */
 bool view_islands(struct view_reader *);
-bool view_move(struct view_reader *, const struct array_move *); /* see file_move */
-struct layout *view_layout(struct view_reader *);                /* borrowed */
+bool view_move(struct view_reader *, struct array_move *); /* see file_move */
+struct layout *view_layout(struct view_reader *);          /* borrowed */

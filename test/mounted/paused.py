@@ -1,8 +1,9 @@
-"""paused.py ARRAY FILE HOW: a reader in order stops in the midst of the first chunk, for longer than the TTL, and goes on: all that it
-gets of that chunk is of one version, or it has an error. HOW is what happens meanwhile:
+"""paused.py ARRAY FILE HOW: a reader in file order stops in the midst of the first chunk, for longer than the TTL, and goes on: all that it
+gets of that chunk is of one version, or its read fails. HOW is what happens meanwhile:
   same       nothing: it reads on
   unnoticed  the chunk is replaced
-  noticed    the same, and another program opens the file and reads the new chunk"""
+  noticed    and a program that opens the file then reads the new one
+  shared     and a program that had the file open before reads the new one, from and into the pages that both have"""
 
 import os
 import sys
@@ -51,19 +52,32 @@ def read_new(name):
         time.sleep(0.2)
         file = os.open(name, os.O_RDONLY)
     else:
-        sys.exit("FAILED: the new version is not seen")
+        sys.exit("FAILED: no open shows the new version")
     os.close(file)
+
+
+def read_again(file):
+    """What the program that had the file open reads, until that is the new version."""
+    for n in range(50):
+        got, whole = rest_of(file, 0, versions.BYTES)
+        if whole and version_of(got, 0) == [7]:
+            return
+        time.sleep(0.1)
+    sys.exit("FAILED: shared: a program that has the file open does not see the new version")
 
 
 def main(array, name, how):
     file = os.open(name, os.O_RDONLY)
     got, whole = rest_of(file, 0, PART)
+    other = os.open(name, os.O_RDONLY)
     if how != "same":
         replace(array)
     time.sleep(PAUSE / 3)
     if how == "noticed":
         read_new(name)
     time.sleep(PAUSE * 2 / 3)
+    if how == "shared":
+        read_again(other)
     more, whole = rest_of(file, len(got), versions.BYTES)
     got += more
     seen = version_of(got, 0)

@@ -17,8 +17,7 @@ ask(struct pause *p, uint64_t step, int64_t since)
 		.dropped = dropped,
 		.looked = looked};
 	int64_t left = pause_begin(p, &w, now);
-	pause_end(p);
-	p->ended = now;
+	pause_end(p, now);
 	return left;
 }
 
@@ -89,7 +88,9 @@ test_elsewhere(void)
 	CHECK_INT(ask(&p, 300, 7), 0);
 	p = (struct pause){0};
 	steps(&p, 1, 9, 5);
-	steps(&p, 4, 6, 5); /* nothing was dropped */
+	steps(&p, 4, 6, 5); /* what the kernel had for it was dropped */
+	CHECK(p.steady);
+	steps(&p, 4, 5, 5); /* the same place twice, and nothing was dropped */
 	CHECK(!p.steady);
 	now += READS_ON;
 	CHECK_INT(ask(&p, 6, 6), 0);

@@ -359,7 +359,7 @@ test_follower(void)
 	data_expire(s.data);
 	CHECK_INT(value_at(&s, NULL, chunk_at(5), STEP, 0), 99);
 	int64_t now = clock_now();
-	const struct array_move move = {.since = since, .to = now, .noticed = now};
+	struct array_move move = {.since = since, .to = now, .noticed = now};
 	CHECK(!stream_move(behind, &move));
 	CHECK(stream_move(lead, &move));
 	CHECK_INT(value_at(&s, behind, chunk_at(5) + 2 * STEP, STEP, since), 6);
