@@ -15,7 +15,7 @@ enum { ELEMENT_COST = 24 };
 struct shown {
 	struct picture picture; /* with a reference to its node */
 	struct picture_axes axes;
-	uint64_t version, path;
+	struct picture_reader reader;
 	_Atomic uint64_t bytes; /* hash of what has been read; 0: nothing yet */
 };
 
@@ -58,18 +58,17 @@ make(void *arg, struct stream *elements, const struct array_want *want, uint8_t 
 	struct shown *s = arg;
 	struct mount *m = s->picture.mount;
 	struct drawing d = {s, elements};
-	const struct picture_wish wish = {
-		s->path, s->version, cost_of(&s->picture), changed, draw, &d};
+	const struct picture_wish wish = {&s->reader, cost_of(&s->picture), changed, draw, &d};
 	struct kept_picture *k = NULL;
-	uint64_t before = 0, hash;
+	uint64_t before = 0;
 	int r = pictures_get(m, &wish, want, &k);
 	if (r < 0)
 		return r;
-	struct span file = pictures_file(k, &hash);
+	const uint64_t hash = pictures_hash(k);
 	bool same = atomic_compare_exchange_strong(&s->bytes, &before, hash) || before == hash;
 	if (same)
-		memcpy(to, file.data + want->off, want->len);
-	pictures_put(m, k, want->off + want->len == file.len);
+		pictures_copy(k, want, to);
+	pictures_put(m, k, &s->reader, want);
 	return same ? 0 : err_set(-EIO, "what the picture shows has changed while it was read");
 }
 
@@ -77,6 +76,7 @@ static void
 shown_free(void *arg)
 {
 	struct shown *s = arg;
+	pictures_leave(s->picture.mount, &s->reader);
 	picture_axes_free(&s->axes);
 	node_unref(s->picture.node);
 	free(s);
@@ -135,10 +135,10 @@ shown_new(struct mount *m, const struct node *n, const char *path, struct shown 
 		return r;
 	}
 	node_ref((struct node *)n);
-	s->path = hash_end(hash_text(HASH_START, path));
+	s->reader.path = hash_end(hash_text(HASH_START, path));
 	r = picture_axes_new(&s->picture, &s->axes);
 	if (r == 0)
-		r = version_of(&s->picture, &s->axes, &s->version);
+		r = version_of(&s->picture, &s->axes, &s->reader.version);
 	if (r < 0)
 		shown_free(s);
 	else
@@ -163,7 +163,7 @@ measure(struct mount *m, const struct node *n, const char *path, struct view_fac
 	if (r < 0)
 		return r;
 	ret->size = s->picture.size;
-	ret->version = s->version;
+	ret->version = s->reader.version;
 	for (unsigned d = 0; d < s->axes.rank; d++)
 		if (s->axes.axis[d].coordinate && s->axes.axis[d].coordinate->mtime > ret->mtime)
 			ret->mtime = s->axes.axis[d].coordinate->mtime;
@@ -194,7 +194,7 @@ lay_out(struct mount *m, const struct node *n, const char *path, struct layout *
 	int r = shown_new(m, n, path, &s);
 	if (r < 0)
 		return r;
-	r = layout_new(s->version, &l);
+	r = layout_new(s->reader.version, &l);
 	if (r == 0)
 		r = open_axes(m, s, l);
 	if (r == 0)

@@ -13,19 +13,22 @@ enum {
 	SHARE = 8, /* of the memory, for what is kept */
 	KEPT_MOST = 64 << 20,
 };
-/* A reader that asks for nothing for so long (ns) in the midst of a picture may not go on. */
-static const int64_t READING = SECOND / 2;
+/* A reader that asks for nothing for so long (ns) in the midst of a picture holds up no other ones. */
+static const int64_t PAUSE = SECOND / 2;
 
 struct kept_picture {
 	struct kept_picture *next; /* the one that was used before it */
 	uint64_t version, path;    /* hashes */
 	bool ready;                /* else it is being drawn */
-	bool read;                 /* a reader has come to its end */
+	uint64_t number;           /* of drawings */
 	unsigned users;            /* they have its bytes, or draw it */
+	unsigned midst;            /* readers that have some of it and may want the rest */
 	int64_t began;             /* clock_now() */
 	int64_t used;              /* clock_now(): a reader had some of it last */
 	struct buf file;
-	uint64_t hash; /* of its bytes; not 0 */
+	uint64_t cut;  /* bytes of its beginning that are not in `file` any more */
+	uint64_t seen; /* bytes of its beginning that a reader has had */
+	uint64_t hash; /* of all its bytes; not 0 */
 };
 
 void
@@ -82,12 +85,19 @@ pictures_stats(struct mount *m, struct buf *ret)
 /* --- under the lock --- */
 
 static struct kept_picture **
-find(struct pictures *t, const struct picture_wish *w)
+find(struct pictures *t, const struct picture_reader *r)
 {
 	struct kept_picture **at = &t->newest;
-	while (*at && ((*at)->version != w->version || (*at)->path != w->path))
+	while (*at && ((*at)->version != r->version || (*at)->path != r->path))
 		at = &(*at)->next;
 	return at;
+}
+
+/* Has a reader some of it that may want the rest? It would be drawn again. */
+static bool
+is_read(const struct kept_picture *k)
+{
+	return k->ready && (k->users || k->midst);
 }
 
 static void
@@ -106,36 +116,61 @@ kept_most(struct mount *m)
 	return min_u64(data_memory(m->data) / SHARE, KEPT_MOST);
 }
 
-/* Are readers in the midst of so many that another one would make one of them go? It would be drawn again. */
+/* Are readers in the midst of so many that another one would make one of them go? */
 static bool
 crowded(struct mount *m)
 {
 	const int64_t now = clock_now();
 	size_t reading = 0;
 	for (const struct kept_picture *k = m->pictures.newest; k; k = k->next)
-		if (k->ready && !k->read && now - k->used < READING)
-			reading += 2 * k->file.cap; /* and one as large comes to it */
+		if (is_read(k) && now - k->used < PAUSE)
+			reading += 2 * (k->file.len + k->cut -
+					       k->seen); /* and one as large comes to it */
 	return reading > kept_most(m);
 }
 
-/* As long as there are too many bytes, those go that were used longest ago; a reader in the midst of one would have it drawn again. */
+/* Where memory is short, a picture that a reader is in the midst of has only what is left to read: the kernel asks for that when it
+ * has asked for the beginnings of all others. */
+static void
+cut_seen(struct pictures *t)
+{
+	for (struct kept_picture *k = t->newest; k; k = k->next) {
+		const size_t seen = k->seen - k->cut;
+		struct buf rest = {0};
+		if (!k->ready || k->users || !k->midst || !seen ||
+			buf_add(&rest, k->file.data + seen, k->file.len - seen) < 0)
+			continue;
+		t->bytes = t->bytes - k->file.cap + rest.cap;
+		buf_free(&k->file);
+		k->file = rest;
+		k->cut = k->seen;
+	}
+}
+
+/* As long as there are too many bytes, those go that were used longest ago, of all that no reader is in the midst of if there are such. */
 static void
 make_room(struct mount *m, struct kept_picture **out)
 {
 	struct pictures *t = &m->pictures;
 	const size_t most = kept_most(m);
+	bool cut = false;
 	for (;;) {
 		struct kept_picture **last = NULL;
 		size_t kept = 0;
 		for (struct kept_picture **at = &t->newest; *at; at = &(*at)->next) {
 			kept += (*at)->file.cap;
 			if (!(*at)->users && at != &t->newest &&
-				(!last || (*at)->read || !(*last)->read))
+				(!last || !is_read(*at) || is_read(*last)))
 				last = at;
 		}
 		if (!last || kept <= most)
 			return;
-		take_out(t, last, out);
+		if (is_read(*last) && !cut) {
+			cut_seen(t);
+			cut = true;
+		} else {
+			take_out(t, last, out);
+		}
 	}
 }
 
@@ -201,12 +236,12 @@ leave_queue(struct pictures *t, struct picture_waiter *w)
 
 /* A kept one; or the blank one, which is to be drawn now, and for which memory is counted; or neither yet. Under the lock. */
 static enum turn
-look(struct mount *m, struct picture_waiter *w, int64_t changed, struct kept_picture *blank,
-	struct kept_picture **out)
+look(struct mount *m, struct picture_waiter *w, int64_t changed, uint64_t off,
+	struct kept_picture *blank, struct kept_picture **out)
 {
 	struct pictures *t = &m->pictures;
-	struct kept_picture **at = find(t, w->wish), *k = *at;
-	if (k && k->ready && holds(m, k, changed)) {
+	struct kept_picture **at = find(t, w->wish->of), *k = *at;
+	if (k && k->ready && off >= k->cut && holds(m, k, changed)) {
 		k->users++;
 		k->used = clock_now();
 		to_front(t, at);
@@ -222,8 +257,9 @@ look(struct mount *m, struct picture_waiter *w, int64_t changed, struct kept_pic
 	if (k && !k->users)
 		take_out(t, at, out);
 	*blank = (struct kept_picture){.next = t->newest,
-		.version = w->wish->version,
-		.path = w->wish->path,
+		.version = w->wish->of->version,
+		.path = w->wish->of->path,
+		.number = ++t->begun,
 		.users = 1,
 		.began = clock_now()};
 	t->newest = blank;
@@ -255,7 +291,7 @@ acquire(struct mount *m, const struct picture_wish *wish, const struct array_wan
 		struct kept_picture *out = NULL;
 		int64_t changed = wish->changed(wish->arg);
 		LOCKED(&t->lock) {
-			turn = look(m, &w, changed, blank, &out);
+			turn = look(m, &w, changed, want->off, blank, &out);
 			*ret = t->newest; /* unless it has to wait */
 			if (turn == TURN_WAIT)
 				wait_for_turn(t);
@@ -329,21 +365,54 @@ pictures_get(struct mount *m, const struct picture_wish *wish, const struct arra
 	return 0;
 }
 
-struct span
-pictures_file(const struct kept_picture *k, uint64_t *ret_hash)
+uint64_t
+pictures_hash(const struct kept_picture *k)
 {
-	*ret_hash = k->hash;
-	return buf_span(&k->file);
+	return k->hash;
 }
 
 void
-pictures_put(struct mount *m, struct kept_picture *k, bool read)
+pictures_copy(const struct kept_picture *k, const struct array_want *want, uint8_t *to)
 {
-	LOCKED(&m->pictures.lock) {
+	memcpy(to, k->file.data + (want->off - k->cut), want->len);
+}
+
+/* Lock held. */
+static void
+leave(struct pictures *t, struct picture_reader *r)
+{
+	struct kept_picture *k = *find(t, r);
+	if (k && k->number == r->midst)
+		k->midst--;
+	r->midst = 0;
+	pthread_cond_broadcast(&t->ended);
+}
+
+void
+pictures_put(struct mount *m, struct kept_picture *k, struct picture_reader *r,
+	const struct array_want *want)
+{
+	struct pictures *t = &m->pictures;
+	const uint64_t end = want->off + want->len;
+	LOCKED(&t->lock) {
 		k->users--;
 		k->used = clock_now();
-		k->read |= read;
-		if (read)
-			pthread_cond_broadcast(&m->pictures.ended);
+		if (want->off <= k->seen && end > k->seen)
+			k->seen = end;
+		if (end == k->cut + k->file.len) {
+			leave(t, r);
+		} else if (r->midst != k->number) {
+			leave(t, r);
+			k->midst++;
+			r->midst = k->number;
+		}
 	}
+}
+
+void
+pictures_leave(struct mount *m, struct picture_reader *r)
+{
+	LOCKED(&m->pictures.lock)
+		if (r->midst)
+			leave(&m->pictures, r);
 }

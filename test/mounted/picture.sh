@@ -64,7 +64,7 @@ sanitized && count=12
 drawn=$(stat_value pictures_drawn_total)
 "$python" "$here/picture.py" many "$mnt" $count many || fail "many pictures at once"
 drawn=$(($(stat_value pictures_drawn_total) - drawn))
-[ $drawn -le $((count + count / 4)) ] || fail "$count pictures were drawn $drawn times"
+[ $drawn -le $((count + count / 10)) ] || fail "$count pictures were drawn $drawn times"
 echo "peak memory with $count pictures at once: $(peak_memory) KiB"
 sanitized || [ "$(peak_memory)" -le $((128 * 1024)) ] || fail "the daemon took $(peak_memory) KiB"
 umount_store

@@ -5,6 +5,7 @@
 #include "view/state.h"
 
 #include <math.h>
+#include <unistd.h>
 #include <zlib.h>
 
 static uint32_t seed = 5;
@@ -243,6 +244,73 @@ test_pixels(void)
 	zmap_close(z);
 }
 
+enum { PICTURES = 20, PIECE = 4096, BEGINNING = 1000000 };
+
+/* Opens picture i of the array v, and reads so many bytes of it. */
+static struct file *
+begin_picture(struct mount *m, int i, size_t n)
+{
+	static uint8_t piece[BEGINNING];
+	struct file *f = NULL;
+	char path[32];
+	snprintf(path, sizeof path, "v.%d.png", i);
+	CHECK_INT(open_path(m, path, &f), 0);
+	CHECK_INT(read_at(f, 0, n, piece), (int64_t)n);
+	return f;
+}
+
+/* Pictures in the midst of which readers are stay, however long those pause, as long as the files are open; of files that were closed
+ * none stays. So each is drawn once, though no more than seven are kept. */
+static void
+test_paused_readers(struct mount *m)
+{
+	enum { PAUSED = 3, PAUSE = 600000 };
+	struct file *f[PAUSED];
+	uint8_t piece[PIECE];
+	for (int i = 0; i < PAUSED; i++)
+		f[i] = begin_picture(m, i, PIECE);
+	usleep(PAUSE);
+	for (int i = PAUSED; i < PICTURES; i++)
+		file_close(begin_picture(m, i, PIECE));
+	for (int i = 0; i < PAUSED; i++) {
+		CHECK_INT(read_at(f[i], PIECE, sizeof piece, piece), sizeof piece);
+		file_close(f[i]);
+	}
+	CHECK_INT(stat_of(m, "zarrfs_pictures_drawn_total "), PICTURES);
+}
+
+/* The beginnings of all are read before the rest of one is: where not all can be kept, the rest of each is. */
+static void
+test_beginnings(struct mount *m)
+{
+	struct file *f[PICTURES];
+	uint8_t piece[PIECE];
+	for (int i = 0; i < PICTURES; i++)
+		f[i] = begin_picture(m, i, BEGINNING);
+	for (int i = 0; i < PICTURES; i++) {
+		CHECK_INT(read_at(f[i], file_size(f[i]) - 12, sizeof piece, piece), 12);
+		CHECK(!memcmp(piece + 4, "IEND", 4));
+	}
+	CHECK_INT(stat_of(m, "zarrfs_pictures_drawn_total "), PICTURES);
+	CHECK_INT(read_at(f[0], PIECE, sizeof piece, piece), sizeof piece);
+	CHECK_INT(stat_of(m, "zarrfs_pictures_drawn_total "), PICTURES + 1);
+	for (int i = 0; i < PICTURES; i++)
+		file_close(f[i]);
+}
+
+static void
+test_readers(void (*test)(struct mount *))
+{
+	struct zmap *z = store_new("mem:readers");
+	const struct mount_options o = options_new();
+	put_text(z, ".zgroup", "{\"zarr_format\": 2}");
+	put_meta(z, "v", "\"<f4\"", "[20, 1000, 1000]", "[1, 1000, 1000]", "\"fill_value\": 0");
+	struct mount *m = mount_new("mem:readers", &o);
+	test(m);
+	mount_close(m);
+	zmap_close(z);
+}
+
 static int
 by_value(const void *a, const void *b)
 {
@@ -355,6 +423,8 @@ main(void)
 	test_texts();
 	test_quantiles();
 	test_pixels();
+	test_readers(test_paused_readers);
+	test_readers(test_beginnings);
 	test_names();
 	test_too_large();
 	test_sizes();
