@@ -33,6 +33,21 @@ hash_text(uint64_t h, const char *s)
 	return hash_bytes(h, s, strlen(s) + 1); /* its end too: "a", "bc" is not "ab", "c" */
 }
 
+/* Of many bytes, eight at a time: another number than that of hash_bytes. */
+static inline uint64_t
+hash_block(uint64_t h, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	for (; len >= 8; p += 8, len -= 8) {
+		uint64_t v = 0;
+		for (unsigned i = 0; i < 8; i++)
+			v |= (uint64_t)p[i] << 8 * i;
+		h = (h ^ v) * HASH_PRIME;
+		h ^= h >> 32;
+	}
+	return hash_bytes(h, p, len);
+}
+
 /* Spreads the last bytes over all bits. */
 static inline uint64_t
 hash_end(uint64_t h)

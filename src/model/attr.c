@@ -230,7 +230,7 @@ attr_takes_type(const char *name)
 	static const char *const names[] = {"_FillValue", "missing_value", "valid_min", "valid_max",
 		"valid_range", "flag_values", "flag_masks", NULL};
 	for (const char *const *n = names; *n; n++)
-		if (!strcmp(*n, name))
+		if (**n == *name && !strcmp(*n, name))
 			return true;
 	return false;
 }

@@ -47,7 +47,7 @@ bool
 attr_is_hidden(const char *name)
 {
 	for (const char *const *h = hidden; *h; h++)
-		if (!strcmp(*h, name))
+		if (**h == *name && !strcmp(*h, name))
 			return true;
 	return false;
 }

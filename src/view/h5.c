@@ -80,7 +80,7 @@ static void
 checksum(struct h5 *w, size_t from)
 {
 	if (w->error == 0)
-		h5_number(w, lookup3(w->to.data + from, w->to.len - from, 0), 4);
+		h5_number(w, w->draft ? 0 : lookup3(w->to.data + from, w->to.len - from, 0), 4);
 }
 
 void
@@ -124,12 +124,11 @@ enum { MESSAGE_SIZE_AT = 1, MESSAGE_HEAD = 6, MESSAGE_CONSTANT = 1 };
 void
 h5_begin_message(struct h5 *w, enum h5_message type, unsigned order)
 {
-	bool constant = type == H5_DATATYPE || type == H5_FILL_VALUE;
+	const bool constant = type == H5_DATATYPE || type == H5_FILL_VALUE;
+	const uint64_t flags = constant ? MESSAGE_CONSTANT : 0;
 	w->message = w->to.len;
-	h5_number(w, type, 1);
-	h5_number(w, 0, 2);
-	h5_number(w, constant ? MESSAGE_CONSTANT : 0, 1);
-	h5_number(w, order, 2);
+	/* the size is not known yet */
+	h5_number(w, type | flags << 24 | (uint64_t)order << 32, MESSAGE_HEAD);
 }
 
 void
@@ -145,17 +144,14 @@ h5_end_message(struct h5 *w)
 static void
 type_head(struct h5 *w, unsigned class, unsigned bits, uint32_t size)
 {
-	h5_number(w, class, 1);
-	h5_number(w, bits, 3);
-	h5_number(w, size, 4);
+	h5_number(w, class | bits << 8 | (uint64_t)size << 32, 8);
 }
 
 static void
 put_integer(struct h5 *w, const struct h5_type *t)
 {
 	type_head(w, 0x10, t->big | (unsigned)t->has_sign << 3, t->size);
-	h5_number(w, 0, 2);
-	h5_number(w, 8 * t->size, 2);
+	h5_number(w, (uint64_t)8 * t->size << 16, 4);
 }
 
 static void
@@ -219,10 +215,8 @@ enum { SPACE_SCALAR, SPACE_SIMPLE, SPACE_NULL };
 void
 h5_space(struct h5 *w, unsigned rank, const uint64_t *size, const uint64_t *most)
 {
-	h5_number(w, 2, 1);
-	h5_number(w, rank, 1);
-	h5_number(w, most != NULL, 1);
-	h5_number(w, rank ? SPACE_SIMPLE : SPACE_SCALAR, 1);
+	const unsigned kind = rank ? SPACE_SIMPLE : SPACE_SCALAR;
+	h5_number(w, 2 | rank << 8 | (unsigned)(most != NULL) << 16 | kind << 24, 4);
 	for (unsigned i = 0; i < rank; i++)
 		h5_number(w, size[i], 8);
 	for (unsigned i = 0; most && i < rank; i++)
@@ -242,12 +236,9 @@ h5_attribute(struct h5 *w, unsigned order, const struct h5_attr *a)
 {
 	const size_t name = strlen(a->name) + 1;
 	h5_begin_message(w, H5_ATTRIBUTE, order);
-	h5_number(w, 3, 1);
-	h5_number(w, 0, 1);
-	h5_number(w, name, 2);
+	h5_number(w, 3 | (uint64_t)(uint16_t)name << 16, 4);
 	const size_t sizes = w->to.len;
-	h5_number(w, 0, 4);
-	h5_number(w, 1, 1); /* the name is UTF-8 */
+	h5_number(w, (uint64_t)1 << 32, 5); /* behind the sizes: the name is UTF-8 */
 	h5_put(w, a->name, name);
 	const size_t type = w->to.len;
 	h5_type(w, &a->type);

@@ -18,6 +18,7 @@ struct h5 {
 	size_t collection;      /* in heap: where the last one begins */
 	unsigned objects;       /* in it */
 	size_t object, message; /* in to: where the one begins that is being written */
+	bool draft;             /* addresses are not known yet: checksums are left out */
 	int error;
 };
 

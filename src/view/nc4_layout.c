@@ -304,10 +304,12 @@ nc4_lay_out(struct nc_file *f)
 	if (r == 0)
 		r = prepare(&n);
 	/* Sizes do not depend on addresses. */
+	n.h5.draft = true;
 	if (r == 0)
 		r = nc4_put(&n);
 	if (r == 0)
 		r = place(&n);
+	n.h5.draft = false;
 	if (r == 0)
 		r = nc4_put(&n);
 	if (r == 0) {

@@ -165,7 +165,7 @@ make_any(const struct making *m, const struct attr *a, struct attr *ret)
 static bool
 in_list(const char *const *list, const char *name)
 {
-	while (*list && strcmp(*list, name) != 0)
+	while (*list && (**list != *name || strcmp(*list, name) != 0))
 		list++;
 	return *list != NULL;
 }

@@ -335,7 +335,7 @@ static void
 seal(struct nc_build *b, struct nc_plan *p)
 {
 	const struct buf *header = &p->file.header;
-	uint64_t h = hash_bytes(HASH_START, header->data, header->len);
+	uint64_t h = hash_block(HASH_START, header->data, header->len);
 	for (size_t i = 0; i < p->file.nvars; i++) {
 		const struct variable *v = p->source[i].variable;
 		const struct nc_axis *x = &p->source[i].axis;
