@@ -376,7 +376,7 @@ diskcache_open(const struct url *url, const struct zmap_options *options, struct
 		return err_set(-ENOMEM, "no memory for a store");
 	}
 	c->z.ops = &backend_diskcache;
-	c->z.caps = next->caps | ZMAP_NEAR;
+	c->z.caps = (next->caps & ~(unsigned)ZMAP_EXCHANGED) | ZMAP_NEAR;
 	c->next = next;
 	c->ttl = ttl;
 	r = identify(c, url);

@@ -418,7 +418,7 @@ http_open(const struct url *url, const struct zmap_options *options, struct zmap
 	if (!h)
 		return err_set(-ENOMEM, "no memory for a store");
 	h->z.ops = &backend_http;
-	h->z.caps = ZMAP_REMOTE | ZMAP_CONDITIONAL;
+	h->z.caps = ZMAP_REMOTE | ZMAP_CONDITIONAL | ZMAP_EXCHANGED;
 	h->warn = options->warn;
 	int r = set_place(h, url);
 	if (r == 0)

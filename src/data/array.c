@@ -150,6 +150,7 @@ array_open(struct data *d, struct zmap *z, const char *key, const struct array_m
 	a->zmap = z;
 	a->remote = z->caps & ZMAP_REMOTE;
 	a->prompt = z->caps & ZMAP_PROMPT;
+	a->exchanged = (z->caps & ZMAP_EXCHANGED) && d->options.ttl != INT64_MAX;
 	int r = init(a, key, m, width);
 	if (r < 0) {
 		array_unref(a);

@@ -6,6 +6,7 @@
 #include "data/semaphore.h"
 #include "data/grid.h"
 #include "data/space.h"
+#include "base/pool.h"
 #include "codec/shard.h"
 
 enum {
@@ -72,6 +73,9 @@ struct array {
 	bool ranged, raw; /* parts can be decoded alone; chunks are stored as they are */
 	bool remote;      /* each request costs a round trip */
 	bool prompt;      /* none takes longer than a local disk or memory does */
+	bool exchanged; /* its metadata are looked at once a second while chunks are loaded, see load_check_begin */
+	struct task look;    /* that does so, … */
+	atomic_bool looking; /* … under way */
 	atomic_bool widened; /* turns are those of a slow store */
 	size_t encoded_max, scratch;
 	uint8_t *fill; /* one element */

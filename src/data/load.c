@@ -301,8 +301,10 @@ load_one(struct load *l)
 	int r = array_chunk_key(a, l->extent->id.chunk, l->key);
 	cache_borrow(a->data->cache, scratch);
 	bool wanted = !is_unwanted(l, 0);
-	if (r == 0 && wanted)
+	if (r == 0 && wanted) {
+		load_check_begin(l);
 		r = fetch_good(l);
+	}
 	if (!wanted || (r < 0 && cancelled(&l->cancel)))
 		r = err_set(-ECANCELED, "no reader waits for it any more");
 	r = look_for_cause(l, r);

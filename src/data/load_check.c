@@ -2,6 +2,7 @@
 #include "data/load_impl.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 static int
@@ -26,6 +27,30 @@ load_check_since(const struct array *a, int64_t since)
 	return r;
 }
 
+static void
+look(struct task *t)
+{
+	struct array *a = (struct array *)(void *)((char *)t - offsetof(struct array, look));
+	load_check_since(a, clock_wall() - SECOND); /* unless an open() has looked meanwhile */
+	atomic_store(&a->looking, false);
+	array_unref(a);
+}
+
+void
+load_check_begin(struct load *l)
+{
+	struct array *a = l->array;
+	const struct array_hooks *h = &a->hooks;
+	if (!a->exchanged || !h->seen)
+		return;
+	l->wanted = clock_wall() - SECOND;
+	if (h->seen(h->arg, 0) >= l->wanted || atomic_exchange(&a->looking, true))
+		return;
+	a->look.run = look;
+	array_ref(a);
+	pool_push(a->data->pool, &a->look, true);
+}
+
 /* The chunk is another one, but was made before the former was last found there: another store has come to be at this place, with files as old
  * as they like. */
 static bool
@@ -45,7 +70,11 @@ load_check_found(struct load *l)
 	int64_t placed = l->stat.placed ? l->stat.placed : l->stat.mtime + SECOND;
 	if (!l->stat.placed && is_exchanged(l))
 		placed = clock_wall() - (clock_now() - l->extent->begun);
-	return l->array->hooks.seen && l->stat.mtime ? load_check_since(l->array, placed + 1) : 0;
+	if (placed < l->wanted)
+		placed = l->wanted;
+	return l->array->hooks.seen && (l->stat.mtime || l->wanted)
+		       ? load_check_since(l->array, placed + 1)
+		       : 0;
 }
 
 /* The fill value must be what elements can be. */
@@ -70,5 +99,7 @@ load_check_absent(struct load *l)
 	int64_t ttl = l->array->data->options.ttl;
 	if (!l->array->remote || !l->array->hooks.seen)
 		return check_metadata(l->array);
-	return ttl == INT64_MAX ? 0 : load_check_since(l->array, clock_wall() - ttl + 1);
+	if (ttl == INT64_MAX)
+		return 0;
+	return load_check_since(l->array, l->wanted ? l->wanted : clock_wall() - ttl + 1);
 }

@@ -26,6 +26,7 @@ struct load {
 	bool bad;     /* its bytes cannot be decoded */
 	bool anew;    /* … so that they are sent again */
 	int64_t deadline;
+	int64_t wanted; /* clock_wall(): when the metadata are to have been looked at, at the earliest; 0: as the store's answer says */
 	struct cancel cancel; /* no reader wants it any more */
 	struct zmap_stat stat;
 	uint64_t
@@ -58,6 +59,9 @@ int load_fill_stored(struct load *, struct extent *, struct buf *from, int r);
 int load_decoded(struct load *, int r);
 /* In which version the store is asked for an extent of a chunk, or which one is known. */
 void load_conditions(const struct extent *, struct zmap_get *);
+/* Before the store is asked: where another store may have come to be at its place, the metadata are looked at beside the chunk, unless that was
+ * done within a second. */
+void load_check_begin(struct load *);
 /* A chunk newer than what we know of its array makes us look at the metadata again: the array may have been rewritten. */
 int load_check_found(struct load *);
 /* A chunk that the store lacks: its array is looked at, too. 0: it is absent. */

@@ -35,6 +35,8 @@ enum zmap_cap {
 	ZMAP_CHUNKS = 32, /* zmap_get.chunk is understood */
 	ZMAP_PROMPT =
 		64, /* a local disk, or memory: a thread that wants bytes may as well fetch them itself */
+	ZMAP_EXCHANGED =
+		128, /* another store may come to be at its place, with objects as old as it likes, and only its metadata tell */
 };
 
 enum { ZMAP_VERSION = 64 };

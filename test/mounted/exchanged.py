@@ -7,6 +7,7 @@ import sys
 import time
 
 import numpy as np
+import zarr
 
 import stores
 
@@ -20,6 +21,11 @@ def make(folder):
     for name, values, how in ("v1", ONE, {"chunks": (64, 64)}), ("v2", TWO, {"chunks": (64, 64), "dtype": ">i4"}):
         for k in range(ARRAYS):
             stores.put(os.path.join(folder, name), "a%02d" % k, values + k, compressor=None, **how)
+        zarr.consolidate_metadata(os.path.join(folder, name))
+    hour = time.time() - 3600
+    for where, _, files in os.walk(os.path.join(folder, "v2")):  # the second is older, and no ETag of it is one of the first
+        for file in files:
+            os.utime(os.path.join(where, file), (hour, hour))
     os.makedirs(os.path.join(folder, "parent"))
     for name in "v1", "v2":
         subprocess.run(["cp", "-a", os.path.join(folder, name), os.path.join(folder, "parent", name)], check=True)
@@ -37,7 +43,7 @@ def flip(link, to):
 
 
 def exchange(folder, way):
-    if way == "link":
+    if way in ("link", "web"):
         flip(os.path.join(folder, "cur"), "v2")
     elif way == "above":
         flip(os.path.join(folder, "above"), "second")
@@ -59,6 +65,8 @@ def check(folder, mount, way):
         os.posix_fadvise(files[k], 0, 0, os.POSIX_FADV_RANDOM)
         at.bytes("before", os.pread(files[k], 64, 0), stores.flat(ONE + k)[:64])  # other chunks were not read yet
     exchange(folder, way)
+    if way == "web":
+        time.sleep(1.1)  # for a second the metadata that were looked at last hold
     began, new = time.monotonic(), 0
     for k in range(ARRAYS):
         one, two = stores.flat(ONE + k), stores.flat(TWO + k)

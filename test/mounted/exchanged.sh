@@ -3,7 +3,7 @@
 # the first.
 . "$(dirname "$0")/functions.sh"
 
-# try_way WAY PATH: mounts the path below a new folder, and reads while it is exchanged
+# try_way WAY PATH [BASE]: mounts the path below a new folder, or below that folder's at a web server, and reads while it is exchanged
 try_way()
 {
 	local folder=$tmp/$1
@@ -12,7 +12,7 @@ try_way()
 	if [ "$1" = bind ] && ! mount --bind "$folder/v1" "$folder/bound" 2>/dev/null; then
 		return # not root, or not allowed here
 	fi
-	must_mount "$folder/$2"
+	must_mount "${3:-$folder}/$2"
 	"$python" "$here/exchanged.py" check "$folder" "$mnt" "$1" || fail "$1: see above"
 	umount_store
 	if [ "$1" = bind ]; then
@@ -29,3 +29,36 @@ if mount --bind "$tmp/bind/bound" "$tmp/bind/bound" 2>/dev/null; then
 	try_way arrays v1
 	umount "$tmp/arrays/v1/a"*
 fi
+
+# Behind a web server nothing tells but the metadata, which are looked at once a second while chunks are loaded.
+nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || finish
+port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+base=http://127.0.0.1:$port
+user=
+[ "$(id -u)" != 0 ] || user="user root;"
+cat >"$tmp/nginx.conf" <<END_OF_CONF
+$user
+daemon off; pid $tmp/nginx.pid; error_log $tmp/nginx.log;
+events { worker_connections 1024; }
+http {
+  log_format short '\$request_method \$uri \$status';
+  access_log $tmp/access.log short;
+  client_body_temp_path $tmp/t1; proxy_temp_path $tmp/t2; fastcgi_temp_path $tmp/t3; uwsgi_temp_path $tmp/t4; scgi_temp_path $tmp/t5;
+  server { listen 127.0.0.1:$port; root $tmp; }
+}
+END_OF_CONF
+"$nginx" -p "$tmp" -c "$tmp/nginx.conf" 2>"$tmp/nginx.said" &
+server=$!
+trap 'kill $server 2>/dev/null; finish' EXIT
+eventually 10 curl -fsS -o /dev/null "$base/link/v1/.zgroup" 2>/dev/null || fail "nginx does not answer: $(cat "$tmp/nginx.said")"
+try_way web cur "$base/web"
+
+must_mount "$base/web/v2"
+: >"$tmp/access.log"
+before=$SECONDS
+cat "$mnt"/a?? >/dev/null || fail "the arrays behind the web server cannot be read"
+chunks=$(grep -c '/a../[0-9]' "$tmp/access.log") others=$(grep -cv '/a../[0-9]' "$tmp/access.log")
+same "requests for chunks" "$chunks" 320
+# one when an array is opened, and one for each second that it takes
+[ "$others" -le $((20 + 20 * (SECONDS - before))) ] || fail "$others other requests in $((SECONDS - before)) s"
+umount_store
