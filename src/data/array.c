@@ -1,4 +1,5 @@
 #include "data/array_impl.h"
+#include "data/fresh.h"
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -185,6 +186,7 @@ array_unref(struct array *a)
 	uneven_free(a->uneven);
 	semaphore_free(a->turns);
 	dtype_free(&a->dtype);
+	fresh_free(a);
 	free(a->fill);
 	free(a->fill_error);
 	free(a->key);

@@ -148,5 +148,17 @@ int array_forget(struct array *, struct cancel *);
 /* What missing chunks hold is about to become something else: from now on none of the array is deleted for being all fill
  * (delete_empty), and none is on its way to be. -EINTR, -ENOMEM. */
 int array_keep_empty(struct array *, struct cancel *);
+/* A new array, which nothing leads to yet, and of which nothing is stored: before the first write. From now on its objects are put where nothing is, or what
+ * this put there: if another writer's is there, storing fails with -EEXIST. */
+int array_begin(struct array *);
+/* Metadata lead to it: it is as any other. */
+void array_made(struct array *);
+/* It is not to be: what was written is forgotten, and what was put of it goes. How many objects that was, and how many stay, as they are no longer what
+ * was put, or could not be removed. No metadata may lead to it. alone: no other writer is about it. */
+int array_undo(struct array *, bool alone, size_t *ret_put, size_t *ret_left);
+/* Has it met objects of another writer? */
+bool array_met(const struct array *);
+/* Has it met objects of another writer? */
+bool array_met(const struct array *);
 /* The error that sticks, with its text; 0: none does. */
 int array_stuck(const struct array *);

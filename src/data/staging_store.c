@@ -1,4 +1,5 @@
 /* One object: what is there now, what was written laid over it, and the put on condition that it is still there. */
+#include "data/fresh.h"
 #include "data/staging_impl.h"
 
 #include "base/check.h"
@@ -201,11 +202,16 @@ put(struct store *st)
 		.cancel = &st->array->data->ending,
 	};
 	struct zmap_stat now;
+	CLEAN(clean_free) char *ours = NULL;
+	int r = fresh_condition(st, &p, &ours);
+	if (r < 0)
+		return r;
 	if (on_condition && *st->stat.version)
 		p.if_match = st->stat.version;
 	pool_blocking();
-	int r = zmap_put(z, &p, &now);
+	r = zmap_put(z, &p, &now);
 	pool_unblocking();
+	r = fresh_was_put(st, r, &now);
 	if (r == 0)
 		memcpy(st->version, now.version, sizeof st->version);
 	return r;

@@ -35,6 +35,8 @@ image_free(struct image *im)
 {
 	if (!im)
 		return NULL;
+	if (im->flow)
+		image_flow_drop(im);
 	image_form_free(im->form, &im->start.ops->store, im->start.arg);
 	held_free(&im->over);
 	spill_free(&im->own);
@@ -118,16 +120,25 @@ image_read(struct image *im, const struct array_want *want, uint8_t *to, size_t 
 	return turn_give(&im->turn, r);
 }
 
+/* A file that replaces all. */
+static int
+hold_instead(struct image *im, uint64_t off, struct span bytes, const struct array_want *how)
+{
+	const uint64_t before = im->size;
+	int r = spill_write(im->instead, off, bytes, im->start.most);
+	im->size = im->instead->size;
+	im->waiting = true;
+	if (r == 0 && !im->flowed && image_would_flow(im->instead, im->start.most, before))
+		image_flow_begin(im, how); /* or it waits, as others do */
+	return r;
+}
+
 /* More waits. */
 static int
-hold(struct image *im, uint64_t off, struct span bytes)
+hold(struct image *im, uint64_t off, struct span bytes, const struct array_want *how)
 {
-	if (im->instead) {
-		int r = spill_write(im->instead, off, bytes, im->start.most);
-		im->size = im->instead->size;
-		im->waiting = true;
-		return r;
-	}
+	if (im->instead)
+		return hold_instead(im, off, bytes, how);
 	const size_t before = off < im->end ? (size_t)min_u64(bytes.len, im->end - off) : 0;
 	const struct span behind = {bytes.data + before, bytes.len - before};
 	if (before && held_bytes(&im->over) + before > im->start.most)
@@ -151,12 +162,14 @@ image_write(struct image *im, uint64_t off, struct span bytes, const struct arra
 	int r = turn_take(&im->turn, how->deadline);
 	if (r < 0)
 		return r;
-	if (!im->waiting && !im->instead && im->form && off + bytes.len <= im->size)
+	if (im->flow)
+		r = image_flow_write(im, off, bytes, how);
+	else if (!im->waiting && !im->instead && im->form && off + bytes.len <= im->size)
 		r = image_through(im, off, bytes, how);
 	else
 		r = IMAGE_MUST_WAIT;
 	if (r == IMAGE_MUST_WAIT)
-		r = hold(im, off, bytes);
+		r = hold(im, off, bytes, how);
 	return turn_give(&im->turn, r);
 }
 
@@ -168,9 +181,15 @@ image_truncate(struct image *im, uint64_t size, const struct array_want *how)
 	int r = turn_take(&im->turn, how->deadline);
 	if (r < 0 || size == im->size)
 		return r < 0 ? r : turn_give(&im->turn, 0);
-	if (!size)
+	if (im->flow && size)
+		r = image_flow_end(im, how);
+	else if (im->flow)
+		image_flow_drop(im);
+	if (!size) {
 		im->instead = &im->own;
-	if (im->instead)
+		im->flowed = false;
+	}
+	if (r == 0 && im->instead)
 		r = spill_truncate(im->instead, size, im->start.most);
 	if (r < 0)
 		return turn_give(&im->turn, r);
@@ -288,9 +307,8 @@ adopt(struct image *im, struct image_form *now)
 	im->waiting = im->header_due = false;
 }
 
-/* What the variable that the file is for has become. */
-static size_t
-own_of(const struct change *c, size_t own)
+size_t
+image_own_of(const struct change *c, size_t own)
 {
 	for (size_t i = 0; i < c->now->file.nvars; i++)
 		if (c->var[i] == own)
@@ -373,7 +391,7 @@ settle_header(struct image *im, const struct array_want *how)
 		image_form_free(now, &ops->store, im->start.arg);
 	else {
 		if (im->start.own != CHANGE_NONE)
-			im->start.own = own_of(&c, im->start.own);
+			im->start.own = image_own_of(&c, im->start.own);
 		adopt(im, now);
 	}
 	change_free(&c);
@@ -404,6 +422,8 @@ settle(struct image *im, enum image_why why, const struct array_want *how)
 		int r = image_parts(im, how);
 		return r < 0 || !im->form ? r : ops->flush(im->start.arg, im->form, how);
 	}
+	if (im->flow)
+		return why == IMAGE_LOOK ? 0 : image_flow_settle(im, how);
 	if (why == IMAGE_LOOK && (im->header_due || !header_is_new(im, how)))
 		return 0;
 	return settle_header(im, how);

@@ -18,6 +18,10 @@ struct image_ops {
 		const struct array_want *how);
 	/* All values have gone to the sources: they are stored, and then what changed in the metadata. */
 	int (*commit)(void *arg, const struct change *, const struct array_want *how);
+	/* Elements of a bound form of which all variables are new are about to be written long before `commit`. 0; -errno: that cannot be. NULL: never. */
+	int (*begin)(void *arg, const struct image_form *now);
+	/* They are not to be, after all. */
+	void (*undo)(void *arg, const struct image_form *now);
 	/* What went through is stored. */
 	int (*flush)(void *arg, const struct image_form *, const struct array_want *how);
 };
@@ -37,6 +41,14 @@ int image_new(const struct image_start *, struct image **ret);
 struct image *image_free(struct image *); /* NULL allowed; returns NULL */
 
 uint64_t image_size(struct image *);
+/* Do bytes go to new variables as they come? */
+bool image_flows(struct image *);
+/* Would those of a file that begins so, if it has only new variables? It is larger than what may wait, and by its header most of it is to come. */
+bool image_would_flow(const struct spill *, size_t most, uint64_t before);
+/* Begins to let them, in a new image of which image_would_flow. ZMAP_ABSENT: it cannot be. */
+int image_flow(struct image *, const struct array_want *how);
+/* All that came is in image_start.instead again. -errno: nothing has changed. */
+int image_flow_back(struct image *, const struct array_want *how);
 /* Does anything wait for its meaning? */
 bool image_waits(struct image *);
 /* Did it begin empty, and is it still? */

@@ -124,13 +124,14 @@ image_bind_known(struct open_image *o, const struct change *c, size_t i, struct 
 
 /* The array that a new variable will be. */
 static int
-plan_array(struct open_image *o, const struct nc_file *f, size_t var, const struct node *group,
+plan_array(struct open_image *o, const struct change *c, size_t var, const struct node *group,
 	struct image_target *t)
 {
+	const struct nc_file *f = &c->now->file;
 	CLEAN(clean_free) char *path = NULL;
 	CLEAN(node_unrefp) struct node *there = NULL;
 	struct mount *m = o->mount;
-	int r = image_new_make(m, f, var, group, &t->new);
+	int r = image_new_make(m, f, var, group, c->flows, &t->new);
 	if (r < 0)
 		return r;
 	if (asprintf(&path, "%s%s%s", group->path, *group->path ? "/" : "", t->new->name) < 0) {
@@ -138,6 +139,9 @@ plan_array(struct open_image *o, const struct nc_file *f, size_t var, const stru
 		return err_set(-ENOMEM, "no memory for a path");
 	}
 	r = model_lookup(m->model, path, &there);
+	if (r == 0 &&
+		there->kind != NODE_ARRAY) /* chunks that no metadata know look like a group */
+		r = image_new_is_there(m, path);
 	if (r == 0)
 		return err_set(
 			-EINVAL, "'%s' is there, but was not in this file: write dataset.nc", path);
@@ -151,7 +155,7 @@ plan_array(struct open_image *o, const struct nc_file *f, size_t var, const stru
 }
 
 int
-image_bind_new(struct open_image *o, size_t i, struct image_form *now)
+image_bind_new(struct open_image *o, const struct change *c, size_t i, struct image_form *now)
 {
 	CLEAN(clean_free) char *path = NULL;
 	CLEAN(node_unrefp) struct node *group = NULL;
@@ -164,7 +168,7 @@ image_bind_new(struct open_image *o, size_t i, struct image_form *now)
 	struct image_target *t = r == 0 ? calloc(1, sizeof *t) : NULL;
 	if (!t)
 		return r < 0 ? r : err_set(-ENOMEM, "no memory for a variable");
-	r = plan_array(o, &now->file, i, group, t);
+	r = plan_array(o, c, i, group, t);
 	if (r == 0)
 		r = recode_make(&t->node->array->dtype, now->file.var[i].type, &s->recode);
 	if (r < 0)

@@ -25,6 +25,7 @@ struct change {
 	bool *gone;           /* one a variable of `was`: it is one of them */
 	bool by_name;         /* variables of other names are others */
 	bool rewritten;       /* nothing shows through of what the file was */
+	bool flows;           /* elements of all variables are written in the order of the file */
 };
 
 enum change_how {

@@ -148,9 +148,7 @@ truncate_image(struct file *f, uint64_t size, bool through_handle)
 static void
 tell(struct open_image *o)
 {
-	CLEAN(buf_free) struct buf paths = images_touched(o);
-	for (size_t at = 0; at < paths.len; at += strlen((char *)paths.data + at) + 1)
-		kinds_wrote(o->mount, (char *)paths.data + at, NULL);
+	images_tell(o);
 	kinds_told(o->mount);
 }
 

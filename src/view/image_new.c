@@ -8,6 +8,8 @@
 #include <string.h>
 
 static const uint64_t CHUNK = 4 << 20; /* bytes */
+static const uint64_t LEAST =
+	256 << 10; /* bytes of a variable that may be begun, however many share its records */
 static const uint64_t RECORDS =
 	512; /* of a dimension that grows, whatever it has now: chunks are for what it will have */
 
@@ -182,14 +184,15 @@ codecs_of(enum new_codec c, size_t size)
 
 /* How it is cut up, by its length then if it grows. */
 static void
-cut_up(const struct mount *m, struct image_new *n, const struct nc_var *v)
+cut_up(const struct mount *m, struct image_new *n, const struct nc_var *v, double share)
 {
 	const uint64_t most = m->options.chunk ? m->options.chunk : CHUNK;
 	const uint64_t now = v->rank ? n->shape[0] : 0;
 	const uint32_t item = n->is.dtype.size;
 	if (v->rank && n->unlimited[0])
 		n->shape[0] = max_u64(now, RECORDS);
-	const uint64_t band = data_most_begun(m->data);
+	const double begun = share * (double)data_most_begun(m->data);
+	const uint64_t band = max_u64((uint64_t)begun, LEAST);
 	image_new_band(item, v->rank, n->shape, most, band, n->chunk);
 	if (v->rank && m->options.shard > most) {
 		image_new_shard(
@@ -204,8 +207,9 @@ cut_up(const struct mount *m, struct image_new *n, const struct nc_var *v)
 
 static int
 make(const struct mount *m, struct image_new *n, const struct nc_file *f, const struct nc_var *v,
-	const struct node *group)
+	const struct node *group, bool flows)
 {
+	const bool shares = flows && nc_is_record(f, v) && f->record_size;
 	n->name = strdup(v->name);
 	n->shape = calloc(v->rank + 1, sizeof *n->shape);
 	n->chunk = calloc(v->rank + 1, sizeof *n->chunk);
@@ -226,7 +230,7 @@ make(const struct mount *m, struct image_new *n, const struct nc_file *f, const 
 		n->unlimited[i] = v->dim[i] == f->record || d->unlimited;
 	}
 	n->is.rank = v->rank;
-	cut_up(m, n, v);
+	cut_up(m, n, v, shares ? (double)v->bytes / (double)f->record_size : 1);
 	n->is.dim = n->dim;
 	n->is.unlimited = n->unlimited;
 	n->is.codecs = codecs_of(m->options.codec, n->is.dtype.size);
@@ -236,12 +240,12 @@ make(const struct mount *m, struct image_new *n, const struct nc_file *f, const 
 
 int
 image_new_make(const struct mount *m, const struct nc_file *f, size_t var, const struct node *group,
-	struct image_new **ret)
+	bool flows, struct image_new **ret)
 {
 	struct image_new *n = calloc(1, sizeof *n);
 	if (!n)
 		return err_set(-ENOMEM, "no memory for a variable");
-	int r = make(m, n, f, &f->var[var], group);
+	int r = make(m, n, f, &f->var[var], group, flows);
 	if (r < 0) {
 		image_new_free(n);
 		return err_add(r, "variable '%s'", f->var[var].name);

@@ -17,9 +17,10 @@ struct image_new {
 	struct attrs attrs; /* borrowed from the file */
 };
 
-/* In that group. -EINVAL: the variable cannot be one. What it makes borrows from the file. */
+/* In that group. -EINVAL: the variable cannot be one. What it makes borrows from the file. flows: its elements will be written in the order of the file,
+ * in which a record has those of others, too. */
 int image_new_make(const struct mount *, const struct nc_file *, size_t var,
-	const struct node *group, struct image_new **ret);
+	const struct node *group, bool flows, struct image_new **ret);
 void image_new_free(struct image_new *); /* NULL allowed */
 /* Elements of a stored object of so many chunks that it has at most `most` bytes, not compressed; at least one chunk. */
 void image_new_shard(uint64_t item, unsigned rank, const uint64_t *shape, const uint64_t *chunk,

@@ -260,6 +260,8 @@ commit(void *arg, const struct change *c, const struct array_want *how)
 		r = image_move_dims(o, c, false);
 	if (r == 0)
 		r = image_move_all(o, c);
+	if (r == 0)
+		image_new_made(c->now);
 	if (r == 0 && drops)
 		r = image_move_drop(o, c);
 	return r < 0 ? r : zmap_sync(o->mount->zmap);
@@ -288,7 +290,7 @@ bind(void *arg, const struct change *c, struct image_form *now, const struct arr
 				"(dataset.nc takes all)",
 				o->path, now->file.var[i].name);
 		else if (c->var[i] == CHANGE_NONE)
-			r = image_bind_new(o, i, now);
+			r = image_bind_new(o, c, i, now);
 		else
 			r = image_bind_known(o, c, i, now);
 		if (r == 0 && change_renames(c, i))
@@ -307,6 +309,8 @@ bind(void *arg, const struct change *c, struct image_form *now, const struct arr
 const struct image_ops image_mount_ops = {
 	.store = {.read = target_read, .write = target_write, .let_go = image_target_free},
 	.bind = bind,
+	.begin = image_new_begin,
+	.undo = image_new_undo,
 	.commit = commit,
 	.flush = flush,
 };

@@ -32,12 +32,23 @@ bool image_is_companion(const struct open_image *, const struct image_target *);
 /* The source of a variable that the file had before, and of one that is new. */
 int image_bind_known(
 	struct open_image *, const struct change *, size_t var, struct image_form *now);
-int image_bind_new(struct open_image *, size_t var, struct image_form *now);
+int image_bind_new(struct open_image *, const struct change *, size_t var, struct image_form *now);
 /* Which variables of a file go with the one of that name: itself, what its dimensions are called, and what the CF attributes of these name. The
  * caller frees the list. */
 int image_bind_with(const struct nc_file *, const char *name, bool **ret);
 /* Is the variable what the file is for? */
 bool image_is_own(const struct open_image *, const struct image_form *now, size_t var);
+
+/* --- image_begun.c --- */
+
+/* Chunks of new arrays come before anything says that these are there. -ENOTSUP: they may not. */
+int image_new_begin(void *image, const struct image_form *now);
+/* The arrays are not to be: what is stored of them goes, of those that are not there. */
+void image_new_undo(void *image, const struct image_form *now);
+/* Do metadata say that there is something at the path, looked at now? 0: they do; ZMAP_ABSENT: they do not, whatever chunks lie there. */
+int image_new_is_there(struct mount *, const char *path);
+/* They are there. */
+void image_new_made(const struct image_form *now);
 
 /* --- image_move.c --- */
 

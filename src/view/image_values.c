@@ -108,6 +108,7 @@ struct through {
 	uint64_t off; /* of the write */
 	struct span bytes;
 	const uint8_t *shown; /* the same bytes as the file shows them; NULL: it cannot be read */
+	bool blind;           /* gaps mean nothing */
 	const struct array_want *how;
 	struct staged_list list;
 };
@@ -214,7 +215,7 @@ pieces(struct through *t, bool held)
 			r = data(t, p, off, off + n, held);
 		else if (p.owner == IMAGE_DATA && !held)
 			r = refuse_axis(t, &p, off, n);
-		else if (held && differs(t, off, n))
+		else if (held && !t->blind && differs(t, off, n))
 			r = held_put(&t->im->over, off,
 				(struct span){t->bytes.data + (off - t->off), (size_t)n});
 	}
@@ -249,6 +250,29 @@ image_through(struct image *im, uint64_t off, struct span bytes, const struct ar
 	if (!shown)
 		return no_memory();
 	t.shown = image_content(im, &w, shown) < 0 ? NULL : shown;
+	t.list.form = im->form;
+	int r = pieces(&t, false);
+	if (r == 0)
+		r = pieces(&t, true);
+	if (r == 0)
+		r = store(im, &t.list, how);
+	if (r == 0)
+		forget_stored(&t);
+	staged_free(&t.list);
+	return r;
+}
+
+int
+image_blind(struct image *im, uint64_t off, struct span bytes, const struct array_want *how)
+{
+	const struct buf *h = &im->form->header;
+	struct through t = {.im = im, .off = off, .bytes = bytes, .how = how, .blind = true};
+	const size_t n = off < h->len ? (size_t)min_u64(bytes.len, h->len - off) : 0;
+	if (n && memcmp(h->data + off, bytes.data, n) != 0)
+		return IMAGE_MUST_WAIT;
+	t.off += n;
+	t.bytes.data += n;
+	t.bytes.len -= n;
 	t.list.form = im->form;
 	int r = pieces(&t, false);
 	if (r == 0)

@@ -1,12 +1,9 @@
-#include "view/images.h"
-
-#include "base/path.h"
+#include "view/images_impl.h"
 
 #include "view/kind.h"
 #include "view/nc_plan.h"
 #include "view/netcdf.h"
 #include "view/state.h"
-#include "view/tree.h"
 
 #include <errno.h>
 #include <string.h>
@@ -38,8 +35,8 @@ images_new(struct images **ret)
 	return 0;
 }
 
-static void
-free_image(struct open_image *o)
+void
+images_free_image(struct open_image *o)
 {
 	if (!o)
 		return;
@@ -68,7 +65,7 @@ images_free(struct images *t)
 		return NULL;
 	for (struct open_image *o = t->first, *next; o; o = next) {
 		next = o->next;
-		free_image(o);
+		images_free_image(o);
 	}
 	free_failed(t->failed);
 	pthread_mutex_destroy(&t->lock);
@@ -109,15 +106,14 @@ images_find(struct mount *m, const char *path)
 	return o;
 }
 
-static size_t
-most_of(const struct mount *m)
+size_t
+images_most(const struct mount *m)
 {
 	return m->options.image ? m->options.image : MOST;
 }
 
-/* The form of the file that the view makes of the node. *ret_version: of its layout. */
-static int
-make_form(struct mount *m, const struct node *now, const struct view_ops *view,
+int
+images_make_form(struct mount *m, const struct node *now, const struct view_ops *view,
 	struct open_image *o, struct image_start *ret, uint64_t *ret_version)
 {
 	const struct nc_want *want = netcdf_want(view);
@@ -138,8 +134,8 @@ make_form(struct mount *m, const struct node *now, const struct view_ops *view,
 	return r;
 }
 
-static int
-start_image(struct image_start *start, struct open_image *o)
+int
+images_start_image(struct image_start *start, struct open_image *o)
 {
 	int r = image_new(start, &o->image);
 	if (r < 0)
@@ -153,18 +149,18 @@ make(struct mount *m, const struct entry *e, struct open_image *o)
 {
 	CLEAN(node_unrefp) struct node *now = NULL;
 	struct image_start start = {
-		.own = CHANGE_NONE, .most = most_of(m), .ops = &image_mount_ops, .arg = o};
+		.own = CHANGE_NONE, .most = images_most(m), .ops = &image_mount_ops, .arg = o};
 	uint64_t version = 0;
 	int r = model_check(m->model, e->node->path, &now);
 	if (r == 0)
-		r = make_form(m, now, e->view, o, &start, &version);
+		r = images_make_form(m, now, e->view, o, &start, &version);
 	if (r == ZMAP_ABSENT)
 		return err_set(-ESTALE, "'%s' is gone", e->path);
 	/* A writer sees what there is now: nothing of an image stays in the kernel's pages, only its size does. */
 	struct stale *s = atomic_load(&m->stale);
 	if (r == 0 && version != e->version && s)
 		stale_push(s, e->path, STALE_ATTRIBUTES);
-	return r < 0 ? r : start_image(&start, o);
+	return r < 0 ? r : images_start_image(&start, o);
 }
 
 int
@@ -198,7 +194,7 @@ images_begin(struct mount *m, const struct entry *e, struct open_image **ret)
 	if (r == 0 && !there)
 		atomic_fetch_add(&m->waiting, 1);
 	if (r < 0 || there)
-		free_image(o);
+		images_free_image(o);
 	return r;
 }
 
@@ -224,7 +220,7 @@ images_put(struct open_image *o, bool writer)
 	struct stale *s = atomic_load(&m->stale);
 	if (s)
 		stale_push(s, o->path, STALE_RETIRED);
-	free_image(o);
+	images_free_image(o);
 }
 
 void
@@ -403,82 +399,4 @@ images_unstick(struct mount *m, const char *path, struct buf *said)
 		if (buf_addf(said, "given up: '%s': %s\n", f->path, f->why.text) < 0)
 			break;
 	free_failed(gone);
-}
-
-/* --- a file that is there at once --- */
-
-/* The group that a new file lies in, and what that holds so far: its variables are known by name. */
-static int
-make_new(struct mount *m, const char *path, struct open_image *o, struct image_start *start)
-{
-	static const char suffix[] = ".nc", of_group[] = "dataset.nc";
-	const char *name = path_name(path);
-	CLEAN(clean_free) char *dir = path_above(path);
-	uint64_t version;
-	o->view = netcdf_new_view();
-	o->of_group = strcmp(name, of_group) == 0;
-	if (!o->of_group)
-		o->own = strndup(name, strlen(name) - (sizeof suffix - 1));
-	if (!dir || (!o->of_group && !o->own))
-		return err_set(-ENOMEM, "no memory for a name");
-	start->keep = o->adds = true;
-	int r = model_lookup(m->model, dir, &o->node);
-	if (r == ZMAP_ABSENT || (r == 0 && o->node->kind != NODE_GROUP))
-		return err_set(-EACCES, "'%s' is no group", dir);
-	if (r == 0)
-		r = make_form(m, o->node, o->view, o, start, &version);
-	return r == ZMAP_ABSENT ? 0 : r; /* a group without variables */
-}
-
-static int
-make_known(struct mount *m, const struct node *n, const struct view_ops *v, struct open_image *o,
-	struct image_start *start)
-{
-	uint64_t version;
-	const struct nc_want *want = netcdf_want(v);
-	if (!want || want->format == NC_4)
-		return err_set(-EACCES, "'%s' is only read", o->path);
-	o->view = v;
-	o->of_group = v->of_group;
-	o->node = node_ref((struct node *)n);
-	int r = make_form(m, n, v, o, start, &version);
-	return r == ZMAP_ABSENT ? err_set(-ESTALE, "'%s' is gone", o->path) : r;
-}
-
-static void
-tell(struct open_image *o)
-{
-	CLEAN(buf_free) struct buf paths = images_touched(o);
-	for (size_t at = 0; at < paths.len; at += strlen((char *)paths.data + at) + 1)
-		kinds_wrote(o->mount, (char *)paths.data + at, NULL);
-}
-
-int
-images_take_in(struct mount *m, const char *path, struct spill *bytes, const struct array_want *how)
-{
-	CLEAN(node_unrefp) struct node *n = NULL;
-	const struct view_ops *v = NULL;
-	struct open_image *o = calloc(1, sizeof *o);
-	struct image_start start = {.own = CHANGE_NONE,
-		.most = most_of(m),
-		.ops = &image_mount_ops,
-		.arg = o,
-		.instead = bytes};
-	if (!o || !(o->path = strdup(path))) {
-		free(o);
-		return err_set(-ENOMEM, "no memory for a file");
-	}
-	o->mount = m;
-	int r = tree_find(m, path, &n, &v);
-	if (r == 0)
-		r = make_known(m, n, v, o, &start);
-	else if (r == ZMAP_ABSENT)
-		r = make_new(m, path, o, &start);
-	if (r == 0)
-		r = start_image(&start, o);
-	if (r == 0)
-		r = image_settle(o->image, IMAGE_FLUSH, how);
-	tell(o);
-	free_image(o);
-	return r;
 }

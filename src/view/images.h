@@ -41,6 +41,14 @@ struct open_image *images_find(struct mount *, const char *path);
 int images_begin(struct mount *, const struct entry *, struct open_image **ret);
 /* What is written elsewhere, whole, becomes the file of the path: one that there is, or a new one, NAME.nc with a variable NAME, or dataset.nc. */
 int images_take_in(struct mount *, const char *path, struct spill *, const struct array_want *how);
+/* The beginning of a new file, which is to be taken in so: what follows goes to its variables as it comes, by image_write, and image_settle makes them. The
+ * spill, which outlives it, is empty meanwhile. ZMAP_ABSENT: it cannot be. */
+int images_stream(struct mount *, const char *path, struct spill *, const struct array_want *how,
+	struct open_image **ret);
+/* What is not settled goes; NULL allowed. */
+void images_end(struct open_image *);
+/* Others hear of what it has stored. */
+void images_tell(struct open_image *);
 /* One user less; a writer less. The last one ends it. */
 void images_put(struct open_image *, bool writer);
 void images_add_writer(struct open_image *);

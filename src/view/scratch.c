@@ -90,14 +90,79 @@ create(struct mount *m, const char *path, struct entry *ret)
 	return r;
 }
 
+static bool
+ends_with(const char *path, const char *suffix)
+{
+	size_t n = strlen(path), k = strlen(suffix);
+	return n > k && strcmp(path + n - k, suffix) == 0;
+}
+
+/* --- what goes to variables as it comes; in turn --- */
+
+/* What of the image is no longer so is the file's own again. */
+static void
+leave_image(struct scratch *s)
+{
+	if (!s->image || image_flows(s->image->image) || !image_waits(s->image->image))
+		return;
+	images_end(s->image);
+	s->image = NULL;
+	s->waits = true;
+}
+
+/* All bytes are the file's own: they get another meaning, or none yet. */
+static int
+take_back(struct scratch *s, const struct array_want *how)
+{
+	int r = s->image ? image_flow_back(s->image->image, how) : 0;
+	if (r == 0)
+		leave_image(s);
+	return r;
+}
+
+/* What was written and is no whole file goes. */
+static void
+drop_image(struct scratch *s)
+{
+	images_end(s->image);
+	s->image = NULL;
+	spill_free(&s->bytes);
+	s->size = 0;
+}
+
+static int
+put(struct mount *m, struct scratch *s, uint64_t off, struct span bytes,
+	const struct array_want *how)
+{
+	const uint64_t before = s->bytes.size;
+	int r = s->image ? image_write(s->image->image, off, bytes, how)
+			 : spill_write(&s->bytes, off, bytes, MEMORY);
+	leave_image(s);
+	if (r < 0 || s->image || s->waits || !image_would_flow(&s->bytes, MEMORY, before))
+		return r;
+	CLEAN(clean_free) char *path = scratches_target(m, s);
+	s->waits = !path || !ends_with(path, ".nc") || scratches_is_taken(m, s) ||
+		   images_stream(m, path, &s->bytes, how, &s->image) != 0;
+	return 0;
+}
+
 static int
 cut(struct scratch *s, uint64_t size)
 {
+	const struct array_want how = {.cancel = NULL};
 	int r = turn_take(&s->turn, 0);
 	if (r < 0)
 		return r;
-	r = spill_truncate(&s->bytes, size, MEMORY);
-	s->size = s->bytes.size;
+	if (s->image && !size)
+		drop_image(s);
+	if (!size)
+		s->waits = false;
+	if (s->image)
+		r = image_truncate(s->image->image, size, &how);
+	leave_image(s);
+	if (r == 0 && !s->image)
+		r = spill_truncate(&s->bytes, size, MEMORY);
+	s->size = s->image ? image_size(s->image->image) : s->bytes.size;
 	s->changed = true;
 	return turn_give(&s->turn, r);
 }
@@ -133,7 +198,11 @@ read_scratch(struct file *f, const struct array_want *want, struct reply *ret)
 		return r;
 	uint64_t size = s->bytes.size;
 	n = want->off < size ? (size_t)min_u64(want->len, size - want->off) : 0;
-	r = turn_give(&s->turn, n ? spill_read(&s->bytes, want->off, n, ret->own.data) : 0);
+	if (s->image)
+		r = image_read(s->image->image, want, ret->own.data, &n);
+	else if (n)
+		r = spill_read(&s->bytes, want->off, n, ret->own.data);
+	r = turn_give(&s->turn, r);
 	if (r < 0 || !n)
 		return r;
 	ret->own.len = ret->len = n;
@@ -150,8 +219,8 @@ write_scratch(struct file *f, uint64_t off, struct span bytes, const struct arra
 	int r = turn_take(&s->turn, how->deadline);
 	if (r < 0)
 		return r;
-	r = spill_write(&s->bytes, flags & FILE_APPEND ? s->bytes.size : off, bytes, MEMORY);
-	s->size = s->bytes.size;
+	r = put(f->mount, s, flags & FILE_APPEND ? s->size : off, bytes, how);
+	s->size = s->image ? image_size(s->image->image) : s->bytes.size;
 	s->mtime = clock_wall();
 	s->changed = true;
 	return turn_give(&s->turn, r);
@@ -165,11 +234,15 @@ truncate_scratch(struct file *f, uint64_t size, bool through_handle)
 
 /* --- taking in --- */
 
-static bool
-ends_with(const char *path, const char *suffix)
+/* In turn. */
+static int
+take_in_now(struct mount *m, const char *path, struct scratch *s, const struct array_want *how)
 {
-	size_t n = strlen(path), k = strlen(suffix);
-	return n > k && strcmp(path + n - k, suffix) == 0;
+	if (!s->image)
+		return images_take_in(m, path, &s->bytes, how);
+	int r = image_settle(s->image->image, IMAGE_FLUSH, how);
+	images_tell(s->image);
+	return r;
 }
 
 /* What was written becomes what the path says. always: also if that was tried before. */
@@ -180,8 +253,8 @@ take_in(struct mount *m, const char *path, struct scratch *s, bool always,
 	int r = turn_take(&s->turn, how->deadline);
 	if (r < 0)
 		return r;
-	if (always || (s->changed && s->bytes.size)) {
-		r = images_take_in(m, path, &s->bytes, how);
+	if (always || (s->changed && s->size)) {
+		r = take_in_now(m, path, s, how);
 		if (r == 0)
 			s->changed = false;
 	} else {
@@ -190,11 +263,19 @@ take_in(struct mount *m, const char *path, struct scratch *s, bool always,
 	return turn_give(&s->turn, r);
 }
 
-/* Does the last writer let go of one that was taken in? Then what cannot be taken in now is lost, for no name leads to it. */
+/* Does the last writer let go of one that was taken in? Then what cannot be taken in now is lost, for no name leads to it. What has come of a copy that
+ * broke off goes. */
 static bool
 is_last(struct mount *m, struct scratch *s)
 {
-	return atomic_fetch_sub(&s->writers, 1) == 1 && scratches_is_taken(m, s);
+	if (atomic_fetch_sub(&s->writers, 1) != 1)
+		return false;
+	if (turn_take(&s->turn, 0) == 0) {
+		if (s->image && image_flows(s->image->image))
+			drop_image(s);
+		turn_give(&s->turn, 0);
+	}
+	return scratches_is_taken(m, s);
 }
 
 /* A new file that is a netCDF file by its name means something when it is closed. */
@@ -281,6 +362,12 @@ rename_it(struct mount *m, const struct entry *from, const struct entry *to, uns
 	int r;
 	if (!s)
 		return ZMAP_ABSENT;
+	r = turn_take(&s->turn, 0);
+	r = r < 0 ? r : turn_give(&s->turn, take_back(s, &how));
+	if (r < 0) {
+		scratches_put(m, s);
+		return r;
+	}
 	const bool nc = ends_with(to->path, ".nc") && atomic_load(&s->size);
 	if (to->view && !*to->view->suffix) {
 		r = turn_take(&s->turn, 0);

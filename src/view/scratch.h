@@ -18,6 +18,9 @@ struct scratch {
 	bool taken; /* what it holds has become what its path names, and what is written to it still does; then next is of those */
 	struct turn turn; /* of the call that is under way: the rest is its own */
 	struct spill bytes;
+	struct open_image *
+		image; /* its bytes go to variables as they come, or went; NULL: they are in `bytes` */
+	bool waits;    /* they did not, and will not */
 	atomic_ullong size; /* theirs: these are read without a turn */
 	atomic_llong mtime;
 	atomic_uint writers; /* handles that may write to it */

@@ -39,6 +39,7 @@ free_scratch(struct scratch *s)
 {
 	if (!s)
 		return;
+	images_end(s->image);
 	spill_free(&s->bytes);
 	turn_done(&s->turn);
 	free(s->path);

@@ -1,4 +1,6 @@
-"""Files that write_large.sh copies: write_large.py fixed|records FILE; check STORE FILE: zarr-python has the values of the file."""
+"""Files that write_large.sh copies: write_large.py fixed|records FILE; check STORE FILE: zarr-python has the values of the file; same FILE FILE: in
+any layout; whole STORE FILE: it has them, or some of its arrays; disorder|header|sparse FROM TO: writes the file in another order than its own."""
+import os
 import sys
 
 import netCDF4
@@ -23,19 +25,62 @@ def make(name, records):
                 v[i][k] = values * 0.37 + k * 1000 + i
 
 
-def check(store, name):
+def check(store, name, some=False):
     import zarr
 
     group = zarr.open_group(store, mode="r")
     with netCDF4.Dataset(name) as file:
         file.set_auto_mask(False)
-        assert sorted(group.array_keys()) == sorted(file.variables), list(group.array_keys())
-        for var in file.variables:
+        assert some or sorted(group.array_keys()) == sorted(file.variables), list(group.array_keys())
+        for var in group.array_keys():
             for k in range(0, file.dimensions["time"].size, 50):
                 assert numpy.array_equal(group[var][k:k + 50], file[var][k:k + 50]), (var, k)
 
 
-if sys.argv[1] == "check":
-    check(*sys.argv[2:])
+def same(one, two):
+    with netCDF4.Dataset(one) as a, netCDF4.Dataset(two) as b:
+        assert set(a.variables) <= set(b.variables), (list(a.variables), list(b.variables))
+        for var in a.variables:
+            a[var].set_auto_mask(False)
+            b[var].set_auto_mask(False)
+            for k in range(0, len(a[var]), 50):
+                assert numpy.array_equal(a[var][k:k + 50], b[var][k:k + 50]), (var, k)
+
+
+def whole(store, name):
+    check(store, name, True)
+    print("there is" if os.path.exists(store + "/v0/.zarray") else "there is not")
+
+
+def write(how, source, target):
+    with open(source, "rb") as file:
+        data = file.read()
+    first, second, step = 80 << 20, 120 << 20, 1 << 20
+    fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+
+    def put(begin, end):
+        for at in range(begin, end, step):
+            part = data[at:min(at + step, end)]
+            assert os.pwrite(fd, part, at) == len(part)
+
+    put(0, first + 3)
+    if how == "disorder":
+        put(second + 1, len(data))
+        put(first - 5000001, second + 7)
+    elif how == "header":
+        put(first + 3, len(data))
+        put(0, 1 << 20)
+        assert os.pwrite(fd, b"LARGE", data.index(b"large")) == 5
+    else:
+        hole = first + 3 + (20 << 20)
+        put(hole, len(data))
+    os.fsync(fd)
+    os.close(fd)
+
+
+if sys.argv[1] in ("disorder", "header", "sparse"):
+    write(*sys.argv[1:])
+elif sys.argv[1] in ("check", "same", "whole"):
+    {"check": check, "same": same, "whole": whole}[sys.argv[1]](*sys.argv[2:])
 else:
     make(sys.argv[2], sys.argv[1] == "records")

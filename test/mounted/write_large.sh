@@ -1,5 +1,6 @@
 #!/bin/bash
-# netCDF files that are larger than memory= become arrays: each chunk is stored once, in bounded memory, and the values are those of the file.
+# netCDF files that are larger than memory= become arrays as they come: each chunk is stored once, nothing lies in $TMPDIR, memory is bounded, and the
+# values are those of the file. What breaks off leaves no array.
 . "$(dirname "$0")/functions.sh"
 py() { "$python" "$here/write_large.py" "$@"; }
 "$python" -c 'import zarr, netCDF4' 2>/dev/null || skip "no zarr or netCDF4 for $python"
@@ -7,17 +8,34 @@ unset MALLOC_PERTURB_ # as in bounded.sh
 
 py fixed "$tmp/fixed.nc" || exit 1
 py records "$tmp/records.nc" || exit 1
+head -c $((150 << 20)) "$tmp/fixed.nc" >"$tmp/short.nc"
+nowhere=$tmp/nowhere # nothing can be put there
 
-# copied STORE FILE [OPTIONS]: into a new store, with little memory
-copied()
+# mount_new STORE [OPTIONS]: a new store, with little memory
+mount_new()
 {
 	"$ZARRFS" --create "$1" || fail "cannot make a store"
-	must_mount "$1" "rw,memory=64M${3:+,$3}"
-	cp "$2" "$mnt/dataset.nc" || fail "cannot copy"
-	same "chunks stored a second time" "$(stat_value store_merges_total)" 0
+	must_mount "$1" "rw,memory=64M${2:+,$2}"
+}
+
+# took WHAT: little memory, and each chunk was stored once
+took()
+{
+	same "chunks stored a second time, $1" "$(stat_value store_merges_total)" 0
 	peak=$(peak_memory)
-	echo "peak memory of the daemon: $((peak / 1024)) MiB; chunks stored: $(stat_value stores_total)"
-	sanitized || [ "$peak" -le $((128 * 1024)) ] || fail "the daemon took $((peak / 1024)) MiB"
+	echo "$1: peak memory of the daemon: $((peak / 1024)) MiB; chunks stored: $(stat_value stores_total)"
+	sanitized || [ "$peak" -le $((128 * 1024)) ] || fail "the daemon took $((peak / 1024)) MiB, $1"
+}
+
+# copied STORE FILE [OPTIONS]: and what another mount shows is the same
+copied()
+{
+	TMPDIR=$nowhere mount_new "$1" "${3:-}"
+	cp "$2" "$mnt/dataset.nc" || fail "cannot copy to $1"
+	took "$1"
+	umount_store
+	must_mount "$1"
+	py same "$2" "$mnt/dataset.nc" || fail "what is in $1"
 	umount_store
 }
 for file in fixed records; do
@@ -25,3 +43,135 @@ for file in fixed records; do
 	py check "$tmp/$file.zarr" "$tmp/$file.nc" || fail "values of $file"
 done
 copied "$tmp/shards.zarr#mode=v3" "$tmp/fixed.nc" chunk=1M,shard=4M
+copied "$tmp/archive.zip" "$tmp/records.nc"
+
+# besides what a group has
+"$python" -c 'import netCDF4, sys
+with netCDF4.Dataset(sys.argv[1], "w", format="NETCDF3_CLASSIC") as file:
+    file.createDimension("z", 5)
+    file.createVariable("z", "f4", ("z",))[:] = range(5)' "$tmp/small.nc"
+TMPDIR=$nowhere mount_new "$tmp/more.zarr"
+cp "$tmp/small.nc" "$mnt/z.nc" || fail "cannot copy a small file"
+cp "$tmp/records.nc" "$mnt/dataset.nc" || fail "cannot copy to a group that has variables"
+took "a group that has variables"
+umount_store
+must_mount "$tmp/more.zarr"
+py same "$tmp/records.nc" "$mnt/dataset.nc" || fail "what is beside others"
+py same "$tmp/small.nc" "$mnt/dataset.nc" || fail "what was there"
+umount_store
+
+# in another order; where the header changes what came lies in $TMPDIR
+for how in disorder header sparse; do
+	mount_new "$tmp/$how.zarr"
+	py $how "$tmp/fixed.nc" "$mnt/dataset.nc" || fail "cannot write in the order '$how'"
+	umount_store
+	py $how "$tmp/fixed.nc" "$tmp/$how.nc"
+	py check "$tmp/$how.zarr" "$tmp/$how.nc" || fail "values in the order '$how'"
+done
+grep -rq LARGE "$tmp/header.zarr/.zattrs" || fail "the header that came last does not count"
+
+# chunks STORE: how many files are no metadata
+chunks()
+{
+	find "$1" -type f ! -name '.z*' ! -name zarr.json | wc -l
+}
+
+# nothing WHAT: neither arrays nor chunks
+nothing()
+{
+	eventually 20 test ! -e "$tmp/broken.zarr/v0"
+	same "chunks, $1" "$(chunks "$tmp/broken.zarr")" 0
+	same "arrays, $1" "$(find "$tmp/broken.zarr" -name .zarray | wc -l)" 0
+}
+
+# what breaks off leaves nothing, and the same name can be written again
+mount_new "$tmp/broken.zarr"
+cp "$tmp/short.nc" "$mnt/dataset.nc" 2>"$tmp/said" && fail "half a file was copied"
+grep -q 'Invalid argument' "$tmp/said" || fail "half a file: $(cat "$tmp/said")"
+nothing "half a file"
+grep -q "not written to its end.*'v0'" "$log" || fail "what became of half a file is not said: $(cat "$log")"
+{ cat "$tmp/short.nc" 2>/dev/null; exec sleep 100; } >"$mnt/dataset.nc" &
+writer=$!
+eventually 20 test -e "$tmp/broken.zarr/v0/0.0.0" || fail "nothing is stored as it comes"
+[ -e "$tmp/broken.zarr/v0/.zarray" ] && fail "metadata promise what is not there"
+kill $writer
+wait $writer
+nothing "a writer that was killed"
+cp "$tmp/short.nc" "$mnt/half.txt.nc" && fail "half a file under another name"
+rm "$mnt/half.txt.nc"
+cp "$tmp/fixed.nc" "$mnt/dataset.nc" || fail "the same name again"
+umount_store
+py check "$tmp/broken.zarr" "$tmp/fixed.nc" || fail "values after what broke off"
+
+# a full disk
+mkdir "$tmp/disk"
+if mount -t tmpfs -o size=50m none "$tmp/disk" 2>"$tmp/said"; then
+	mount_new "$tmp/disk/full.zarr" codec=none
+	cp "$tmp/fixed.nc" "$mnt/dataset.nc" 2>"$tmp/said" && fail "a full disk took all"
+	grep -q 'No space left' "$tmp/said" || fail "a full disk: $(cat "$tmp/said")"
+	eventually 20 test ! -e "$tmp/disk/full.zarr/v0"
+	same "chunks on a full disk" "$(chunks "$tmp/disk/full.zarr")" 0
+	rm "$mnt/dataset.nc"
+	umount_store
+	umount "$tmp/disk"
+fi
+
+# kill -9 in the midst
+there=0
+for i in $(seq 20); do
+	rm -rf "$tmp/killed.zarr"
+	mount_new "$tmp/killed.zarr"
+	cp "$tmp/fixed.nc" "$mnt/dataset.nc" 2>/dev/null &
+	copy=$!
+	sleep "0.$((RANDOM % 90 + 10))"
+	kill_daemon
+	wait $copy
+	unmount "$mnt"
+	said=$(py whole "$tmp/killed.zarr" "$tmp/fixed.nc") || fail "metadata promise what is not there, $i"
+	[ "$said" = "there is" ] && there=$((there + 1))
+done
+echo "killed 20 times, $there times after all was stored"
+rm -rf "$tmp"/killed.zarr/v0/.z* "$tmp"/killed.zarr/{odd,time} "$tmp/killed.zarr/"{.zmetadata,.zattrs,.zgroup} # none of the arrays was there
+mkdir -p "$tmp/killed.zarr/v0" && echo half >"$tmp/killed.zarr/v0/0.0.0"
+"$python" -c 'import sys, zarr; zarr.open_group(sys.argv[1], mode="a")' "$tmp/killed.zarr"
+must_mount "$tmp/killed.zarr" rw,memory=64M
+cp "$tmp/fixed.nc" "$mnt/dataset.nc" || fail "over what a killed daemon has left"
+umount_store
+py check "$tmp/killed.zarr" "$tmp/fixed.nc" || fail "values over what a killed daemon has left"
+
+# two at once, on one mount and on two: one of them wins, or none
+mount_new "$tmp/two.zarr"
+cp "$tmp/fixed.nc" "$mnt/dataset.nc" &
+eventually 5 test -s "$mnt/dataset.nc"
+cp "$tmp/fixed.nc" "$mnt/dataset.nc" || fail "two writers of the same"
+wait $! || fail "the other of two writers of the same"
+umount_store
+py check "$tmp/two.zarr" "$tmp/fixed.nc" || fail "values of two writers of the same"
+cp "$tmp/fixed.nc" "$tmp/other.nc"
+"$python" -c 'import netCDF4, sys
+with netCDF4.Dataset(sys.argv[1], "a") as file: file["v0"][:] = file["v0"][:] + 1' "$tmp/other.nc"
+for i in 1 2 3; do
+	mount_new "$tmp/race$i.zarr"
+	one=$mnt
+	must_mount "$tmp/race$i.zarr" rw,memory=64M
+	cp "$tmp/fixed.nc" "$one/dataset.nc" 2>"$tmp/said.1" &
+	first=$!
+	cp "$tmp/other.nc" "$mnt/dataset.nc" 2>"$tmp/said.2"
+	second=$?
+	wait $first
+	first=$?
+	if [ -e "$tmp/race$i.zarr/v0/.zarray" ]; then
+		py check "$tmp/race$i.zarr" "$tmp/fixed.nc" 2>/dev/null || py check "$tmp/race$i.zarr" "$tmp/other.nc" || fail "a mixture of two files"
+		[ $first = 0 ] || [ $second = 0 ] || fail "an array of which both were told that it is not"
+	else
+		eventually 20 test ! -e "$tmp/race$i.zarr/v0"
+		same "chunks of none of two" "$(chunks "$tmp/race$i.zarr")" 0
+	fi
+	echo "two mounts: $first $second: $(cat "$tmp/said.1" "$tmp/said.2")"
+	for at in "$one" "$mnt"; do
+		pid=${mounts[$at]}
+		mounts[$at]=
+		unmount "$at"
+		wait "$pid"
+	done
+done

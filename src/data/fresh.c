@@ -1,0 +1,247 @@
+#include "data/fresh.h"
+
+#include "base/set.h"
+#include "data/staging_impl.h"
+#include "model/parallel.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct fresh_object {
+	uint64_t number; /* array_object's */
+	uint64_t chunk;  /* one that is in it */
+	char version[ZMAP_VERSION];
+};
+
+struct fresh {
+	pthread_mutex_t lock; /* guards all below */
+	struct set objects;   /* borrows from put */
+	struct fresh_object **put;
+	size_t n, room;
+	atomic_bool met; /* another writer's object was there */
+};
+
+static int
+by_number(const void *a, const void *b)
+{
+	const struct fresh_object *x = a, *y = b;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+int
+array_begin(struct array *a)
+{
+	struct fresh *f = calloc(1, sizeof *f);
+	if (!f)
+		return err_set(-ENOMEM, "no memory for a new array");
+	pthread_mutex_init(&f->lock, NULL);
+	a->fresh = f;
+	atomic_store(&a->made, false);
+	return 0;
+}
+
+void
+array_made(struct array *a)
+{
+	atomic_store(&a->made, true);
+}
+
+void
+fresh_free(struct array *a)
+{
+	struct fresh *f = a->fresh;
+	if (!f)
+		return;
+	set_free(&f->objects, NULL);
+	for (size_t i = 0; i < f->n; i++)
+		free(f->put[i]);
+	free(f->put);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}
+
+static bool
+is_fresh(const struct array *a)
+{
+	return a->fresh && !atomic_load(&a->made);
+}
+
+/* *ret: the version that was put here; "": none was, or the store does not say. */
+static bool
+known(struct fresh *f, uint64_t number, char *ret)
+{
+	const struct fresh_object key = {.number = number}, *o = NULL;
+	*ret = '\0';
+	LOCKED(&f->lock) {
+		o = set_find(&f->objects, &key, by_number);
+		if (o)
+			memcpy(ret, o->version, sizeof o->version);
+	}
+	return o != NULL;
+}
+
+/* With the lock held. */
+static struct fresh_object *
+add(struct fresh *f, uint64_t number)
+{
+	if (f->n == f->room) {
+		size_t room = f->room ? 2 * f->room : 64;
+		struct fresh_object **more = realloc(f->put, room * sizeof *more);
+		if (!more)
+			return NULL;
+		f->put = more;
+		f->room = room;
+	}
+	struct fresh_object *o = calloc(1, sizeof *o);
+	if (!o)
+		return NULL;
+	o->number = number;
+	if (set_add(&f->objects, o, by_number) < 0) {
+		free(o);
+		return NULL;
+	}
+	f->put[f->n++] = o;
+	return o;
+}
+
+static int
+note(struct array *a, uint64_t chunk, const char *version)
+{
+	struct fresh *f = a->fresh;
+	const struct fresh_object key = {.number = array_object(a, chunk)};
+	struct fresh_object *o = NULL;
+	LOCKED(&f->lock) {
+		o = set_find(&f->objects, &key, by_number);
+		o = o ? o : add(f, key.number);
+		if (o) {
+			o->chunk = chunk;
+			memcpy(o->version, version, sizeof o->version);
+		}
+	}
+	return o ? 0 : err_set(-ENOMEM, "no memory for a new array");
+}
+
+static int
+not_ours(const struct store *st)
+{
+	atomic_store(&st->array->fresh->met, true);
+	return err_set(-EEXIST, "'%s' is there: another program makes the array, or has begun to",
+		st->key);
+}
+
+int
+fresh_condition(const struct store *st, struct zmap_put *ret, char **ret_match)
+{
+	struct array *a = st->array;
+	char version[ZMAP_VERSION];
+	if (!is_fresh(a) || !(a->zmap->caps & ZMAP_CONDITIONAL))
+		return 0;
+	const bool ours = known(a->fresh, array_object(a, st->chunk->number), version);
+	if (st->based && !st->absent && (!ours || strcmp(version, st->stat.version) != 0))
+		return not_ours(st);
+	if (!ours)
+		ret->if_absent = true;
+	else if (!st->based && *version)
+		ret->if_match = *ret_match = strdup(version);
+	return ret->if_match || ret->if_absent || st->based || !*version
+		       ? 0
+		       : err_set(-ENOMEM, "no memory for a version");
+}
+
+/* A put whose answer was lost is done again, and then finds what it has put. */
+static int
+is_same(struct store *st, struct zmap_stat *now)
+{
+	CLEAN(buf_free) struct buf there = {0};
+	struct zmap_get g = {.key = st->key,
+		.into = &there,
+		.max = st->out.len,
+		.fresh = true,
+		.cancel = &st->array->data->ending};
+	pool_blocking();
+	int r = zmap_get(st->array->zmap, &g, now);
+	pool_unblocking();
+	if (r < 0 && r != -EFBIG)
+		return r;
+	bool same =
+		r == 0 && there.len == st->out.len && !memcmp(there.data, st->out.data, there.len);
+	return same ? 0 : not_ours(st);
+}
+
+int
+fresh_was_put(struct store *st, int result, struct zmap_stat *now)
+{
+	struct array *a = st->array;
+	if (!is_fresh(a))
+		return result;
+	if (result == ZMAP_CHANGED)
+		result = is_same(st, now);
+	return result ? result : note(a, st->chunk->number, now->version);
+}
+
+/* --- the array is not to be, after all --- */
+
+struct undoing {
+	struct array *array;
+	bool alone;
+	atomic_ullong left; /* objects that stay */
+};
+
+bool
+array_met(const struct array *a)
+{
+	return a->fresh && atomic_load(&a->fresh->met);
+}
+
+/* alone: no other writer is about the array, as far as is known: a store that cannot delete on a condition is asked to do it without. */
+static int
+remove_one(struct array *a, const struct fresh_object *put, bool alone)
+{
+	const struct extent_id id = array_extent(a, put->chunk, 0, 0);
+	struct object *o;
+	struct zmap_stat now = {0};
+	char key[ARRAY_KEY_MAX];
+	int r = array_chunk_key(a, put->chunk, key);
+	if (r == 0)
+		r = zmap_stat(a->zmap, key, &now);
+	if (r == 0 && strcmp(now.version, put->version) != 0)
+		r = ZMAP_CHANGED;
+	if (r)
+		return r;
+	struct zmap_del d = {.key = key};
+	if (a->zmap->caps & ZMAP_CONDITIONAL && *now.version)
+		d.if_match = now.version;
+	r = cache_put_begin(a->data->cache, &id, &o);
+	if (r < 0)
+		return r;
+	r = zmap_del(a->zmap, &d);
+	if (r == -ENOTSUP && alone) {
+		d.if_match = NULL;
+		r = zmap_del(a->zmap, &d);
+	}
+	cache_put_end(a->data->cache, o, r < 0 ? NULL : "");
+	return r;
+}
+
+static void
+undo_one(void *arg, size_t i)
+{
+	struct undoing *u = arg;
+	int r = remove_one(u->array, u->array->fresh->put[i], u->alone);
+	if (r && r != ZMAP_ABSENT)
+		atomic_fetch_add(&u->left, 1);
+}
+
+int
+array_undo(struct array *a, bool alone, size_t *ret_put, size_t *ret_left)
+{
+	struct undoing u = {.array = a, .alone = alone};
+	*ret_put = *ret_left = 0;
+	int r = array_forget(a, NULL);
+	if (r < 0 || !is_fresh(a))
+		return r;
+	*ret_put = a->fresh->n;
+	in_parallel(a->fresh->n, a->remote, undo_one, &u);
+	*ret_left = atomic_load(&u.left);
+	return 0;
+}
