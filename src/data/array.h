@@ -158,7 +158,5 @@ void array_made(struct array *);
 int array_undo(struct array *, bool alone, size_t *ret_put, size_t *ret_left);
 /* Has it met objects of another writer? */
 bool array_met(const struct array *);
-/* Has it met objects of another writer? */
-bool array_met(const struct array *);
 /* The error that sticks, with its text; 0: none does. */
 int array_stuck(const struct array *);

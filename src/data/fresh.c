@@ -129,6 +129,12 @@ not_ours(const struct store *st)
 		st->key);
 }
 
+bool
+fresh_stays(const struct store *st)
+{
+	return is_fresh(st->array);
+}
+
 int
 fresh_condition(const struct store *st, struct zmap_put *ret, char **ret_match)
 {
@@ -148,26 +154,6 @@ fresh_condition(const struct store *st, struct zmap_put *ret, char **ret_match)
 		       : err_set(-ENOMEM, "no memory for a version");
 }
 
-/* A put whose answer was lost is done again, and then finds what it has put. */
-static int
-is_same(struct store *st, struct zmap_stat *now)
-{
-	CLEAN(buf_free) struct buf there = {0};
-	struct zmap_get g = {.key = st->key,
-		.into = &there,
-		.max = st->out.len,
-		.fresh = true,
-		.cancel = &st->array->data->ending};
-	pool_blocking();
-	int r = zmap_get(st->array->zmap, &g, now);
-	pool_unblocking();
-	if (r < 0 && r != -EFBIG)
-		return r;
-	bool same =
-		r == 0 && there.len == st->out.len && !memcmp(there.data, st->out.data, there.len);
-	return same ? 0 : not_ours(st);
-}
-
 int
 fresh_was_put(struct store *st, int result, struct zmap_stat *now)
 {
@@ -175,7 +161,7 @@ fresh_was_put(struct store *st, int result, struct zmap_stat *now)
 	if (!is_fresh(a))
 		return result;
 	if (result == ZMAP_CHANGED)
-		result = is_same(st, now);
+		return not_ours(st);
 	return result ? result : note(a, st->chunk->number, now->version);
 }
 

@@ -8,6 +8,8 @@ struct store;
 /* The conditions of a put, if the array is new: nothing is there, or what was put here before. 0; -EEXIST: the object that was read is another writer's.
  * *ret_match: what ret borrows, which the caller frees; or NULL. */
 int fresh_condition(const struct store *, struct zmap_put *ret, char **ret_match);
+/* Is nothing of the array deleted for being all fill? What is there may be another writer's. */
+bool fresh_stays(const struct store *);
 /* What a put of a new array came to. 0; -EEXIST: another writer's object is there. */
 int fresh_was_put(struct store *, int result, struct zmap_stat *now);
 void fresh_free(struct array *);

@@ -227,6 +227,8 @@ del(struct store *st)
 		return r;
 	if (!(z->caps & ZMAP_CONDITIONAL) || !*st->stat.version)
 		return err_set(-ENOTSUP, "this store cannot delete on a condition");
+	if (fresh_stays(st))
+		return err_set(-ENOTSUP, "what is there may be another writer's");
 	struct zmap_del d = {.key = st->key, .if_match = st->stat.version};
 	pool_blocking();
 	r = zmap_del(z, &d);

@@ -1,5 +1,6 @@
 """Files that write_large.sh copies: write_large.py fixed|records FILE; check STORE FILE: zarr-python has the values of the file; same FILE FILE: in
-any layout; whole STORE FILE: it has them, or some of its arrays; disorder|header|sparse FROM TO: writes the file in another order than its own."""
+any layout; whole STORE FILE: it has them, or some of its arrays; disorder|header|sparse FROM TO: writes the file in another order than its
+own; pair TO TO FILE: copies it to both."""
 import os
 import sys
 
@@ -78,7 +79,39 @@ def write(how, source, target):
     os.close(fd)
 
 
-if sys.argv[1] in ("disorder", "header", "sparse"):
+def pair(one, two, name):
+    """Two copies of one file in step, the second of which breaks off; says whether the first is whole, or is told that it is not."""
+    with open(name, "rb") as file:
+        data = file.read()
+    begin, middle, step = 1 << 20, 100 << 20, 1 << 20
+    files = [os.open(path, os.O_WRONLY | os.O_CREAT) for path in (one, two)]
+
+    def put(fd, begin, end):
+        for at in range(begin, end, step):
+            os.pwrite(fd, data[at:min(at + step, end)], at)
+
+    for fd in files:
+        put(fd, 0, begin)
+    try:
+        put(files[0], begin, middle)
+        try:
+            put(files[1], begin, middle)
+        except FileExistsError:
+            pass
+        try:
+            os.close(files[1])
+        except OSError:
+            pass
+        put(files[0], middle, len(data))
+        os.close(files[0])
+        print("whole")
+    except FileExistsError:
+        print("told")
+
+
+if sys.argv[1] == "pair":
+    pair(*sys.argv[2:])
+elif sys.argv[1] in ("disorder", "header", "sparse"):
     write(*sys.argv[1:])
 elif sys.argv[1] in ("check", "same", "whole"):
     {"check": check, "same": same, "whole": whole}[sys.argv[1]](*sys.argv[2:])
