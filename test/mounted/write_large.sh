@@ -142,10 +142,12 @@ py check "$tmp/killed.zarr" "$tmp/fixed.nc" || fail "values over what a killed d
 # let_go MOUNT: with a daemon that may say that not all was stored
 let_go()
 {
-	local pid=${mounts[$1]}
+	local pid=${mounts[$1]} status=0
 	mounts[$1]=
 	is_mounted "$1" && unmount "$1"
-	wait "$pid"
+	wait "$pid" || status=$?
+	[ $status -le 1 ] || fail "the daemon of $1 ended with status $status"
+	grep Sanitizer "$1.log" && fail "what the daemon of $1 has said"
 }
 
 # two at once on one mount
