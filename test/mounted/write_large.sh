@@ -118,7 +118,7 @@ fi
 
 # kill -9 in the midst
 there=0
-for i in 1 2 3; do
+for i in 1 2; do
 	rm -rf "$tmp/killed.zarr"
 	mount_new "$tmp/killed.zarr"
 	cp "$tmp/fixed.nc" "$mnt/dataset.nc" 2>/dev/null &
@@ -130,7 +130,7 @@ for i in 1 2 3; do
 	said=$(py whole "$tmp/killed.zarr" "$tmp/fixed.nc") || fail "metadata promise what is not there, $i"
 	[ "$said" = "there is" ] && there=$((there + 1))
 done
-echo "killed 3 times, $there times after all was stored"
+echo "killed twice, $there times after all was stored"
 rm -rf "$tmp"/killed.zarr/v0/.z* "$tmp"/killed.zarr/{odd,time} "$tmp/killed.zarr/"{.zmetadata,.zattrs,.zgroup} # none of the arrays was there
 mkdir -p "$tmp/killed.zarr/v0" && echo half >"$tmp/killed.zarr/v0/0.0.0"
 "$python" -c 'import sys, zarr; zarr.open_group(sys.argv[1], mode="a")' "$tmp/killed.zarr"
