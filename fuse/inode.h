@@ -26,7 +26,6 @@ struct inode {
 	_Atomic(struct page_coherence *) pages; /* NULL: it was never opened */
 	_Atomic(struct shown *) shown;          /* NULL: it was never opened to be written */
 	atomic_bool islands; /* it has pages that the next handle must not find, see file_islands */
-	atomic_bool mapped;  /* it may have pages although programs read and write past them */
 	atomic_uint
 		paused; /* handles that are to be asked about before each read(), see handle_resume */
 	atomic_bool owed; /* the kernel is to drop its pages, as soon as no read is under way */

@@ -17,7 +17,6 @@ struct open_file {
 	bool paged;   /* the kernel may have pages of it … */
 	bool written; /* … and this handle changes them */
 	bool direct;  /* but read() goes past them */
-	bool passes;  /* and write(), too, as those of all handles now */
 	bool guarded; /* read() takes from pages what it finds of a file that is to be read whole, or not at all */
 	int64_t opened;
 	_Atomic int64_t
@@ -63,7 +62,7 @@ free_file(struct handle *h)
 	negative_cache_done(&f->missed);
 	end_pause(f);
 	if (f->paged)
-		page_coherence_close(f->server, f->inode, (struct page_use){f->written, f->passes});
+		page_coherence_close(f->server, f->inode, f->written);
 	inodes_put(f->server->inodes, f->inode);
 	free(f);
 }
@@ -143,9 +142,7 @@ describe_open(struct request *r, const struct entry *e, struct open_file *f, boo
 	f->written = f->paged && file_is_writable(f->file);
 	if (f->written)
 		shown_begin(f->inode);
-	f->passes = f->paged && r->server->direct_mappings && file_may_pass(f->file) &&
-		    page_coherence_passes(r->server, f->inode, f->written);
-	f->direct = f->passes || goes_direct(r->server, e, f->file);
+	f->direct = goes_direct(r->server, e, f->file);
 	f->guarded = entry_is_netcdf(e) && !f->direct;
 	if (f->guarded)
 		file_guard(f->file);
@@ -262,12 +259,6 @@ note_shown(const struct request *r, const struct reply *reply)
 	shown_note(r->inode, r->off, (struct span){bytes, reply->len});
 }
 
-bool
-handle_passes(struct handle *h)
-{
-	return file_of(h)->passes;
-}
-
 static void
 run_read(struct request *r)
 {
@@ -284,8 +275,6 @@ run_read(struct request *r)
 	struct reply reply = {0};
 	struct negative_cache_what bytes = bytes_of(r);
 	int result = negative_cache_lately(&f->missed, &bytes);
-	if (r->paged && f->passes)
-		atomic_store(&r->inode->mapped, true); /* before it is known what there is */
 	if (result == 0) {
 		result = file_read(f->file, &want, &reply);
 		if (result == -EIO && page_coherence_are_written(r->server, r->inode)) {
@@ -313,12 +302,11 @@ run_read(struct request *r)
 	reply_done(&reply);
 }
 
-/* Past the pages a program has asked for just these bytes, and the kernel says which; for a page of a mapping it names no program. */
+/* Past the pages a program has asked for just these bytes. */
 static bool
 by_pages(const struct fuse_file_info *fi)
 {
-	const struct open_file *f = file_of(handle_of(fi->fh));
-	return f->passes ? !fi->lock_owner : !f->direct && !(fi->flags & O_DIRECT);
+	return !file_of(handle_of(fi->fh))->direct && !(fi->flags & O_DIRECT);
 }
 
 void

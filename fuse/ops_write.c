@@ -35,15 +35,6 @@ write_mapped(struct request *r, const struct array_want *how)
 	return result;
 }
 
-/* The kernel has dropped the pages of what is written past them, but before: a mapping may have asked for one again. What `shown` says is
- * right of that one. */
-static void
-drop_mapped(struct inode *i)
-{
-	if (atomic_exchange(&i->mapped, false))
-		atomic_store(&i->owed, true);
-}
-
 static void
 run_write(struct request *r)
 {
@@ -54,8 +45,6 @@ run_write(struct request *r)
 			    : file_write(handle_file(r->handle), r->off, r->data, &how, r->flags);
 	if (result < 0)
 		shown_forget(r->inode, r->off, r->data.len);
-	else if (!mapped && handle_passes(r->handle))
-		drop_mapped(r->inode);
 	else if (!mapped)
 		shown_lay(r->inode, r->off, r->data);
 	if (result < 0) {

@@ -27,9 +27,8 @@ struct page_coherence {
 	_Atomic int64_t since, read; /* clock_now(); of the end of the last read */
 	_Atomic int64_t dropped;     /* of when the kernel was told last; 0: never */
 	/* The rest is under the renewer's lock. */
-	unsigned opens, writers;           /* writers: of those that have it open */
-	unsigned passing, passing_writers; /* of both, those that go past the pages */
-	int64_t begun;                     /* 0: it has no pages yet */
+	unsigned opens, writers; /* writers: of those that have it open */
+	int64_t begun;           /* 0: it has no pages yet */
 	int64_t noticed,
 		noticed_last; /* when changes were noticed that its readers do not see; 0: none */
 	bool retired;
@@ -121,29 +120,13 @@ page_coherence_open(struct server *s, struct inode *i, bool keep, bool writes, b
 	return err_set(r, "others are reading old pages");
 }
 
-bool
-page_coherence_passes(struct server *s, struct inode *i, bool writes)
-{
-	struct page_coherence *p = atomic_load(&i->pages);
-	bool passes = false;
-	LOCKED(&s->renewer->lock) {
-		bool alone = p->opens - p->passing == 1; /* which is this one */
-		passes = p->passing_writers || (writes && alone);
-		p->passing += passes;
-		p->passing_writers += passes && writes;
-	}
-	return passes;
-}
-
 void
-page_coherence_close(struct server *s, struct inode *i, struct page_use u)
+page_coherence_close(struct server *s, struct inode *i, bool wrote)
 {
 	struct page_coherence *p = atomic_load(&i->pages);
 	LOCKED(&s->renewer->lock) {
 		p->opens--;
-		p->writers -= u.writes;
-		p->passing -= u.passes;
-		p->passing_writers -= u.passes && u.writes;
+		p->writers -= wrote;
 	}
 }
 

@@ -33,13 +33,7 @@ struct invalidator *invalidator_free(struct invalidator *);
 /* One more handle is open. keep: the kernel's pages are young enough; writes: through them. *ret_keep: they stay. -ESTALE: the path is to be looked up again,
  * which gives another inode, because other handles read this one. */
 int page_coherence_open(struct server *, struct inode *, bool keep, bool writes, bool *ret_keep);
-/* Does a handle that is open now read and write past the pages? One that writes does, unless another one has read into them, and then all
- * do that are opened before it is closed. No read() takes from a page then what a write() past it has changed meanwhile. */
-bool page_coherence_passes(struct server *, struct inode *, bool writes);
-struct page_use {
-	bool writes, passes;
-};
-void page_coherence_close(struct server *, struct inode *, struct page_use);
+void page_coherence_close(struct server *, struct inode *, bool wrote);
 /* Is it open to be written? What is written is in these pages, and not in those of other inodes of the path. */
 bool page_coherence_are_written(struct server *, const struct inode *);
 /* For array_want.since, and .dropped. */

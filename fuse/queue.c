@@ -114,7 +114,7 @@ run_one(struct queue *q, struct request *r, bool relief)
 		*(relief ? &l->relieved : &l->running) -= 1;
 		next = take_waiting(l, relief);
 	}
-	if (r->op == OP_READ || r->op == OP_WRITE)
+	if (r->op == OP_READ)
 		notifier_pay(r->server->notifier, r->inode);
 	request_unref(r);
 	return next;

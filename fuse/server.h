@@ -56,8 +56,6 @@ void op_listxattr(fuse_req_t, fuse_ino_t, size_t);
 void server_reply_attr(struct request *, const struct entry *);
 /* The file of a handle. */
 struct file *handle_file(struct handle *);
-/* Do programs read and write past the pages, see page_coherence_passes? */
-bool handle_passes(struct handle *);
 /* Opens what it makes, as op_open. */
 void server_run_create(struct request *);
 /* "dir/name"; NULL: no memory. */

@@ -113,7 +113,6 @@ hold(struct file *f, const struct entry *e)
 									    : st.generation - 1;
 	own->epoch = st.epoch;
 	f->size = st.shown;
-	f->passes = true;
 	flat_state_done(&st);
 	pthread_mutex_init(&own->lock, NULL);
 	f->own = own;

@@ -221,12 +221,6 @@ file_is_direct(const struct file *f)
 }
 
 bool
-file_may_pass(const struct file *f)
-{
-	return f->passes;
-}
-
-bool
 file_is_spread(const struct file *f)
 {
 	return f->spread;

@@ -39,7 +39,7 @@ struct file_kind {
 
 	/* --- open files --- */
 
-	/* flags as open(2)'s; f->path, f->mount and f->flags are set. Takes the file: sets own, size, keep, direct and passes. ZMAP_ABSENT: it is not of
+	/* flags as open(2)'s; f->path, f->mount and f->flags are set. Takes the file: sets own, size, keep and direct. ZMAP_ABSENT: it is not of
 	 * this kind; then f is as it was. What file_view_open left in f need not be undone. */
 	int (*open)(struct file *f, const struct entry *, int flags);
 	int (*read)(struct file *, const struct array_want *, struct reply *);
@@ -86,7 +86,7 @@ struct file {
 	struct raw *raw;              /* a key's own bytes */
 	struct buf text;              /* made at open */
 	uint64_t size;
-	bool keep, direct, spread, passes;
+	bool keep, direct, spread;
 	bool counted;         /* facts know that it is open */
 	atomic_llong late_at; /* clock_now() of the last read that took all of its time; 0: none */
 	atomic_ullong late_off, late_end;

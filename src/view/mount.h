@@ -112,8 +112,6 @@ enum settle_why { SETTLE_FLUSH, SETTLE_FSYNC, SETTLE_RENAME, SETTLE_OTHER_READ, 
 int file_settle(struct file *, enum settle_why, int64_t deadline, struct cancel *);
 /* The kernel is to keep no pages of it. */
 bool file_is_direct(const struct file *);
-/* While it is open for writing, programs may read and write it past the kernel's pages, which are for mappings then: if all of them do. */
-bool file_may_pass(const struct file *);
 /* Its pages are only for mappings: a page that is read for a few bytes costs a far store many chunks, see array_is_spread. */
 bool file_is_spread(const struct file *);
 /* How long the open file is now, if it is one that can be longer or shorter than what its name leads to; else false. */
