@@ -30,9 +30,6 @@ struct open_file {
  * they are. */
 static const int64_t YOUNG = 2 * SECOND;
 
-/* A read that takes longer than this is not waited for. */
-static const int64_t HANGING = SECOND;
-
 static struct open_file *
 file_of(struct handle *h)
 {
@@ -94,7 +91,7 @@ handle_move(struct handle *h, const struct array_move *m)
 	struct array_move mine = *m;
 	mine.looked = atomic_load(&f->looks) ? m->to : atomic_load(&f->looked);
 	bool may = m->to - f->opened > YOUNG && file_move(f->file, &mine);
-	if (may && f->paged && mine.paused && !atomic_exchange(&f->paused, true))
+	if (may && f->paged && !f->direct && mine.paused && !atomic_exchange(&f->paused, true))
 		atomic_fetch_add(&f->inode->paused, 1);
 	return may;
 }
@@ -103,8 +100,9 @@ void
 handle_resume(struct request *r)
 {
 	struct server *s = r->server;
-	if (end_pause(file_of(r->handle)) && !queue_reads(s->queue, r->inode, HANGING))
-		notifier_drop(s->notifier, r->inode);
+	struct open_file *f = file_of(r->handle);
+	if (atomic_load(&f->paused) && !queue_reads(s->queue, r->inode, 0) && end_pause(f))
+		notifier_drop(s->notifier, r->inode); /* else before the next read() */
 }
 
 void

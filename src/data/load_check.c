@@ -36,15 +36,20 @@ look(struct task *t)
 	array_unref(a);
 }
 
+/* clock_wall(): when the metadata are to have been looked at for what has come now, at the earliest; 0: as the store's answer says. */
+static int64_t
+wanted(const struct array *a)
+{
+	return a->exchanged && a->hooks.seen ? clock_wall() - SECOND : 0;
+}
+
 void
 load_check_begin(struct load *l)
 {
 	struct array *a = l->array;
 	const struct array_hooks *h = &a->hooks;
-	if (!a->exchanged || !h->seen)
-		return;
-	l->wanted = clock_wall() - SECOND;
-	if (h->seen(h->arg, 0) >= l->wanted || atomic_exchange(&a->looking, true))
+	int64_t since = wanted(a);
+	if (!since || h->seen(h->arg, 0) >= since || atomic_exchange(&a->looking, true))
 		return;
 	a->look.run = look;
 	array_ref(a);
@@ -70,9 +75,10 @@ load_check_found(struct load *l)
 	int64_t placed = l->stat.placed ? l->stat.placed : l->stat.mtime + SECOND;
 	if (!l->stat.placed && is_exchanged(l))
 		placed = clock_wall() - (clock_now() - l->extent->begun);
-	if (placed < l->wanted)
-		placed = l->wanted;
-	return l->array->hooks.seen && (l->stat.mtime || l->wanted)
+	int64_t since = wanted(l->array);
+	if (placed < since)
+		placed = since;
+	return l->array->hooks.seen && (l->stat.mtime || since)
 		       ? load_check_since(l->array, placed + 1)
 		       : 0;
 }
@@ -101,5 +107,6 @@ load_check_absent(struct load *l)
 		return check_metadata(l->array);
 	if (ttl == INT64_MAX)
 		return 0;
-	return load_check_since(l->array, l->wanted ? l->wanted : clock_wall() - ttl + 1);
+	int64_t since = wanted(l->array);
+	return load_check_since(l->array, since ? since : clock_wall() - ttl + 1);
 }

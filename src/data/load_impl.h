@@ -26,7 +26,6 @@ struct load {
 	bool bad;     /* its bytes cannot be decoded */
 	bool anew;    /* … so that they are sent again */
 	int64_t deadline;
-	int64_t wanted; /* clock_wall(): when the metadata are to have been looked at, at the earliest; 0: as the store's answer says */
 	struct cancel cancel; /* no reader wants it any more */
 	struct zmap_stat stat;
 	uint64_t

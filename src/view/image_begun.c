@@ -111,6 +111,11 @@ undo(struct open_image *o, const struct image_target *t, bool alone)
 {
 	size_t put = 0, left = 0;
 	int r = image_new_is_there(o->mount, t->node->path);
+	if (r < 0)
+		notes_add(&o->mount->notes,
+			"'%s' was not written to its end: what is stored of the new array '%s' "
+			"stays, for it cannot be seen whether another writer has made it: %s",
+			o->path, t->node->path, err_text());
 	if (r != ZMAP_ABSENT)
 		array_made(t->array);
 	r = array_undo(t->array, alone, &put, &left);

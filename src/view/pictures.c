@@ -381,8 +381,10 @@ pictures_copy(const struct kept_picture *k, const struct array_want *want, uint8
 static void
 leave(struct pictures *t, struct picture_reader *r)
 {
-	struct kept_picture *k = *find(t, r);
-	if (k && k->number == r->midst)
+	struct kept_picture *k = t->newest;
+	while (k && k->number != r->midst)
+		k = k->next;
+	if (k && r->midst)
 		k->midst--;
 	r->midst = 0;
 	pthread_cond_broadcast(&t->ended);
