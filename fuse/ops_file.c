@@ -30,6 +30,9 @@ struct open_file {
  * they are. */
 static const int64_t YOUNG = 2 * SECOND;
 
+/* A read that takes longer than this is not waited for. */
+static const int64_t HANGING = SECOND;
+
 static struct open_file *
 file_of(struct handle *h)
 {
@@ -101,7 +104,7 @@ handle_resume(struct request *r)
 {
 	struct server *s = r->server;
 	struct open_file *f = file_of(r->handle);
-	if (atomic_load(&f->paused) && !queue_reads(s->queue, r->inode, 0) && end_pause(f))
+	if (atomic_load(&f->paused) && !queue_reads(s->queue, r->inode, HANGING) && end_pause(f))
 		notifier_drop(s->notifier, r->inode); /* else before the next read() */
 }
 
