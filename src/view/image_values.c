@@ -239,6 +239,22 @@ forget_stored(struct through *t)
 	}
 }
 
+/* Elements are looked at first, what is held after them; then the elements go to their variables. */
+static int
+write_pieces(struct through *t)
+{
+	t->list.form = t->im->form;
+	int r = pieces(t, false);
+	if (r == 0)
+		r = pieces(t, true);
+	if (r == 0)
+		r = store(t->im, &t->list, t->how);
+	if (r == 0)
+		forget_stored(t);
+	staged_free(&t->list);
+	return r;
+}
+
 int
 image_through(struct image *im, uint64_t off, struct span bytes, const struct array_want *how)
 {
@@ -250,16 +266,7 @@ image_through(struct image *im, uint64_t off, struct span bytes, const struct ar
 	if (!shown)
 		return no_memory();
 	t.shown = image_content(im, &w, shown) < 0 ? NULL : shown;
-	t.list.form = im->form;
-	int r = pieces(&t, false);
-	if (r == 0)
-		r = pieces(&t, true);
-	if (r == 0)
-		r = store(im, &t.list, how);
-	if (r == 0)
-		forget_stored(&t);
-	staged_free(&t.list);
-	return r;
+	return write_pieces(&t);
 }
 
 int
@@ -273,16 +280,7 @@ image_blind(struct image *im, uint64_t off, struct span bytes, const struct arra
 	t.off += n;
 	t.bytes.data += n;
 	t.bytes.len -= n;
-	t.list.form = im->form;
-	int r = pieces(&t, false);
-	if (r == 0)
-		r = pieces(&t, true);
-	if (r == 0)
-		r = store(im, &t.list, how);
-	if (r == 0)
-		forget_stored(&t);
-	staged_free(&t.list);
-	return r;
+	return write_pieces(&t);
 }
 
 int
