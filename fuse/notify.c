@@ -20,8 +20,6 @@ struct notifier {
 
 /* Inodes of one path that the kernel may know at once; older ones are about to be forgotten. */
 enum { LAYOUTS = 256 };
-/* A read that takes longer than this (s) is not waited for. */
-enum { HANGING = 1 };
 /* The same of a question about names (ms). */
 enum { ASKING = 100 };
 
@@ -63,7 +61,7 @@ tell_inodes(struct notifier *n, const char *path, enum stale_what what, int64_t 
 			(what == STALE_CHUNK && page_coherence_changed(s, inode[i])))
 			fuse_lowlevel_notify_inval_inode(
 				n->se, inodes_id(s->inodes, inode[i]), -1, 0);
-		else if (queue_reads(s->queue, inode[i], HANGING * SECOND))
+		else if (queue_reads(s->queue, inode[i], HANGING))
 			drop_pages_later(n, inode[i]);
 		else
 			drop_pages(n, inode[i]);

@@ -30,9 +30,6 @@ struct open_file {
  * they are. */
 static const int64_t YOUNG = 2 * SECOND;
 
-/* A read that takes longer than this is not waited for. */
-static const int64_t HANGING = SECOND;
-
 static struct open_file *
 file_of(struct handle *h)
 {

@@ -14,8 +14,8 @@
  * in the midst of one: so many times as each processor has to do, at most BUSIEST. */
 static const int64_t QUIET = SECOND / 10, LOOK_EVERY = SECOND / 200;
 enum { BUSIEST = 10, PARKED_MOST = 4 /* times that */ };
-/* When an inode is tried again: after one that reads on in order, that could not be had quiet, or whose reads hang. */
-static const int64_t AGAIN_ORDER = SECOND / 5, AGAIN_BUSY = SECOND / 2, HANGING = SECOND;
+/* When an inode is tried again: after one that reads on in order, that could not be had quiet, or has reads that hang. */
+static const int64_t AGAIN_ORDER = SECOND / 5, AGAIN_BUSY = SECOND / 2;
 /* An inode that was looked up because another one was retired, and was retired itself before it could be opened. */
 static const int64_t JUST_BEGUN = SECOND / 5;
 /* Tries after which reads that come all the time are those of a mapping. */

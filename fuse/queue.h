@@ -7,6 +7,8 @@
  * its turn comes; that is in time, since those that ran before it came earlier and have ended by then. */
 #pragma once
 
+#include "base/clock.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,6 +31,9 @@ void queue_end(struct queue *);
 /* Questions about names and attributes have to wait. */
 bool queue_full(struct queue *);
 void queue_count(struct queue *, unsigned *ret_running, unsigned *ret_waiting);
+/* ns: the kernel is not told to drop pages that a read which takes so long waits for. */
+static const int64_t HANGING = SECOND;
+
 /* Is a read of this inode under way that has taken ns or longer? */
 bool queue_reads(struct queue *, const struct inode *, int64_t ns);
 /* The same of any other request about this very path, or a name in it. */
