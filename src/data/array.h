@@ -33,8 +33,8 @@ int data_retry(struct data *, struct buf *said);
 int data_stats(struct data *, struct buf *ret);
 /* Cached chunks are compared with the store before they are used again. */
 void data_expire(struct data *);
-/* Bytes that models hold under the same budget, from now on. */
-void data_set_other(struct data *, size_t bytes);
+/* Bytes that models hold under the same budget, from now on; what the tables of the store take comes on top, up to half the budget. */
+void data_set_other(struct data *, struct zmap *, size_t bytes);
 size_t data_memory(struct data *); /* the cap in force */
 /* Bytes of changed chunks of which none is whole yet that can wait at once: beyond some more they are stored as they are, and read again. */
 size_t data_most_begun(struct data *);

@@ -44,6 +44,8 @@ struct data {
 	struct cancel ending; /* data_free waits for loads: those of a store that hangs stop */
 	unsigned workers;
 	atomic_uint scans;    /* readers in file order, for sharing the budget */
+	atomic_size_t other;  /* bytes that data_set_other was told last */
+	atomic_size_t tables; /* bytes that the store held when it was asked last */
 	atomic_size_t joined; /* bytes of shards that are asked for at once, by all loads */
 	struct data_counts counts;
 };
@@ -132,6 +134,8 @@ array_fresh(const struct array *a, int64_t now)
 	return fresh > a->grown ? fresh : a->grown;
 }
 
+/* Counts what the tables of the store take now, where that has changed. */
+void data_count_tables(struct data *, struct zmap *);
 /* Do the metadata of the array still hold, looked at since then (clock_wall)? 0 or -EIO. */
 int load_check_since(const struct array *, int64_t since);
 /* Can absent elements be shown: is the fill value what elements can be? */

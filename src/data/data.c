@@ -79,9 +79,20 @@ data_fresh(const struct data *d, int64_t now)
 }
 
 void
-data_set_other(struct data *d, size_t bytes)
+data_set_other(struct data *d, struct zmap *z, size_t bytes)
 {
-	cache_set_other(d->cache, bytes);
+	const size_t tables = min_u64(zmap_held(z), d->options.memory / 2);
+	atomic_store(&d->other, bytes);
+	atomic_store(&d->tables, tables);
+	cache_set_other(d->cache, bytes + tables);
+}
+
+void
+data_count_tables(struct data *d, struct zmap *z)
+{
+	const size_t tables = min_u64(zmap_held(z), d->options.memory / 2);
+	if (atomic_exchange(&d->tables, tables) != tables)
+		cache_set_other(d->cache, atomic_load(&d->other) + tables);
 }
 
 size_t

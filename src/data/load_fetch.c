@@ -78,6 +78,8 @@ load_object(struct load *l, struct zmap_get *g)
 	g->chunk = array_chunk(l->array, l->extent->id.chunk, index, &by);
 	size_t before = g->into->len;
 	int r = ask_store(l, g);
+	if (l->array->chunks_of) /* to find a chunk, the store may have read a table */
+		data_count_tables(l->array->data, l->array->zmap);
 	l->object_size = l->stat.size;
 	load_count(&l->array->data->counts.fetches, 1);
 	load_count(&l->array->data->counts.fetched_bytes, r == 0 ? g->into->len - before : 0);

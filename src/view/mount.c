@@ -317,9 +317,8 @@ below(const char *path, const char *dir)
 void
 mount_count_memory(struct mount *m)
 {
-	const size_t tables = zmap_held(m->zmap), half = data_memory(m->data) / 2;
-	data_set_other(m->data, model_bytes(m->model) + layouts_bytes(m) + pictures_bytes(m) +
-					variables_bytes(m) + (tables < half ? tables : half));
+	data_set_other(m->data, m->zmap,
+		model_bytes(m->model) + layouts_bytes(m) + pictures_bytes(m) + variables_bytes(m));
 }
 
 /* Models make room when what is held in them, or listed, outgrows their share of the memory. */

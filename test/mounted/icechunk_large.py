@@ -40,13 +40,12 @@ def references(ident, node, chunk):
     return bytes(head) + (where - (first + 4 * i)).astype("<u4").tobytes() + bytes(at - first - 4 * COUNT) + refs.tobytes()
 
 
-def read(path):
+def read(file):
     chunks = np.random.default_rng(1).permutation(COUNT)[:30000]
     data = bytes(n % 251 for n in range(PERIOD + CHUNK))
-    with open(path, "rb") as file:
-        for i in chunks.tolist():
-            if os.pread(file.fileno(), CHUNK, i * CHUNK) != data[i % PERIOD:i % PERIOD + CHUNK]:
-                raise SystemExit("chunk %d is another" % i)
+    for i in chunks.tolist():
+        if os.pread(int(file), CHUNK, i * CHUNK) != data[i % PERIOD:i % PERIOD + CHUNK]:
+            raise SystemExit("chunk %d is another" % i)
 
 
 def make(top):
