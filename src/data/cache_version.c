@@ -118,9 +118,8 @@ turn_page(struct object *o, const char *version, int64_t now)
 	o->turned = now;
 }
 
-/* Makes an extent one of the past. One of a version that no reader was given is for none. */
-static void
-join_past(struct extent *p)
+void
+version_join_past(struct extent *p)
 {
 	p->until = 0;
 	for (const struct old_version *past = p->object->past; past; past = past->older) {
@@ -138,24 +137,13 @@ version_ready(struct extent *p)
 	if (p->state != EXTENT_READY || p->until != EXTENT_CURRENT)
 		return;
 	if (o->found && strcmp(o->version, p->version) != 0)
-		join_past(p);
+		version_join_past(p);
 	else if (p->dropped)
 		version_dropped(p); /* again: readers that waited for it have it now */
 }
 
-/* What was to be compared with the store and is of another version is of use for readers that have some of it. */
-static void
-put_back(struct cache *c, struct extent *prev)
-{
-	if (prev && prev->dropped && prev->until == EXTENT_CURRENT &&
-		strcmp(prev->version, prev->object->version) != 0) {
-		join_past(prev);
-		table_restore(c, prev);
-	}
-}
-
-static void
-found_first(struct object *o, const struct extent *p, int64_t now)
+void
+version_found_first(struct object *o, const struct extent *p, int64_t now)
 {
 	o->found = true;
 	o->turned = now;
@@ -173,41 +161,4 @@ version_found(struct object *o, const char *version, int64_t begun)
 		return VERSION_OLD;
 	turn_page(o, version, clock_now());
 	return VERSION_NEW;
-}
-
-bool
-cache_found(struct cache *c, struct extent *p)
-{
-	bool changed = false;
-	if (p->superseded)
-		return false;
-	LOCKED(&c->lock) {
-		struct object *o = p->object;
-		if (!o->found)
-			found_first(o, p, clock_now());
-		int how = version_found(o, p->version, p->begun);
-		if (how == VERSION_OLD) { /* than what was found meanwhile */
-			join_past(p);
-			return false;
-		}
-		changed = how == VERSION_NEW;
-		put_back(c, p->prev);
-		p->former = o->former;
-	}
-	return changed;
-}
-
-bool
-cache_keep(struct cache *c, const struct extent_id *id, int64_t since, int64_t now)
-{
-	bool same = true;
-	LOCKED(&c->lock) {
-		struct object *o = object_find(c, id);
-		if (!o || !o->found)
-			return true;
-		same = !o->former || o->former < since;
-		if (same)
-			o->given = later(o->given, now);
-	}
-	return same;
 }

@@ -1,4 +1,4 @@
-/* One request of a reader on its way, and what the files that answer it share: stream.c and sieve.c (whose turn, what is asked for), ahead.c (what is
+/* One request of a reader on its way, and what the files that answer it share: stream.c (whose turn), request.c and sieve.c (what is asked for), ahead.c (what is
  * loaded before the reader comes and let go behind it), direct.c and gather.c (the answer). No other file includes it. */
 #pragma once
 

@@ -1,11 +1,11 @@
 #include "base/err.h"
+#include "base/path.h"
 #include "model/attr_edit.h"
 #include "model/edit_impl.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 struct edit {
 	struct model *model;
@@ -25,106 +25,6 @@ struct edit {
 	size_t children;
 	bool again; /* some of it may be stored */
 };
-
-/* --- a commit --- */
-
-static void
-forget(struct commit *c)
-{
-	parts_forget(c);
-	docs_forget(c);
-}
-
-void
-commit_done(struct commit *c)
-{
-	forget(c);
-	for (size_t i = 0; i < c->nconsolidated; i++)
-		free(c->consolidated[i]);
-	free(c->consolidated);
-	*c = (struct commit){0};
-}
-
-enum { PAUSE_FIRST = 1000, PAUSE_LAST = 64000 }; /* us */
-
-/* Another thread stores just now. */
-static int
-wait_turn(struct commit *c, unsigned attempt)
-{
-	unsigned pause = attempt < 6 ? PAUSE_FIRST << attempt : PAUSE_LAST;
-	usleep(pause + (unsigned)(clock_now() >> 8) % pause);
-	return zmap_patience(c->deadline, c->cancel);
-}
-
-enum { LOOK_EVERY = 100 * 1000 * 1000 }; /* ns */
-
-/* Threads of one mount do not get in each other's way, which a store without conditions could not tell. */
-static int
-begin_storing(struct commit *c)
-{
-	struct model *m = c->model;
-	int r = 0;
-	LOCKED(&m->lock) {
-		while (m->committing && r == 0) {
-			const int64_t at = clock_now() + LOOK_EVERY;
-			const struct timespec until = {at / SECOND, at % SECOND};
-			pthread_cond_timedwait(&m->idle, &m->lock, &until);
-			r = zmap_patience(c->deadline, c->cancel);
-		}
-		m->committing |= r == 0;
-	}
-	return r;
-}
-
-static void
-end_storing(struct commit *c)
-{
-	LOCKED(&c->model->lock) {
-		c->model->committing = false;
-		pthread_cond_broadcast(&c->model->idle);
-	}
-}
-
-static int
-attempt(struct commit *c, commit_fn *fn, void *arg)
-{
-	forget(c);
-	int r = fn(c, arg);
-	if (r == 0)
-		r = commit_check(c);
-	if (r < 0)
-		return r;
-	commit_note_own(c);
-	return commit_store(c);
-}
-
-int
-commit_run(struct commit *c, commit_fn *fn, void *arg)
-{
-	struct err err = {0};
-	unsigned n = 0;
-	int r;
-	if (!(c->model->zmap->caps & ZMAP_WRITE))
-		return err_set(-EROFS, "the store cannot be written");
-	if (!c->deadline)
-		c->deadline = clock_now() + c->model->opt.timeout;
-	r = begin_storing(c);
-	if (r < 0)
-		return r;
-	while ((r = attempt(c, fn, arg)) == ZMAP_CHANGED)
-		if ((r = wait_turn(c, n++)) < 0)
-			break;
-	if (r == 0)
-		r = commit_consolidate(c);
-	if (r < 0)
-		err_save(r, &err);
-	end_storing(c);
-	if (c->stored)
-		commit_renew(c);
-	return r < 0 ? err_restore(&err) : r;
-}
-
-/* --- an edit --- */
 
 struct edit *
 edit_free(struct edit *e)
@@ -346,4 +246,20 @@ edit_commit(struct edit *e, int64_t deadline, struct cancel *cancel)
 	CLEAN(commit_done)
 	struct commit c = {.model = e->model, .deadline = deadline, .cancel = cancel};
 	return e->changes || e->fills || e->resizes || e->children ? commit_run(&c, apply, e) : 0;
+}
+
+int
+model_new_array(struct model *m, const char *path, const struct new_array *a, int64_t deadline,
+	struct cancel *cancel)
+{
+	CLEAN(edit_freep) struct edit *e = NULL;
+	CLEAN(clean_free) char *group = path_above(path);
+	if (!group)
+		return err_set(-ENOMEM, "no memory for a path");
+	int r = model_edit(m, group, &e);
+	if (r == ZMAP_ABSENT)
+		r = err_set(-ENOENT, "there is no group '%s'", group);
+	if (r == 0)
+		r = edit_new_array(e, path_name(path), a);
+	return r < 0 ? r : edit_commit(e, deadline, cancel);
 }

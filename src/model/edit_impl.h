@@ -45,7 +45,7 @@ struct commit {
 
 /* What a commit does each time it begins anew: reads parts and changes their documents. */
 typedef int commit_fn(struct commit *, void *arg);
-/* Until the documents could be stored as fn leaves them. */
+/* edit_commit.c: until the documents could be stored as fn leaves them. */
 int commit_run(struct commit *, commit_fn *, void *arg);
 void commit_done(struct commit *);
 

@@ -217,23 +217,6 @@ split(const char *path, char **ret_group, const char **ret_name)
 }
 
 int
-model_new_array(struct model *m, const char *path, const struct new_array *a, int64_t deadline,
-	struct cancel *cancel)
-{
-	CLEAN(edit_freep) struct edit *e = NULL;
-	CLEAN(clean_free) char *group = NULL;
-	const char *name;
-	int r = split(path, &group, &name);
-	if (r == 0)
-		r = model_edit(m, group, &e);
-	if (r == ZMAP_ABSENT)
-		r = err_set(-ENOENT, "there is no group '%s'", group);
-	if (r == 0)
-		r = edit_new_array(e, name, a);
-	return r < 0 ? r : edit_commit(e, deadline, cancel);
-}
-
-int
 model_plan_array(struct model *m, const char *path, const struct new_array *a, struct node **ret)
 {
 	CLEAN(commit_done)

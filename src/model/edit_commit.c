@@ -1,0 +1,102 @@
+/* The commit of an edit: tried until no other program's change comes between, by one thread of a mount at a time. */
+#include "base/err.h"
+#include "model/edit_impl.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+static void
+forget(struct commit *c)
+{
+	parts_forget(c);
+	docs_forget(c);
+}
+
+void
+commit_done(struct commit *c)
+{
+	forget(c);
+	for (size_t i = 0; i < c->nconsolidated; i++)
+		free(c->consolidated[i]);
+	free(c->consolidated);
+	*c = (struct commit){0};
+}
+
+enum { PAUSE_FIRST = 1000, PAUSE_LAST = 64000 }; /* us */
+
+/* Another thread stores just now. */
+static int
+wait_turn(struct commit *c, unsigned attempt)
+{
+	unsigned pause = attempt < 6 ? PAUSE_FIRST << attempt : PAUSE_LAST;
+	usleep(pause + (unsigned)(clock_now() >> 8) % pause);
+	return zmap_patience(c->deadline, c->cancel);
+}
+
+enum { LOOK_EVERY = 100 * 1000 * 1000 }; /* ns */
+
+/* Threads of one mount do not get in each other's way, which a store without conditions could not tell. */
+static int
+begin_storing(struct commit *c)
+{
+	struct model *m = c->model;
+	int r = 0;
+	LOCKED(&m->lock) {
+		while (m->committing && r == 0) {
+			const int64_t at = clock_now() + LOOK_EVERY;
+			const struct timespec until = {at / SECOND, at % SECOND};
+			pthread_cond_timedwait(&m->idle, &m->lock, &until);
+			r = zmap_patience(c->deadline, c->cancel);
+		}
+		m->committing |= r == 0;
+	}
+	return r;
+}
+
+static void
+end_storing(struct commit *c)
+{
+	LOCKED(&c->model->lock) {
+		c->model->committing = false;
+		pthread_cond_broadcast(&c->model->idle);
+	}
+}
+
+static int
+attempt(struct commit *c, commit_fn *fn, void *arg)
+{
+	forget(c);
+	int r = fn(c, arg);
+	if (r == 0)
+		r = commit_check(c);
+	if (r < 0)
+		return r;
+	commit_note_own(c);
+	return commit_store(c);
+}
+
+int
+commit_run(struct commit *c, commit_fn *fn, void *arg)
+{
+	struct err err = {0};
+	unsigned n = 0;
+	int r;
+	if (!(c->model->zmap->caps & ZMAP_WRITE))
+		return err_set(-EROFS, "the store cannot be written");
+	if (!c->deadline)
+		c->deadline = clock_now() + c->model->opt.timeout;
+	r = begin_storing(c);
+	if (r < 0)
+		return r;
+	while ((r = attempt(c, fn, arg)) == ZMAP_CHANGED)
+		if ((r = wait_turn(c, n++)) < 0)
+			break;
+	if (r == 0)
+		r = commit_consolidate(c);
+	if (r < 0)
+		err_save(r, &err);
+	end_storing(c);
+	if (c->stored)
+		commit_renew(c);
+	return r < 0 ? err_restore(&err) : r;
+}
