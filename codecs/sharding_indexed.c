@@ -27,7 +27,7 @@ sharding_open(const struct json *config, const struct form *in, struct form *out
 	if (r < 0)
 		return r;
 	uint64_t bytes;
-	if (mul_over(codec_chain_encoded_max(shard_chain(s)), shard_chunks(s), &bytes) ||
+	if (mul_over(codec_chain_encoded(shard_chain(s))->bytes, shard_chunks(s), &bytes) ||
 		add_over(bytes, shard_index_bytes(s), &bytes) || bytes > SIZE_MAX / 2)
 		bytes = SIZE_MAX / 2;
 	out->bytes = bytes;

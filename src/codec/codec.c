@@ -232,10 +232,7 @@ codec_chain_decode(
 	assert(out->cap >= form->bytes);
 	struct form forms[LINKS_MAX];
 	lay_forms(c, form, forms);
-	size_t last =
-		0; /* the first of the chain that decoding really runs; all before it change nothing */
-	while (last < c->n && !c->link[last].ops->decode)
-		last++;
+	size_t last = last_decoder(c);
 	int r = decode_behind(c, forms, last < c->n ? last + 1 : c->n, in, &in);
 	if (r < 0)
 		return r;
@@ -294,10 +291,10 @@ codec_chain_patch(
 	return l->ops->patch(l->obj, &c->array, was, p, out);
 }
 
-size_t
-codec_chain_encoded_max(const struct codec_chain *c)
+const struct form *
+codec_chain_encoded(const struct codec_chain *c)
 {
-	return c->n ? c->link[c->n - 1].out.bytes : c->array.bytes;
+	return c->n ? &c->link[c->n - 1].out : &c->array;
 }
 
 const char *

@@ -134,8 +134,8 @@ int codec_chain_encode(
 /* Encodes a chunk that is stored as `was` with a patch laid over it, where that takes less than all of it. CODEC_WHOLE: it does not. */
 int codec_chain_patch(
 	const struct codec_chain *, struct span was, const struct codec_patch *, struct buf *out);
-/* Bytes no valid encoded chunk exceeds. */
-size_t codec_chain_encoded_max(const struct codec_chain *);
+/* What encoding makes of a chunk: no valid encoded chunk has more bytes. */
+const struct form *codec_chain_encoded(const struct codec_chain *);
 /* Bytes that a decode needs besides input and output. */
 size_t codec_chain_scratch(const struct codec_chain *);
 /* Can decode_range work without decoding all? (no codec, or one that can) */
@@ -163,7 +163,7 @@ int codec_chain_text(const struct codec_spec *, size_t n, struct buf *ret);
 void *codec_scratch(unsigned which, size_t size);
 /* For codecs that decode with chains of their own: what this thread asks for from here on is other scratch, until it leaves. Levels
  * there are: form.nested < CODEC_NESTED_MAX. */
-enum { CODEC_NESTED_MAX = 3 };
+enum { CODEC_NESTED_MAX = 8 };
 void codec_scratch_enter(void);
 void codec_scratch_leave(void);
 /* For codecs: the object that thread_local *slot points to, made when this thread first asks. NULL: no memory. */

@@ -11,8 +11,6 @@
 
 enum {
 	ENTRY = 16,
-	SUM = 4,
-	SUMS_MAX = 8,
 	INDEX_MAX = 1 << 30,
 	SORT_MAX =
 		2
@@ -28,6 +26,7 @@ struct shard {
 	struct codec_specs specs;
 	struct codec_chain *chain;
 	struct dtype number; /* of the index */
+	uint64_t index_shape[RANK_MAX + 1];
 	struct codec_specs index_specs;
 	struct codec_chain *index_chain;
 	size_t index_bytes; /* as stored */
@@ -78,29 +77,33 @@ static int
 open_index(struct shard *s)
 {
 	struct codec_specs *specs = &s->index_specs;
-	uint64_t numbers = 2 * s->chunks;
-	bool only_sums = true;
-	for (size_t i = 0; i < specs->n; i++)
-		only_sums &= !strcmp(specs->spec[i].id, "crc32c");
-	if (!only_sums || specs->order == CODEC_ORDER_UNSAID || specs->n > SUMS_MAX)
-		return err_set(
-			-ENOTSUP, "'index_codecs' other than bytes and crc32c are not supported");
+	unsigned rank = s->form.rank;
+	if (specs->order == CODEC_ORDER_UNSAID)
+		return err_set(-EINVAL, "codec 'bytes' says no 'endian'");
 	if (s->chunks > INDEX_MAX / ENTRY)
 		return err_set(
 			-ENOTSUP, "%" PRIu64 " chunks in one shard are not supported", s->chunks);
 	s->number = (struct dtype){
 		.kind = DTYPE_UINT, .big = specs->order == CODEC_ORDER_BIG, .size = ENTRY / 2};
-	s->index_bytes = s->chunks * ENTRY + specs->n * SUM;
+	memcpy(s->index_shape, s->count, rank * sizeof *s->count);
+	s->index_shape[rank] = ENTRY / s->number.size;
 	const struct form f = {.dtype = &s->number,
-		.rank = 1,
-		.shape = &numbers,
-		.count = numbers,
+		.rank = rank + 1,
+		.shape = s->index_shape,
+		.count = s->chunks * s->index_shape[rank],
 		.bytes = s->chunks * ENTRY,
 		.exact = true};
-	return codec_chain_open(specs->spec, specs->n, &f, &s->index_chain);
+	int r = codec_chain_open(specs->spec, specs->n, &f, &s->index_chain);
+	if (r < 0)
+		return r;
+	const struct form *stored = codec_chain_encoded(s->index_chain);
+	if (!stored->exact || stored->bytes / 2 > INDEX_MAX)
+		return err_set(-ENOTSUP, "the index has no size that is known beforehand");
+	s->index_bytes = stored->bytes;
+	return 0;
 }
 
-/* `bytes`, then any number of `crc32c`: whatever has another size than it says beforehand could not be found. */
+/* Whatever has another size than it says beforehand could not be found. */
 static int
 read_index(const struct json *config, struct shard *s)
 {

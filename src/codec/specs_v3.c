@@ -34,7 +34,7 @@ static const char *const plain[] = {
 	NULL,
 };
 
-/* These calculate with elements in the byte order that their own dtypes say. */
+/* These calculate with elements in the byte order that their own dtypes say, which is the usual one. */
 static const char *const calculating[] = {
 	"numcodecs.delta",
 	"numcodecs.fixedscaleoffset",
@@ -96,22 +96,6 @@ say_packs(const char *name, struct reading *g)
 		g->out->order = CODEC_ORDER_LITTLE;
 	}
 	g->out->packs = true;
-	return 0;
-}
-
-static int
-say_order(const struct json *config, struct reading *g)
-{
-	const struct json *endian = config ? json_get(config, "endian") : NULL;
-	int r = say_packs("bytes", g);
-	if (r < 0)
-		return r;
-	if (!endian || json_type(endian) == JSON_TYPE_NULL)
-		return 0;
-	bool big = json_is(endian, "big");
-	if (!big && !json_is(endian, "little"))
-		return err_set(-EINVAL, "codec 'bytes': 'endian' is neither 'little' nor 'big'");
-	g->out->order = big ? CODEC_ORDER_BIG : CODEC_ORDER_LITTLE;
 	return 0;
 }
 
@@ -208,6 +192,22 @@ add(const char *name, const struct json *config, struct reading *g)
 }
 
 static int
+say_order(const struct json *config, struct reading *g)
+{
+	const struct json *endian = config ? json_get(config, "endian") : NULL;
+	int r = say_packs("bytes", g);
+	if (r < 0)
+		return r;
+	if (!endian || json_type(endian) == JSON_TYPE_NULL)
+		return 0;
+	bool big = json_is(endian, "big");
+	if (!big && !json_is(endian, "little"))
+		return err_set(-EINVAL, "codec 'bytes': 'endian' is neither 'little' nor 'big'");
+	g->out->order = big && !g->calculates ? CODEC_ORDER_BIG : CODEC_ORDER_LITTLE;
+	return big && g->calculates ? add("bytes", config, g) : 0;
+}
+
+static int
 read_one(const struct json *v, struct reading *g)
 {
 	const struct json *said = json_type(v) == JSON_TYPE_DICT ? json_get(v, "name") : v;
@@ -248,8 +248,8 @@ codec_specs_v3(const struct json *list, struct codec_specs *ret)
 	if (!ret->packs)
 		return err_set(-EINVAL, "no codec makes bytes of the elements");
 	if (ret->order == CODEC_ORDER_BIG && g.calculates)
-		return err_set(-ENOTSUP, "codec '%s' before big-endian bytes is not supported",
-			g.calculates);
+		return err_set(
+			-EINVAL, "codec '%s' behind the bytes of the elements", g.calculates);
 	return 0;
 }
 

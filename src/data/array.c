@@ -71,7 +71,7 @@ open_chain(struct array *a, const struct array_meta *m)
 {
 	a->form = (struct form){
 		.dtype = &a->dtype,
-		.rank = a->grid.rank,
+		.rank = m->rank,
 		.shape = a->grid.chunk,
 		.count = a->grid.chunk_bytes / a->grid.item,
 		.bytes = a->grid.chunk_bytes,
@@ -90,7 +90,7 @@ open_chain(struct array *a, const struct array_meta *m)
 	size_t grain = 0;
 	if (a->ranged && !a->raw && codec_chain_grain(a->chain, NULL, &grain) == 0)
 		atomic_store(&a->grain, grain);
-	a->encoded_max = codec_chain_encoded_max(a->chain);
+	a->encoded_max = codec_chain_encoded(a->chain)->bytes;
 	a->scratch = codec_chain_scratch(a->chain) + (a->uneven ? a->form.bytes : 0);
 	return 0;
 }

@@ -65,6 +65,12 @@ static const struct {
 	{"zfp", "{\"mode\": \"fixed_accuracy\", \"tolerance\": 0.01}"},
 	{"zfp", "{\"mode\": \"expert\", \"minbits\": 1, \"maxbits\": 16658, \"maxprec\": 64, "
 		"\"minexp\": -1074}"},
+	{"sharding_indexed",
+		"{\"chunk_shape\": [1, 1], \"codecs\": [{\"name\": \"bytes\", \"configuration\": "
+		"{\"endian\": \"big\"}}], \"index_codecs\": [{\"name\": \"transpose\", "
+		"\"configuration\": {\"order\": [2, 0, 1]}}, {\"name\": \"bytes\", "
+		"\"configuration\": {\"endian\": \"little\"}}, \"numcodecs.fletcher32\"]}"},
+	{"bytes", "{\"endian\": \"big\"}"},
 };
 
 static const struct dtype dtypes[] = {

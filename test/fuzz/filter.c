@@ -93,7 +93,7 @@ use(const struct input *in, const struct codec_chain *c)
 	CLEAN(buf_free) struct buf again = {0};
 	if (decode(c, &in->form, in->chunk, &once) == 0 &&
 		codec_chain_encode(c, NULL, (struct span){once, in->form.bytes}, &again) == 0) {
-		if (again.len > codec_chain_encoded_max(c))
+		if (again.len > codec_chain_encoded(c)->bytes)
 			abort();
 		bool ok = decode(c, &in->form, buf_span(&again), &twice) == 0;
 		if (!ok && !listed(in->spec.id, others, sizeof others / sizeof *others))

@@ -104,7 +104,7 @@ def nodes():
     yield "group/overlap", array([4, 8], [4, 8], "int16", codecs=[sharding([2, 4], [LITTLE], sums=0)]), {"c/0/0": over}
     yield "group/uneven", array([4, 8], [4, 8], "int16", codecs=[sharding([3, 4], [LITTLE])]), {"c/0/0": shard(halves)}
     one = [LITTLE]
-    for _ in range(4):
+    for _ in range(9):
         one = [sharding([1], one)]
     yield "group/deep", array([1], [1], "int16", codecs=one), {"c/0": b""}
     yield "group/ones", array([1], [1], "int16", codecs=[sharding([1], [sharding([1], [LITTLE])])]), {"c/0": shard([shard([b"\x05\x00"])])}

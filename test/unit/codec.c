@@ -115,7 +115,7 @@ chains(void)
 	CHECK(!codec_chain_ranged(three) && codec_chain_scratch(three) >= 4000);
 	CHECK_INT(codec_chain_open(NULL, 0, &a.form, &none), 0);
 	CHECK(codec_chain_ranged(none) && codec_chain_empty(none));
-	CHECK_INT(codec_chain_encoded_max(none), 4000);
+	CHECK_INT(codec_chain_encoded(none)->bytes, 4000);
 	CLEAN(buf_free) struct buf text = {0};
 	CHECK_INT(codec_chain_text(spec, 3, &text), 0);
 	CHECK_INT(buf_terminate(&text), 0);

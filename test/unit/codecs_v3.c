@@ -65,6 +65,7 @@ both_ways(const struct sample *s, const void *data, struct span stored)
 #define BYTES(...)                                                                                 \
 	((struct span){(const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})})
 #define LITTLE "{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}"
+#define BIG "{\"name\": \"bytes\", \"configuration\": {\"endian\": \"big\"}}"
 
 static const struct dtype f4 = {.kind = DTYPE_FLOAT, .size = 4},
 			  f8 = {.kind = DTYPE_FLOAT, .size = 8},
@@ -126,6 +127,25 @@ test_calculating(void)
 			  "[{\"name\": \"cast_value\", \"configuration\": {\"data_type\": "
 			  "\"int4\"}}, \"packbits\"]"},
 		(const int16_t[]){-2, 5}, BYTES(0x5e));
+}
+
+/* They calculate in one order, and what they made is stored in the other. */
+static void
+test_calculating_big(void)
+{
+	both_ways(&(struct sample){i2, 1, {3},
+			  "[{\"name\": \"numcodecs.delta\", \"configuration\": {\"dtype\": "
+			  "\"<i2\"}}, " BIG "]"},
+		(const int16_t[]){1, 3, 0x206}, BYTES(0, 1, 0, 2, 2, 3));
+	both_ways(&(struct sample){f4, 1, {2},
+			  "[{\"name\": \"numcodecs.astype\", \"configuration\": "
+			  "{\"encode_dtype\": \"<f8\", \"decode_dtype\": \"<f4\"}}, " BIG "]"},
+		(const float[]){1, -2},
+		BYTES(0x3f, 0xf0, 0, 0, 0, 0, 0, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0));
+	both_ways(&(struct sample){f4, 1, {2},
+			  "[{\"name\": \"cast_value\", \"configuration\": {\"data_type\": "
+			  "\"bfloat16\"}}, " BIG "]"},
+		(const float[]){1, -2}, BYTES(0x3f, 0x80, 0xc0, 0));
 }
 
 static void
@@ -191,6 +211,31 @@ test_shards(void)
 			0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x06,
 			0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x58, 0x9b, 0x90, 0x8d, 0x72,
 			0x9a, 0x6b, 0xea));
+}
+
+/* An index that is more than its numbers and checksums of crc32c, and a shard of an array without dimensions. */
+static void
+test_indexes(void)
+{
+	both_ways(&(struct sample){u1, 1, {2},
+			  "[" SHARD("[2]", "\"bytes\"", "little", ", \"numcodecs.adler32\"",
+				  "start") "]"},
+		(const uint8_t[]){1, 2},
+		BYTES(0x17, 0x00, 0x60, 0x01, 0x14, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02,
+			0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02));
+	both_ways(&(struct sample){u1, 1, {4},
+			  "[{\"name\": \"sharding_indexed\", \"configuration\": {\"chunk_shape\": "
+			  "[2], \"codecs\": [\"bytes\"], \"index_codecs\": [{\"name\": "
+			  "\"transpose\", \"configuration\": {\"order\": [1, 0]}}, " LITTLE "]}}]"},
+		(const uint8_t[]){1, 2, 3, 4},
+		BYTES(0x01, 0x02, 0x03, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02,
+			0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00,
+			0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00));
+	both_ways(
+		&(struct sample){u1, 0, {0}, "[" SHARD("[]", "\"bytes\"", "little", "", "end") "]"},
+		(const uint8_t[]){7},
+		BYTES(0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00,
+			0x00, 0x00, 0x00, 0x00));
 }
 
 static const char cast_to_u1[] =
@@ -365,8 +410,10 @@ main(void)
 {
 	test_packbits();
 	test_calculating();
+	test_calculating_big();
 	test_reshape();
 	test_shards();
+	test_indexes();
 	test_casts();
 	test_refused();
 	test_bad_shards();
