@@ -1,33 +1,34 @@
 """whole.py make STORE ARCHIVE: a store of many small fields, and the same as a zip archive in which some chunks are damaged
 whole.py serve STORE: a web server for it, which says its port; fails chunks that faults.json in STORE names
-whole.py check KIND STORE MOUNT [RUNS]: tools that read netCDF through libnetcdf, on fields of which a chunk cannot be read: each gives what
-is in the store, or says that it failed. KIND: dir, http, s3, zip"""
+whole.py check KIND STORE MOUNT RUNS COUNTS: tools that read netCDF, on fields of which a chunk cannot be read: each gives what is in the store, or says
+that it failed; what they did is added to COUNTS. KIND: dir, hang, http, s3, zip; of `hang` STORE is the file with which the store hangs at HUNG
+whole.py sum COUNTS: says what there was by tool, store and failure"""
 
+import collections
 import http.server
+import itertools
 import json
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 import zipfile
 
-import netCDF4
-import numpy as np
 import zarr
 
 import stores
+from whole_tools import FAST, PLANE, STEPS, TOOLS, is_there, opens
 
-try:
-    import h5py
-except ImportError:
-    h5py = None
-
-FIELDS, STEPS, PLANE = 48, 5, (150, 200)  # planes of 120,000 bytes: no whole pages, and blocks of 256 KiB hold parts of three
+FIELDS = 48  # the last one stays whole
+HUNG = STEPS // 2
 BUCKET = "bucket/"  # the first part of keys, for mounts that take the web server for S3
-LOCAL, REMOTE = ("corrupt", "truncated", "empty", "denied"), ("corrupt", "truncated", "refused", "busy", "silent")
+ZIPPED = ("corrupt", "truncated", "empty")
+HOW = {"dir": ZIPPED + ("denied",), "zip": ("damaged",), "hang": ("silent",), "http": ("corrupt", "truncated", "refused", "busy", "silent")}
+HOW["s3"] = HOW["http"]
+PLACES = (0, STEPS // 2, STEPS - 1)
+FORMATS = ("nc", "nc4", "rec.nc")
 
 
 def name_of(k):
@@ -44,16 +45,18 @@ def chunk_of(k, step):
 
 def make(store, archive):
     for k in range(FIELDS):
-        stores.put(store, name_of(k), values(k), {"_ARRAY_DIMENSIONS": ["time", "y", "x"]}, chunks=(1,) + PLANE, compressor=stores.ZLIB)
+        stores.put(store, name_of(k), values(k), {"_ARRAY_DIMENSIONS": ["time", "lat", "lon"]}, chunks=(1,) + PLANE, compressor=stores.ZLIB)
+    stores.coordinates(store, "", STEPS, 0, PLANE)
     zarr.consolidate_metadata(zarr.DirectoryStore(store))
     shutil.copytree(store, store + ".damaged")
-    for k in range(FIELDS):
-        damage(store + ".damaged", k, (0, 2, STEPS - 1)[k % 3], LOCAL[k % 3])
+    for k in range(FIELDS - 1):
+        damage(store + ".damaged", k, PLACES[k // len(ZIPPED) % len(PLACES)], ZIPPED[k % len(ZIPPED)])
     with zipfile.ZipFile(archive, "w") as to:
         for folder, _, files in os.walk(store + ".damaged"):
             for file in files:
                 path = os.path.join(folder, file)
                 to.write(path, os.path.relpath(path, store + ".damaged"))
+    shutil.rmtree(store + ".damaged")
 
 
 def damage(store, k, step, how):
@@ -104,104 +107,13 @@ def note_faults(store, faults):
     os.rename(path + ".new", path)
 
 
-# --- tools ---
+# --- runs ---
 
-def records(path, name):
-    """By step, what there is; a step that cannot be read is not in it. Twice, because libnetcdf has read ahead by then."""
-    got = {}
-    with netCDF4.Dataset(path) as nc:
-        nc.set_auto_mask(False)
-        for step in 2 * list(range(STEPS)):
-            try:
-                again = nc[name][step]
-            except (RuntimeError, OSError):
-                continue
-            if step not in got or (again != values_of[name][step]).any():
-                got[step] = again
-    return got
-
-
-def backwards(path, name):
-    got = {}
-    with netCDF4.Dataset(path) as nc:
-        nc.set_auto_mask(False)
-        for step in reversed(range(STEPS)):
-            try:
-                got[step] = np.concatenate([nc[name][step, :70], nc[name][step, 70:]])
-            except (RuntimeError, OSError):
-                pass
-    return got
-
-
-def in_one(path, name):
-    with netCDF4.Dataset(path) as nc:
-        nc.set_auto_mask(False)
-        try:
-            return dict(enumerate(nc[name][...]))
-        except (RuntimeError, OSError):
-            return {}
-
-
-def by_hdf5(path, name):
-    """Where h5py is there; it opens netCDF-4 files alone."""
-    got = {}
-    with h5py.File(path) as file:
-        for step in 2 * list(range(STEPS)):
-            try:
-                got[step] = file[name][step]
-            except OSError:
-                pass
-    return got
-
-
-def by_r(path, name):
-    with tempfile.NamedTemporaryFile() as out:
-        code = "library(ncdf4); n <- nc_open('%s'); v <- ncvar_get(n, '%s', raw_datavals=TRUE); writeBin(as.vector(v), '%s', size=4)" % (path, name, out.name)
-        done = subprocess.run(["Rscript", "-e", code], stdin=subprocess.DEVNULL, capture_output=True, timeout=200, check=False)
-        got = np.fromfile(out.name, "<f4")
-        return dict(enumerate(got.reshape((STEPS,) + PLANE))) if done.returncode == 0 else {}
-
-
-def copied(command):
-    """What a command that writes a netCDF file has written, unless it says that it failed."""
-    def run(path, name):
-        with tempfile.TemporaryDirectory() as folder:
-            out = os.path.join(folder, "out.nc")
-            done = subprocess.run([a.replace("IN", path).replace("OUT", out) for a in command], stdin=subprocess.DEVNULL, capture_output=True, timeout=200, check=False)
-            return in_one(out, name) if done.returncode == 0 else {}
-    return run
-
-
-TOOLS = {
-    "netCDF4": records,
-    "netCDF4, backwards": backwards,
-    "netCDF4, in one": in_one,
-    "h5py": by_hdf5,
-    "h5repack": copied(("h5repack", "IN", "OUT")),
-    "Rscript": by_r,
-    "cdo": copied(("cdo", "-s", "-O", "copy", "IN", "OUT")),
-    "ncks": copied(("ncks", "-O", "-t", "1", "IN", "OUT")),
-    "ncrcat": copied(("ncrcat", "-O", "-d", "time,0,4", "IN", "OUT")),
-    "nccopy": copied(("nccopy", "IN", "OUT")),
-}
-values_of = {name_of(k): values(k) for k in range(FIELDS)}
-
-
-def there(tool):
-    if tool == "Rscript" and "WHOLE_RUNS" not in os.environ:
-        return False  # takes as long as all others
-    return tool.startswith("netCDF4") or (h5py if tool == "h5py" else shutil.which(tool))
-
-
-def opens(tool, path):
-    return path.endswith("4") or not tool.startswith("h5")
-
-
-def warm(draw, path):
+def read_some(draw, path):
     """Some of the file's pages, before anything is wrong."""
     with open(path, "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
-        for _ in range(draw.choice((0, 0, 3, 20))):
+        for _ in range(draw.choice((3, 20))):
             file.seek(draw.randrange(size))
             length = draw.choice((100, 4096, 70000))
             try:
@@ -211,41 +123,89 @@ def warm(draw, path):
 
 
 def got_by(tool, path, name):
-    try:
-        return TOOLS[tool](path, name)
-    except OSError:
-        return {}  # not even its header
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            return TOOLS[tool](path, name, folder)
+        except OSError:
+            return {}  # not even its header
 
 
-def one_run(check, draw, kind, store, mnt, k, tools):
-    step, path = draw.choice((0, 2, STEPS - 1, draw.randrange(STEPS))), "%s/%s.%s" % (mnt, name_of(k), draw.choice(("nc", "nc4")))
-    how = "zip" if kind == "zip" else draw.choice(REMOTE if kind in ("http", "s3") else LOCAL)
-    warm(draw, path)
-    if how in ("busy", "refused", "silent"):
-        note_faults(store, {chunk_of(k, step): how})
-    elif how != "zip":
-        damage(store, k, step, how)
-    for tool in draw.sample([t for t in tools if opens(t, path)], 3):
-        got = got_by(tool, path, name_of(k))
-        for at, plane in got.items():
-            wrong = (plane != values_of[name_of(k)][at]).sum()
-            check.that(not wrong, "%s: %d wrong elements in step %d of %s, whose step %d is %s" % (tool, wrong, at, path, step, how))
-    return 3
+class Runs:
+    def __init__(self, kind, store, mnt):
+        self.kind, self.store, self.mnt = kind, store, mnt
+        self.check, self.draw = stores.Check(), random.Random(int(os.environ.get("WHOLE_SEED", "1")))
+        self.tools = [tool for tool in TOOLS if is_there(tool) and (tool in FAST or "WHOLE_ROUNDS" in os.environ)]
+        self.used = collections.Counter()
+        self.counts = collections.Counter()
+
+    def path(self, k, form):
+        return "%s/%s.%s" % (self.mnt, name_of(k), form)
+
+    def healthy(self):
+        """What cannot read what is whole shows nothing of what is not."""
+        k = FIELDS - 1
+        for tool in self.tools:
+            form = next(form for form in FORMATS if opens(tool, "." + form))
+            got = got_by(tool, self.path(k, form), name_of(k))
+            self.check.that(len(got) == STEPS and all((got[step] == values(k)[step]).all() for step in got), "%s does not read what is whole" % tool)
+
+    def begin(self, k, step, how):
+        if how in ("busy", "refused", "silent") and self.kind != "hang":
+            note_faults(self.store, {chunk_of(k, step): how})
+        elif self.kind == "hang":
+            open(self.store, "w", encoding="utf8").close()
+        elif self.kind != "zip":
+            damage(self.store, k, step, how)
+
+    def field(self, k, how, step, warm):
+        """Three tools on one field, those first that were used least: the first of them on its own, the others after it has failed."""
+        form = self.draw.choice(FORMATS)
+        path = self.path(k, form)
+        if warm:
+            read_some(self.draw, path)
+        self.begin(k, step, how)
+        some = sorted((tool for tool in self.tools if opens(tool, path)), key=lambda tool: (self.used[tool], self.draw.random()))[:3]
+        for number, tool in enumerate(some):
+            self.used[tool] += 1
+            got = got_by(tool, path, name_of(k))
+            wrong = sum(int((plane != values(k)[at]).sum()) for at, plane in got.items())
+            self.check.that(not wrong, "%s: %d wrong elements of %s, whose step %d is %s" % (tool, wrong, path, step, how))
+            outcome = "wrong" if wrong else "whole" if len(got) == STEPS else "failed"
+            for what in "tool " + tool, "store " + self.kind, "failure " + how, "format " + form, ("second" if number else "first") + " read", \
+                    ("warm" if warm else "cold") + " pages", "step %d" % step, "all":
+                self.counts[what + "\t" + outcome] += 1
+        if self.kind == "hang":
+            os.unlink(self.store)
+
+    def run(self, most):
+        cases = list(itertools.product(HOW[self.kind], PLACES if self.kind != "hang" else (HUNG,), (False, True)))
+        fields = self.draw.sample(range(FIELDS - 1), FIELDS - 1)
+        for number, k in enumerate(fields[:(most + 2) // 3]):
+            if number % len(cases) == 0:
+                self.draw.shuffle(cases)
+            how, step, warm = cases[number % len(cases)]
+            if self.kind == "zip":
+                how, step = ZIPPED[k % len(ZIPPED)], PLACES[k // len(ZIPPED) % len(PLACES)]
+            self.field(k, how, step, warm)
 
 
-def check_mount(kind, store, mnt, runs):
-    check, draw = stores.Check(), random.Random(int(os.environ.get("WHOLE_SEED", "1")))
-    tools = [tool for tool in TOOLS if there(tool)]
-    fields, done = draw.sample(range(FIELDS), FIELDS), 0
-    while done < runs and fields:
-        done += one_run(check, draw, kind, store, mnt, fields.pop(), tools)
-    print("%d runs of tools on %s: %d steps were wrong" % (done, kind, check.failed))
-    check.end()
+def check_mount(kind, store, mnt, most, counts):
+    runs = Runs(kind, store, mnt)
+    runs.healthy()
+    runs.run(int(most))
+    total = collections.Counter(json.loads(stores.read(counts))) if os.path.exists(counts) else collections.Counter()
+    with open(counts, "w", encoding="utf8") as file:
+        json.dump(total + runs.counts, file)
+    runs.check.end()
 
 
-if sys.argv[1] == "make":
-    make(sys.argv[2], sys.argv[3])
-elif sys.argv[1] == "serve":
-    serve(sys.argv[2])
-else:
-    check_mount(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]))
+def say_sum(counts):
+    total = collections.Counter(json.loads(stores.read(counts)))
+    print("%-28s %6s %6s %6s %6s" % ("", "runs", "whole", "failed", "wrong"))
+    for what in sorted({key.split("\t")[0] for key in total}):
+        row = [total[what + "\t" + outcome] for outcome in ("whole", "failed", "wrong")]
+        print("%-28s %6d %6d %6d %6d" % (what, sum(row), *row))
+
+
+if __name__ == "__main__":
+    {"make": make, "serve": serve, "check": check_mount, "sum": say_sum}[sys.argv[1]](*sys.argv[2:])

@@ -1,40 +1,65 @@
 #!/bin/bash
 # What tools make of a netCDF file of which a chunk cannot be read: what is in the store, or a failure, never zeros.
+# By hand, WHOLE_ROUNDS=3 test/mounted/whole.sh: all tools that are there, three times 900 runs, and a table of what they did.
 . "$(dirname "$0")/functions.sh"
 
 "$python" -c 'import netCDF4' 2>/dev/null || skip "no netCDF4-python"
 unset http_proxy https_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
-runs=${WHOLE_RUNS:-24}
+PATH=/usr/bin:/bin:$PATH # whose Python Debian's tools want
+runs=24
+[ -z "${WHOLE_ROUNDS:-}" ] || runs=1000
 "$python" "$here/whole.py" make "$tmp/store.zarr" "$tmp/store.zip" || exit 1
 
-# check_tools KIND STORE [OPTIONS]: on a copy of the store, if it is one that is damaged on the way
+# check_tools KIND WHAT STORE [OPTIONS]: on what a mount of STORE shows, where WHAT is what is damaged
 check_tools()
 {
-	must_mount "$2" "${3:-}"
-	"$python" "$here/whole.py" check "$1" "$tmp/$1.zarr" "$mnt" "$runs" || fail "$1, options '${3:-}': see above"
+	must_mount "$3" "${4:-}"
+	"$python" "$here/whole.py" check "$1" "$2" "$mnt" "$runs" "$tmp/counts" || fail "$1, options '${4:-}': see above"
 	umount_store
 }
 
-cp -r "$tmp/store.zarr" "$tmp/dir.zarr"
-check_tools dir "$tmp/dir.zarr"
-rm -r "$tmp/dir.zarr"
-cp -r "$tmp/store.zarr" "$tmp/dir.zarr"
-check_tools dir "$tmp/dir.zarr" direct_io=yes
-check_tools zip "$tmp/store.zip"
-check_tools zip "$tmp/store.zip" direct_io=yes
+# check_copy OPTIONS: on a directory that is damaged on the way
+check_copy()
+{
+	cp -r "$tmp/store.zarr" "$tmp/copy.zarr"
+	check_tools dir "$tmp/copy.zarr" "$tmp/copy.zarr" "$1"
+	rm -r "$tmp/copy.zarr"
+}
 
-cp -r "$tmp/store.zarr" "$tmp/http.zarr"
-"$python" "$here/whole.py" serve "$tmp/http.zarr" >"$tmp/port" 2>"$tmp/server.log" &
-server=$!
-eventually 20 test -s "$tmp/port" || fail "the web server does not start: $(cat "$tmp/server.log")"
-runs=$((runs / 2))
-check_tools http "http://127.0.0.1:$(cat "$tmp/port")/" timeout=2
-if [ -n "${WHOLE_RUNS:-}" ]; then # by hand
-	cp -r "$tmp/store.zarr" "$tmp/s3.zarr"
-	"$python" "$here/whole.py" serve "$tmp/s3.zarr" >"$tmp/port3" 2>"$tmp/server3.log" &
-	second=$!
-	eventually 20 test -s "$tmp/port3" || fail "no second web server: $(cat "$tmp/server3.log")"
-	check_tools s3 "s3://bucket" "timeout=2,profile=anon,endpoint=http://127.0.0.1:$(cat "$tmp/port3")"
-	kill $second
-fi
-kill $server
+# check_served KIND OPTIONS: behind a web server; of s3 it takes the requests of a client of S3
+check_served()
+{
+	local server where
+	cp -r "$tmp/store.zarr" "$tmp/copy.zarr"
+	"$python" "$here/whole.py" serve "$tmp/copy.zarr" >"$tmp/port" 2>"$tmp/server.log" &
+	server=$!
+	eventually 20 test -s "$tmp/port" || fail "the web server does not start: $(cat "$tmp/server.log")"
+	where=http://127.0.0.1:$(cat "$tmp/port")
+	if [ "$1" = s3 ]; then
+		check_tools s3 "$tmp/copy.zarr" s3://bucket "timeout=2,profile=anon,endpoint=$where"
+	else
+		check_tools http "$tmp/copy.zarr" "$where/" timeout=2
+	fi
+	kill $server
+	wait $server 2>/dev/null
+	rm -r "$tmp/copy.zarr" "$tmp/port"
+}
+
+# one_round SEED
+one_round()
+{
+	export WHOLE_SEED=$1
+	check_copy direct_io=no
+	check_copy direct_io=yes
+	check_tools zip - "$tmp/store.zip"
+	check_tools zip - "$tmp/store.zip" direct_io=yes
+	[ -n "${WHOLE_ROUNDS:-}" ] || runs=9 # they wait for answers
+	check_served http
+	check_served s3
+	check_tools hang "$tmp/hangs" "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=/2.0.0&fault.calls=get,stat&fault.file=$tmp/hangs" timeout=2
+}
+
+for ((round = 1; round <= ${WHOLE_ROUNDS:-1}; round++)); do
+	one_round $round
+done
+"$python" "$here/whole.py" sum "$tmp/counts"
