@@ -24,6 +24,7 @@ enum {
 	LARGE = 1 << 20,       /* chunks of which each is much to fetch without a reader … */
 	LARGE_FIRST = 3,       /* … so that one is ahead while so many are read … */
 	LOOK = 9 << 20,        /* … or so many bytes: what tells a file's kind takes 7 MiB */
+	BEYOND = 2304 << 10,   /* the kernel reads so far behind what a program wants */
 	LARGER_MOST = 1 << 20, /* chunks that are loaded whole when they are read often */
 	FETCH_WHOLE =
 		2 << 20, /* stored bytes that a remote store sends sooner than it answers twice */
@@ -331,17 +332,19 @@ far(const struct array *a)
 	return time ? min_u64(most, time * READS_AT) : most;
 }
 
-/* The same, by what the reader has read: one of one plane of a field, or of what tells a file's kind, reads in order too, but not for long. One that
- * began at the beginning mostly goes on. */
+/* The same, by what the reader has read: one of one plane of a field, or of what tells a file's kind, reads in order too, but not for long: a chunk of
+ * which only the first bytes were asked for may be behind the plane. A reader that began at the beginning mostly goes on. */
 static uint64_t
 far_yet(const struct scan *s, const struct array *a)
 {
 	const struct grid *g = &a->grid;
 	uint64_t first = s->start ? 0 : FAR_FIRST / s->planes, growth = GROWTH;
 	if (g->slab_chunks == 1 && g->chunk_bytes >= LARGE) {
-		if (s->covered < max_u64(LARGE_FIRST * g->chunk_bytes, LOOK))
-			return min_u64(max_u64(GROWTH * s->covered, first),
-				max_u64(g->chunk_bytes, FAR_FIRST));
+		if (s->covered < max_u64(LARGE_FIRST * g->chunk_bytes, LOOK)) {
+			const uint64_t most = max_u64(g->chunk_bytes, FAR_FIRST);
+			return s->start ? min_u64(GROWTH * s->covered, most - BEYOND)
+					: min_u64(max_u64(GROWTH * s->covered, first), most);
+		}
 		growth = GROWTH_LARGE;
 	}
 	return max_u64((a->shard ? GROWTH_SHARD : growth) * s->covered, first);
