@@ -160,8 +160,8 @@ const char *dir_local_locks(const char *mountinfo, dev_t dev);
 int dir_temporary(int up, char ret_name[DIR_TEMPORARY_SIZE]);
 /* Removes what killed writers left there more than a day ago. */
 void dir_sweep_one(int fd);
-/* This directory has names that a crash may undo; its descriptor stays the caller's. */
-void dir_unsynced(struct dir *, int fd);
+/* This directory has names that a crash may undo. Its descriptor may be taken over, and is -1 then. */
+void dir_unsynced(struct dir *, int *fd);
 int dir_sync(struct zmap *);
 int dir_try_writing(struct zmap *, struct buf *said);
 /* What was begun by try_writing and put comes to its end. */

@@ -100,15 +100,41 @@ wait_for(int fd, const char *key, size_t len, int64_t deadline, struct cancel *c
 	}
 }
 
+/* Is it still there, in the key's own folder, as nearly always? Then no other file is what others would lock. */
+static bool
+still_near(struct dir *d, const char *key, size_t len, const struct stat *locked)
+{
+	const char *slash = strrchr(key, '/');
+	if (len != (slash ? (size_t)(slash - key) + 1 : 0))
+		return false;
+	for (size_t i = 0; i < METADATA; i++) {
+		struct stat s;
+		CLEAN(clean_free) char *path = NULL;
+		if (asprintf(&path, "%.*s%s", (int)len, key, metadata[i]) < 0) {
+			path = NULL;
+			return false;
+		}
+		if (fstatat(d->root, path, &s, 0) == 0)
+			return s.st_dev == locked->st_dev && s.st_ino == locked->st_ino;
+		if (errno != ENOENT)
+			return false;
+	}
+	return false;
+}
+
 /* Is what was locked still what others would lock? */
 static bool
 still(struct dir *d, const char *key, size_t len, int fd)
 {
 	struct stat a, b;
 	size_t now;
+	if (fstat(fd, &a) != 0)
+		return false;
+	if (still_near(d, key, len, &a))
+		return true;
 	CLEAN(dir_clean_fd) int other = open_lock(d, key, &now);
-	return other >= 0 && now == len && fstat(fd, &a) == 0 && fstat(other, &b) == 0 &&
-	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	return other >= 0 && now == len && fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
 }
 
 int

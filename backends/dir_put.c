@@ -65,7 +65,7 @@ remove_empty(struct dir *d, char *path)
 		int up = dir_open_below(d, slash ? path : ".", O_RDONLY | O_DIRECTORY);
 		if (up < 0 || unlinkat(up, name, AT_REMOVEDIR) != 0)
 			return;
-		dir_unsynced(d, up);
+		dir_unsynced(d, &up);
 		if (!slash)
 			return;
 	}
@@ -144,18 +144,18 @@ write_temporary(int up, const char *name, const struct zmap_put *p, int fd)
 
 /* --- conditions --- */
 
-/* 0, ZMAP_CHANGED, ZMAP_ABSENT or -errno. */
+/* 0, ZMAP_CHANGED, ZMAP_ABSENT or -errno. By its path, wherever that leads: a file outside the store has another version. */
 static int
 compare(struct dir *d, const char *key, const char *version)
 {
 	struct stat s;
 	struct zmap_stat now;
-	CLEAN(dir_clean_fd) int fd = -1;
-	int r = dir_open_file(d, key, O_PATH, &fd, &s);
-	if (r == DIR_AGAIN)
-		return ZMAP_CHANGED;
-	if (r)
-		return r;
+	if (fstatat(d->root, key, &s, 0) != 0) {
+		int r = dir_refused(d, key, errno);
+		return r == DIR_AGAIN ? ZMAP_CHANGED : r;
+	}
+	if (!S_ISREG(s.st_mode))
+		return S_ISDIR(s.st_mode) ? ZMAP_ABSENT : err_set(-EIO, "not a regular file");
 	dir_say_stat(&s, &now);
 	return strcmp(now.version, version) ? ZMAP_CHANGED : 0;
 }
@@ -262,7 +262,7 @@ put_once(struct dir *d, const struct zmap_put *p, char *parent, struct zmap_stat
 		return err_sys(errno, "stat");
 	dir_say_stat(&s, ret);
 	dir_note_own(d, &s);
-	dir_unsynced(d, up);
+	dir_unsynced(d, &up);
 	return dir_is_metadata(p->key) ? dir_sync(&d->z) : 0;
 }
 
@@ -274,7 +274,8 @@ put(struct dir *d, const struct zmap_put *p, struct zmap_stat *ret)
 		return err_set(-ENOMEM, "no memory for a key");
 	int r = dir_look(d);
 	if (r == 0)
-		r = allowed(d, p); /* a put that is in vain need not be written */
+		r = allowed(d,
+			p); /* a put that is in vain need not be written, nor its directory made */
 	if (r)
 		return r;
 	for (unsigned try = 0; try < TRIES; try++) {
@@ -312,7 +313,7 @@ del_once(struct dir *d, const struct zmap_del *del, const char *parent)
 		return r;
 	if (unlinkat(up, path_name(del->key), 0) != 0)
 		return errno == ENOENT || errno == EISDIR ? ZMAP_ABSENT : err_sys(errno, "unlink");
-	dir_unsynced(d, up);
+	dir_unsynced(d, &up);
 	return 0;
 }
 

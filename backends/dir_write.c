@@ -13,25 +13,23 @@
 /* --- directories to be synced --- */
 
 void
-dir_unsynced(struct dir *d, int fd)
+dir_unsynced(struct dir *d, int *fd)
 {
 	struct stat s;
 	bool noted = false;
-	if (fstat(fd, &s) != 0)
+	if (fstat(*fd, &s) != 0)
 		return;
 	LOCKED(&d->unsynced_lock) {
 		for (unsigned i = 0; i < d->unsynced_count && !noted; i++)
 			noted = d->unsynced[i].dev == s.st_dev && d->unsynced[i].ino == s.st_ino;
 		if (!noted && d->unsynced_count < DIR_UNSYNCED) {
-			int mine = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-			if (mine >= 0) {
-				d->unsynced[d->unsynced_count++] =
-					(struct dir_unsynced){mine, s.st_dev, s.st_ino};
-				noted = true;
-			}
+			d->unsynced[d->unsynced_count++] =
+				(struct dir_unsynced){*fd, s.st_dev, s.st_ino};
+			*fd = -1;
+			noted = true;
 		}
 	}
-	if (!noted && fsync(fd) != 0)
+	if (!noted && fsync(*fd) != 0)
 		atomic_store(&d->sync_error, errno);
 }
 
