@@ -9,7 +9,11 @@
 
 struct edit {
 	struct model *model;
-	struct node *node; /* as it was when the edit began */
+	struct node *node;     /* as it was when the edit began */
+	struct edit_doc **doc; /* what that was made of, for the first attempt */
+	size_t docs;
+	int64_t read_at;  /* clock_now() before they were read */
+	unsigned commits; /* of the model, then */
 	struct edit_change *change;
 	size_t changes;
 	bool fills;
@@ -42,6 +46,8 @@ edit_free(struct edit *e)
 		free(e->child[i].name);
 	free(e->child);
 	node_unref(e->node);
+	struct commit c = {.doc = e->doc, .docs = e->docs};
+	docs_forget(&c);
 	free(e);
 	return NULL;
 }
@@ -52,10 +58,26 @@ begin(struct model *m, const char *path, struct edit *e)
 	CLEAN(commit_done)
 	struct commit c = {.model = m, .deadline = clock_now() + m->opt.timeout};
 	struct edit_part *p;
+	e->read_at = clock_now();
+	e->commits = commits_so_far(m);
 	int r = commit_part(&c, path, &p);
-	if (r == 0)
-		e->node = node_ref(p->before);
-	return r;
+	if (r < 0 || r == ZMAP_ABSENT)
+		return r;
+	e->node = node_ref(p->before);
+	e->doc = MOVE(c.doc);
+	e->docs = c.docs;
+	c.docs = 0;
+	return 0;
+}
+
+static void
+hand_over(struct edit *e, struct commit *c)
+{
+	c->doc = MOVE(e->doc);
+	c->docs = e->docs;
+	c->read_at = e->read_at;
+	c->commits = e->commits;
+	e->docs = 0;
 }
 
 int
@@ -245,7 +267,11 @@ edit_commit(struct edit *e, int64_t deadline, struct cancel *cancel)
 {
 	CLEAN(commit_done)
 	struct commit c = {.model = e->model, .deadline = deadline, .cancel = cancel};
-	return e->changes || e->fills || e->resizes || e->children ? commit_run(&c, apply, e) : 0;
+	if (!e->changes && !e->fills && !e->resizes && !e->children)
+		return 0;
+	if (!e->changes && !e->children) /* what says that it is the same array is stored */
+		hand_over(e, &c);
+	return commit_run(&c, apply, e);
 }
 
 int

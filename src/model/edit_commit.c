@@ -58,14 +58,31 @@ end_storing(struct commit *c)
 {
 	LOCKED(&c->model->lock) {
 		c->model->committing = false;
+		c->model->commits++;
 		pthread_cond_broadcast(&c->model->idle);
 	}
+}
+
+unsigned
+commits_so_far(struct model *m)
+{
+	unsigned n = 0;
+	LOCKED(&m->lock)
+		n = m->commits;
+	return n;
+}
+
+/* Documents that were read a moment ago, and are stored on condition, need not be read again. */
+static bool
+are_fresh(const struct commit *c)
+{
+	return c->model->zmap->caps & ZMAP_CONDITIONAL && clock_now() - c->read_at < LOOK_EVERY &&
+	       commits_so_far(c->model) == c->commits;
 }
 
 static int
 attempt(struct commit *c, commit_fn *fn, void *arg)
 {
-	forget(c);
 	int r = fn(c, arg);
 	if (r == 0)
 		r = commit_check(c);
@@ -88,9 +105,14 @@ commit_run(struct commit *c, commit_fn *fn, void *arg)
 	r = begin_storing(c);
 	if (r < 0)
 		return r;
-	while ((r = attempt(c, fn, arg)) == ZMAP_CHANGED)
+	parts_forget(c);
+	if (!are_fresh(c))
+		docs_forget(c);
+	while ((r = attempt(c, fn, arg)) == ZMAP_CHANGED) {
 		if ((r = wait_turn(c, n++)) < 0)
 			break;
+		forget(c);
+	}
 	if (r == 0)
 		r = commit_consolidate(c);
 	if (r < 0)

@@ -32,6 +32,8 @@ struct commit {
 	struct cancel *cancel;
 	struct edit_doc **doc;
 	size_t docs;
+	int64_t read_at; /* clock_now() before documents were read that it begins with; 0: none were */
+	unsigned commits; /* of the model, then */
 	struct edit_part **part;
 	size_t parts;
 	unsigned turns;
@@ -47,6 +49,8 @@ struct commit {
 typedef int commit_fn(struct commit *, void *arg);
 /* edit_commit.c: until the documents could be stored as fn leaves them. */
 int commit_run(struct commit *, commit_fn *, void *arg);
+/* How many of them there were, so that it can be seen whether one came between. */
+unsigned commits_so_far(struct model *);
 void commit_done(struct commit *);
 
 /* edit_doc.c: reads it, unless it is as it was; … */

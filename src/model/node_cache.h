@@ -64,8 +64,9 @@ struct model {
 		uint64_t path;              /* a hash */
 		char version[ZMAP_VERSION]; /* "": nothing */
 	} own[128];
-	unsigned nown;   /* so far */
-	bool committing; /* an edit stores metadata; idle says when no longer */
+	unsigned nown;    /* so far */
+	bool committing;  /* an edit stores metadata; idle says when no longer */
+	unsigned commits; /* edits that have stored metadata, or tried to */
 };
 
 enum { DEPTH_MAX = 128, PATH_BYTES_MAX = 4000 };
