@@ -30,7 +30,8 @@ take(struct stale *s)
 	struct item *i = NULL;
 	LOCKED(&s->lock) {
 		s->busy = false;
-		pthread_cond_broadcast(&s->told);
+		if (!s->first) /* stale_flush waits for the last one */
+			pthread_cond_broadcast(&s->told);
 		while (!s->first && !s->end)
 			pthread_cond_wait(&s->more, &s->lock);
 		i = s->end ? NULL : s->first;
