@@ -316,7 +316,7 @@ read_elements(const struct making *k, struct stream *s, uint64_t n, struct buf *
 }
 
 static int
-make(void *arg, struct stream *elements, const struct array_want *want, uint8_t *to)
+make(void *arg, struct stream *elements, const struct array_want *want, struct buf *to)
 {
 	struct csv *c = arg;
 	CLEAN(buf_free) struct buf data = {0};
@@ -326,6 +326,8 @@ make(void *arg, struct stream *elements, const struct array_want *want, uint8_t 
 	struct axis_cursor *cursor = calloc(c->rank + 1, sizeof *cursor);
 	struct making k = {c, want, cursor, index, first, NULL, line};
 	int r = line && index && cursor ? 0 : err_set(-ENOMEM, "no memory for lines");
+	if (r == 0)
+		r = buf_reserve(to, to->len + want->len);
 	for (unsigned i = 0; i < c->rank; i++)
 		axis_expect(&c->axis[i]);
 	if (r == 0)
@@ -334,7 +336,9 @@ make(void *arg, struct stream *elements, const struct array_want *want, uint8_t 
 		r = axis_prepare(&c->axis[i], want);
 	k.element = data.data;
 	if (r == 0)
-		r = write_lines(&k, to);
+		r = write_lines(&k, to->data + to->len);
+	if (r == 0)
+		to->len += want->len;
 	for (unsigned i = 0; cursor && i < c->rank; i++)
 		axis_cursor_free(&cursor[i]);
 	free(cursor);

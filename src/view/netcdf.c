@@ -21,10 +21,14 @@ struct axis {
 };
 
 static int
-make_axis(void *arg, struct stream *elements, const struct array_want *want, uint8_t *to)
+make_axis(void *arg, struct stream *elements, const struct array_want *want, struct buf *to)
 {
 	const struct axis *x = arg;
-	nc_axis_make(&x->axis, x->big, want->off, want->len, to);
+	int r = buf_reserve(to, to->len + want->len);
+	if (r < 0)
+		return r;
+	nc_axis_make(&x->axis, x->big, want->off, want->len, to->data + to->len);
+	to->len += want->len;
 	return 0;
 }
 

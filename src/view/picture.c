@@ -53,7 +53,7 @@ draw(void *arg, const struct array_want *want, struct buf *ret)
 }
 
 static int
-make(void *arg, struct stream *elements, const struct array_want *want, uint8_t *to)
+make(void *arg, struct stream *elements, const struct array_want *want, struct buf *to)
 {
 	struct shown *s = arg;
 	struct mount *m = s->picture.mount;
@@ -67,9 +67,9 @@ make(void *arg, struct stream *elements, const struct array_want *want, uint8_t 
 	const uint64_t hash = pictures_hash(k);
 	bool same = atomic_compare_exchange_strong(&s->bytes, &before, hash) || before == hash;
 	if (same)
-		pictures_copy(k, want, to);
+		r = pictures_add(k, want, to);
 	pictures_put(m, k, &s->reader, want);
-	return same ? 0 : err_set(-EIO, "what the picture shows has changed while it was read");
+	return same ? r : err_set(-EIO, "what the picture shows has changed while it was read");
 }
 
 static void

@@ -371,10 +371,10 @@ pictures_hash(const struct kept_picture *k)
 	return k->hash;
 }
 
-void
-pictures_copy(const struct kept_picture *k, const struct array_want *want, uint8_t *to)
+int
+pictures_add(const struct kept_picture *k, const struct array_want *want, struct buf *to)
 {
-	memcpy(to, k->file.data + (want->off - k->cut), want->len);
+	return buf_add(to, k->file.data + (want->off - k->cut), want->len);
 }
 
 /* Lock held. */

@@ -51,7 +51,7 @@ void pictures_leave(struct mount *, struct picture_reader *);
 /* Of all its bytes; not 0. */
 uint64_t pictures_hash(const struct kept_picture *);
 /* What it was got for. */
-void pictures_copy(const struct kept_picture *, const struct array_want *, uint8_t *to);
+int pictures_add(const struct kept_picture *, const struct array_want *, struct buf *to);
 /* All are drawn again before they are shown again. */
 void pictures_expire(struct mount *);
 /* Lines of .zarrfs/stats. */

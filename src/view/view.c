@@ -213,10 +213,10 @@ read_made(struct view_reader *r, size_t i, const struct array_want *want, struct
 		e = stream_of(r, i, &elements);
 	if (e < 0)
 		return e;
-	uint8_t *p = own_room(ret, want->len);
-	e = s->made->make(s->made_arg, elements, want, p);
+	const size_t at = ret->own.len;
+	e = s->made->make(s->made_arg, elements, want, &ret->own);
 	if (e == 0)
-		add_part(ret, p, want->len);
+		add_part(ret, ret->own.data + at, want->len);
 	return e;
 }
 
@@ -373,7 +373,9 @@ read_spans(struct view_reader *r, const struct array_want *want, struct reply *r
 	const struct layout *l = r->layout;
 	uint64_t off = want->off, end = want->off + want->len, expected = off;
 	uint64_t slack = 2 * max_u64(l->element_max, UNIT_SLACK);
-	int e = buf_reserve(&ret->own, want->len + slack);
+	const struct layout_span *last = &l->span[l->nspans - 1];
+	const bool later = last->made && last->length == l->size;
+	int e = later ? 0 : buf_reserve(&ret->own, want->len + slack);
 	if (e == 0)
 		expect_behind_gap(l, want);
 	while (e == 0 && off < end) {

@@ -12,10 +12,11 @@ enum convert { CONVERT_NONE, CONVERT_SWAP, CONVERT_RECODE };
 
 struct variable;
 
-/* Makes bytes [want->off, want->off + want->len) of a span, all of them, or says why not. elements: a place in the span's variable;
- * NULL where it has none. Any thread, several at once. */
+/* Makes bytes [want->off, want->off + want->len) of a span, all of them, and adds them, or says why not. What waits long for its turn
+ * takes room for them afterwards. elements: a place in the span's variable; NULL where it has none. Any thread, several at once. */
 struct made_ops {
-	int (*make)(void *arg, struct stream *elements, const struct array_want *want, uint8_t *to);
+	int (*make)(
+		void *arg, struct stream *elements, const struct array_want *want, struct buf *to);
 	void (*free)(void *arg); /* NULL: nothing to free */
 };
 
