@@ -245,8 +245,10 @@ codec_specs_v3(const struct json *list, struct codec_specs *ret)
 	}
 	if (g.single && ret->order == CODEC_ORDER_UNSAID)
 		ret->order = CODEC_ORDER_LITTLE;
-	if (!ret->packs)
-		return err_set(-EINVAL, "no codec makes bytes of the elements");
+	if (!ret->packs) { /* zarrita.js writes such lists, and means this */
+		ret->packs = true;
+		ret->order = CODEC_ORDER_LITTLE;
+	}
 	if (ret->order == CODEC_ORDER_BIG && g.calculates)
 		return err_set(
 			-EINVAL, "codec '%s' behind the bytes of the elements", g.calculates);

@@ -148,6 +148,18 @@ test_calculating_big(void)
 		(const float[]){1, -2}, BYTES(0x3f, 0x80, 0xc0, 0));
 }
 
+/* Lists without a codec that makes bytes of elements, as zarrita.js writes them. */
+static void
+test_unsaid(void)
+{
+	both_ways(
+		&(struct sample){i2, 1, {2}, "[]"}, (const int16_t[]){1, 0x203}, BYTES(1, 0, 3, 2));
+	both_ways(&(struct sample){i2, 2, {1, 2},
+			  "[{\"name\": \"transpose\", \"configuration\": {\"order\": [1, 0]}}, "
+			  "\"numcodecs.adler32\"]"},
+		(const int16_t[]){1, 0x203}, BYTES(0x07, 0x00, 0x10, 0x00, 0x01, 0x00, 0x03, 0x02));
+}
+
 static void
 test_reshape(void)
 {
@@ -411,6 +423,7 @@ main(void)
 	test_packbits();
 	test_calculating();
 	test_calculating_big();
+	test_unsaid();
 	test_reshape();
 	test_shards();
 	test_indexes();
