@@ -62,7 +62,7 @@ load_index_scratch(const struct load *l)
 	int r = cache_get(a->data->cache, &ask, &p);
 	if (r > 0)
 		cache_unpin(a->data->cache, &p, 1);
-	return r == CACHE_READY ? 0 : INDEX_COPIES * len;
+	return r == CACHE_READY || r == CACHE_BUSY ? 0 : INDEX_COPIES * len;
 }
 
 /* Asks the store. prev: what was known before, or NULL. Outcomes as zmap_get. */
