@@ -124,12 +124,20 @@ bytes_of(const struct request *r)
 	return (struct negative_cache_what){.off = r->off, .end = r->off + r->size};
 }
 
-/* libnetcdf takes what a read() lacks for zeros. Past the kernel's pages a read() gives what was asked or an error; from pages it gives
- * those before the first that cannot be read. What a page would cost a far store is not asked for for a few bytes. */
+/* Past the kernel's pages a read() gives what was asked or an error; from pages it gives those before the first that cannot be read. Where
+ * the kernel maps no files that are read past its pages, programs that map netCDF files come first. */
+static bool
+goes_whole(const struct server *s, const struct entry *e, const struct file *f)
+{
+	return s->direct_io == DIRECT_AUTO ? s->direct_mappings && file_is_classic(f)
+					   : s->direct_io == DIRECT_YES && entry_is_netcdf(e);
+}
+
+/* What a page would cost a far store is not asked for for a few bytes. */
 static bool
 goes_direct(const struct server *s, const struct entry *e, const struct file *f)
 {
-	return e->unknown_length || file_is_direct(f) || (s->direct_io && entry_is_netcdf(e)) ||
+	return e->unknown_length || file_is_direct(f) || goes_whole(s, e, f) ||
 	       (s->direct_mappings && file_is_spread(f));
 }
 

@@ -10,6 +10,9 @@
 
 enum job { JOB_MOUNT, JOB_RUN, JOB_LS, JOB_CAT, JOB_CREATE, JOB_HELP, JOB_VERSION };
 
+/* In the order of the option's words. */
+enum direct_io { DIRECT_AUTO, DIRECT_NO, DIRECT_YES };
+
 enum { OPTS_TEXTS_MAX = 64 };
 
 struct opts {
@@ -28,7 +31,7 @@ struct opts {
 	int64_t metadata_ttl, timeout; /* ns; INT64_MAX: immutable */
 	int64_t memory;                /* bytes; 0: what the library chooses */
 	int64_t uid, gid, umask;
-	int64_t direct_io;                                       /* 0: no, 1: yes */
+	int64_t direct_io;                                       /* enum direct_io */
 	int64_t follow, allow_other, allow_root, noexec, userns; /* flags */
 	int64_t read_ahead_kb;                                   /* 0: the kernel's own */
 	int64_t max_threads;

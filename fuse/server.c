@@ -97,7 +97,7 @@ server_new(struct mount *m, const struct opts *o, struct server **ret)
 	s->gid = (gid_t)o->gid;
 	s->owner = getuid();
 	s->timeout = o->timeout;
-	s->direct_io = o->direct_io;
+	s->direct_io = (enum direct_io)o->direct_io;
 	s->rw = o->rw;
 	s->known_for = known_seconds(o->metadata_ttl);
 	s->absent_for = s->known_for < KNOWN_MAX ? s->known_for : KNOWN_MAX;

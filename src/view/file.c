@@ -357,6 +357,12 @@ file_guard(struct file *f)
 }
 
 bool
+file_is_classic(const struct file *f)
+{
+	return f->reader && view_layout(f->reader)->classic;
+}
+
+bool
 file_islands(const struct file *f)
 {
 	return f->reader && view_islands(f->reader);

@@ -118,6 +118,8 @@ bool file_is_spread(const struct file *);
 bool file_own_size(struct file *, uint64_t *ret);
 /* Was it opened for writing? */
 bool file_is_writable(const struct file *);
+/* A file of the classic format: libnetcdf takes what a read() of it lacks for zeros. */
+bool file_is_classic(const struct file *);
 /* Before the first read of a netCDF file whose readers take what they find in the kernel's pages: it is given in whole blocks only, see
  * layout.block. */
 void file_guard(struct file *);

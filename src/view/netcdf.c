@@ -123,6 +123,7 @@ lay_out(struct mount *m, const struct node *n, const struct nc_want *want, struc
 		r = p.file.format == NC_4 ? add_all_nc4(&p, l) : add_all(&p, l);
 	if (r == 0) {
 		l->block = BLOCK;
+		l->classic = p.file.format != NC_4;
 		*ret = MOVE(l);
 	}
 	nc_plan_free(&p);

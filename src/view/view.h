@@ -46,6 +46,7 @@ struct layout {
 	 * blocks at a time, or not at all, and where less than one is asked for in 8 KiB; small variables whole, if they may fail because they have elements that are refused or
 	 * because a read has failed. 0: not so. */
 	uint64_t block;
+	bool classic; /* libnetcdf takes what a read() of it lacks for zeros; libhdf5 asks for the rest */
 };
 
 /* Empty; spans are added in file order by the one thread that makes it, before any reader. */

@@ -19,7 +19,7 @@ import zipfile
 import zarr
 
 import stores
-from whole_tools import DEAF, FAST, PLANE, STEPS, TOOLS, is_there, opens
+from whole_tools import DEAF, EXACT, FAST, PLANE, STEPS, TOOLS, is_there, opens
 
 FIELDS = 48  # the last one stays whole
 HUNG = STEPS // 2
@@ -135,7 +135,7 @@ class Runs:
     def __init__(self, kind, store, mnt):
         self.kind, self.store, self.mnt = kind, store, mnt
         self.check, self.draw = stores.Check(), random.Random(int(os.environ.get("WHOLE_SEED", "1")))
-        self.tools = [tool for tool in TOOLS if is_there(tool) and (tool in FAST or "WHOLE_ROUNDS" in os.environ)]
+        self.tools = [tool for tool in TOOLS if is_there(tool) and (tool in FAST or "WHOLE_ROUNDS" in os.environ) and (tool not in EXACT or "WHOLE_EXACT" in os.environ)]
         self.used = collections.Counter()
         self.counts = collections.Counter()
 
@@ -192,7 +192,8 @@ class Runs:
 
 def check_mount(kind, store, mnt, most, counts):
     runs = Runs(kind, store, mnt)
-    runs.healthy()
+    if runs.kind in ("dir", "zip"):  # from which answers are never late
+        runs.healthy()
     runs.run(int(most))
     total = collections.Counter(json.loads(stores.read(counts))) if os.path.exists(counts) else collections.Counter()
     with open(counts, "w", encoding="utf8") as file:

@@ -13,6 +13,12 @@ runs=24
 # check_tools KIND WHAT STORE [OPTIONS]: on what a mount of STORE shows, where WHAT is what is damaged
 check_tools()
 {
+	unset WHOLE_EXACT
+	# from Linux 6.6 on files that are read past its pages can be mapped
+	case ${4:-},$(printf '6.6\n%s\n' "$(uname -r)" | sort -CV && echo 6.6) in
+	*direct_io=no*) ;;
+	*direct_io=yes* | *6.6) export WHOLE_EXACT=1 ;;
+	esac
 	must_mount "$3" "${4:-}"
 	"$python" "$here/whole.py" check "$1" "$2" "$mnt" "$runs" "$tmp/counts" || fail "$1, options '${4:-}': see above"
 	umount_store
@@ -22,7 +28,7 @@ check_tools()
 check_copy()
 {
 	cp -r "$tmp/store.zarr" "$tmp/copy.zarr"
-	check_tools dir "$tmp/copy.zarr" "$tmp/copy.zarr" "$1"
+	check_tools dir "$tmp/copy.zarr" "$tmp/copy.zarr" "${1:-}"
 	rm -r "$tmp/copy.zarr"
 }
 
@@ -49,8 +55,8 @@ check_served()
 one_round()
 {
 	export WHOLE_SEED=$1
+	check_copy
 	check_copy direct_io=no
-	check_copy direct_io=yes
 	check_tools zip - "$tmp/store.zip"
 	check_tools zip - "$tmp/store.zip" direct_io=yes
 	[ -n "${WHOLE_ROUNDS:-}" ] || runs=9 # they wait for answers
