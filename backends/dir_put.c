@@ -6,6 +6,7 @@
  * version, though the number of a file that is gone is soon another one's. */
 #include "backends/dir.h"
 
+#include "base/check.h"
 #include "base/err.h"
 #include "base/path.h"
 
@@ -18,7 +19,10 @@
 #include <unistd.h>
 
 enum {
-	TRIES = 9,        /* of a directory that goes whenever it was made */
+	TRIES = 9,  /* of a file that is replaced whenever it is looked at */
+	MAKES = 64, /* of a directory that goes whenever it was made: a fifth of a second together */
+	MAKES_AT_ONCE = 4,
+	PAUSE_FIRST = 50, /* us between two of them, then twice as long, to 64 times */
 	PIECE = 16 << 20, /* bytes between two looks at the deadline */
 };
 
@@ -278,7 +282,9 @@ put(struct dir *d, const struct zmap_put *p, struct zmap_stat *ret)
 			p); /* a put that is in vain need not be written, nor its directory made */
 	if (r)
 		return r;
-	for (unsigned try = 0; try < TRIES; try++) {
+	for (unsigned try = 0; try < MAKES; try++) {
+		if (try >= MAKES_AT_ONCE) /* the threads that empty it come to an end */
+			usleep((useconds_t)PAUSE_FIRST << min_u64(try - MAKES_AT_ONCE, 6));
 		r = put_once(d, p, parent, ret);
 		if (r != DIR_AGAIN)
 			return r;
