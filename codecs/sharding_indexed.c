@@ -340,7 +340,8 @@ sharding_encode(const void *obj, const struct form *form, struct span in, struct
 			: err_set(-ENOMEM, "no memory for the index of a shard");
 	if (r < 0)
 		return r;
-	memset(out->data, 0, first);
+	if (first)
+		memset(out->data, 0, first);
 	out->len = first;
 	r = encode_chunks(s, in, entries, out);
 	if (r == 0)

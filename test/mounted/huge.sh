@@ -126,10 +126,11 @@ warm()
 # ok: presses it in an error box, if there is one
 ok()
 {
-	local box X Y
+	local box X='' Y=''
 	box=$(xdotool search --name '^popup$' 2>/dev/null | tail -n 1)
 	[ -z "$box" ] && return
 	eval "$(xdotool getwindowgeometry --shell "$box" 2>/dev/null | grep '^[XY]=[0-9]*$')"
+	[ -n "$X" ] && [ -n "$Y" ] || return # it has gone meanwhile
 	xdotool mousemove $((X + 25)) $((Y + 73)) click 1
 }
 drawn()
