@@ -2,7 +2,8 @@
 # What is read of a web server is kept on disk: a later mount asks only whether it changed, or nothing if nothing can change; killed
 # daemons, damaged copies and a full disk cost time, never right bytes. Zip archives there are read by ranges, kept as well.
 . "$(dirname "$0")/functions.sh"
-nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || skip "no nginx"
+. "$here/nginx_functions.sh"
+[ -n "$nginx" ] || skip "no nginx"
 needs zip curl
 
 "$python" - "$tmp" <<'END' || exit 1
@@ -19,25 +20,15 @@ zarr.consolidate_metadata(sys.argv[1] + "/pieces")
 END
 (cd "$tmp/store" && zip -q -r -0 "$tmp/store.zip" .)
 want=$("$ZARRFS" --cat "$tmp/store" lz4 | sha256sum)
-port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(free_port)
 base=http://127.0.0.1:$port
-user=
-[ "$(id -u)" != 0 ] || user="user root;"
-cat >"$tmp/nginx.conf" <<END
-$user
-daemon off; pid $tmp/nginx.pid; error_log $tmp/nginx.log;
-events { worker_connections 1024; }
-http {
+nginx_serves <<END
   log_format short '\$request_method \$uri \$status \$body_bytes_sent';
   access_log $tmp/access.log short;
-  client_body_temp_path $tmp/t1; proxy_temp_path $tmp/t2; fastcgi_temp_path $tmp/t3; uwsgi_temp_path $tmp/t4; scgi_temp_path $tmp/t5;
   server { listen 127.0.0.1:$port; root $tmp; }
-}
 END
-"$nginx" -p "$tmp" -c "$tmp/nginx.conf" 2>"$tmp/nginx.said" &
-server=$!
-trap 'kill $server 2>/dev/null; finish' EXIT
-eventually 10 curl -fsS -o /dev/null "$base/store/.zgroup" 2>/dev/null || fail "nginx does not answer: $(cat "$tmp/nginx.said")"
+begin_nginx "$base/store/.zgroup"
+trap 'kill $web 2>/dev/null; finish' EXIT
 
 forget()
 {

@@ -31,26 +31,17 @@ if mount --bind "$tmp/bind/bound" "$tmp/bind/bound" 2>/dev/null; then
 fi
 
 # Behind a web server nothing tells but the metadata, which are looked at once a second while chunks are loaded.
-nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || finish
-port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+. "$here/nginx_functions.sh"
+[ -n "$nginx" ] || finish
+port=$(free_port)
 base=http://127.0.0.1:$port
-user=
-[ "$(id -u)" != 0 ] || user="user root;"
-cat >"$tmp/nginx.conf" <<END_OF_CONF
-$user
-daemon off; pid $tmp/nginx.pid; error_log $tmp/nginx.log;
-events { worker_connections 1024; }
-http {
+nginx_serves <<END_OF_CONF
   log_format short '\$request_method \$uri \$status';
   access_log $tmp/access.log short;
-  client_body_temp_path $tmp/t1; proxy_temp_path $tmp/t2; fastcgi_temp_path $tmp/t3; uwsgi_temp_path $tmp/t4; scgi_temp_path $tmp/t5;
   server { listen 127.0.0.1:$port; root $tmp; }
-}
 END_OF_CONF
-"$nginx" -p "$tmp" -c "$tmp/nginx.conf" 2>"$tmp/nginx.said" &
-server=$!
-trap 'kill $server 2>/dev/null; finish' EXIT
-eventually 10 curl -fsS -o /dev/null "$base/link/v1/.zgroup" 2>/dev/null || fail "nginx does not answer: $(cat "$tmp/nginx.said")"
+begin_nginx "$base/link/v1/.zgroup"
+trap 'kill $web 2>/dev/null; finish' EXIT
 try_way web cur "$base/web"
 
 must_mount "$base/web/v2"

@@ -152,7 +152,7 @@ for query in 'kind=stall' 'kind=status&status=503&code=SlowDown' 'kind=status&st
 done
 
 end_proxy
-port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(free_port)
 "$python" -m http.server --protocol HTTP/1.1 --bind 127.0.0.1 --directory "$tmp/www" "$port" >/dev/null 2>&1 &
 server=$!
 trap 'kill $server 2>/dev/null; finish' EXIT

@@ -58,6 +58,12 @@ eventually()
 	done
 }
 
+# free_port: one of this machine on which no program listens
+free_port()
+{
+	"$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
 # is_mounted MNT: as the kernel says, whatever the file system in it answers
 is_mounted()
 {

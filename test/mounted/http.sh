@@ -4,7 +4,8 @@
 needs curl openssl
 unset http_proxy https_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY AWS_CA_BUNDLE NETRC ZARRFS_HTTP_TOKEN
 export HOME=$tmp
-nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || skip "no nginx"
+. "$here/nginx_functions.sh"
+[ -n "$nginx" ] || skip "no nginx"
 
 "$python" "$here/tools.py" make "$tmp/store" "$tmp/want" || exit 1
 "$python" -c 'import sys, zarr; zarr.consolidate_metadata(sys.argv[1])' "$tmp/store" || exit 1
@@ -24,16 +25,9 @@ base=http://127.0.0.1:$port
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 9 -subj /CN=zarrfs-test -addext subjectAltName=IP:127.0.0.1 \
 	-keyout "$tmp/server.key" -out "$tmp/server.pem" 2>/dev/null || fail "openssl makes no certificate"
 
-user=
-[ "$(id -u)" != 0 ] || user="user root;"
 printf 'me:{PLAIN}se cret\n' >"$tmp/passwords"
-cat >"$tmp/nginx.conf" <<END
-$user
-daemon off; pid $tmp/nginx.pid; error_log $tmp/nginx.log;
-events { worker_connections 1024; }
-http {
+nginx_serves <<END
   access_log $tmp/access.log;
-  client_body_temp_path $tmp/t1; proxy_temp_path $tmp/t2; fastcgi_temp_path $tmp/t3; uwsgi_temp_path $tmp/t4; scgi_temp_path $tmp/t5;
   ssl_certificate $tmp/server.pem; ssl_certificate_key $tmp/server.key;
   server {
     listen 127.0.0.1:$port;
@@ -59,16 +53,9 @@ http {
     location /encoded/ { alias $tmp/store/; }
     location /encoded/big/ { alias $tmp/store/big/; add_header Content-Encoding gzip; }
   }
-}
 END
 ln -s "$tmp/store" "$tmp/www/store"
-begin_nginx()
-{
-	"$nginx" -p "$tmp" -c "$tmp/nginx.conf" 2>"$tmp/nginx.said" &
-	web=$!
-	eventually 10 curl -fsS -o /dev/null "$base/plain/.zgroup" 2>/dev/null || fail "nginx does not answer: $(cat "$tmp/nginx.said")"
-}
-begin_nginx
+begin_nginx "$base/plain/.zgroup"
 "$python" -m http.server --bind 127.0.0.1 --directory "$tmp/store" "$other" >/dev/null 2>&1 &
 python_server=$!
 trap 'kill $web $python_server 2>/dev/null; finish' EXIT
@@ -235,7 +222,7 @@ wait $web
 before=$SECONDS
 cmp "$mnt/ocean/salt" "$tmp/want/ocean/salt" 2>/dev/null && fail "there are data of a server that is gone"
 [ $((SECONDS - before)) -le 7 ] || fail "it took $((SECONDS - before)) s with timeout=4"
-begin_nginx
+begin_nginx "$base/plain/.zgroup"
 eventually 10 cmp -s "$mnt/ocean/salt" "$tmp/want/ocean/salt" || fail "the mount does not come back with its server"
 umount_store
 

@@ -55,7 +55,7 @@ eventually 8 cmp -s "$mnt/another" "$tmp/want/lat" || fail "an array that was no
 umount_store
 
 # a web server lists nothing: a name that is not there costs one round trip, and the side files of a file none
-port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(free_port)
 "$python" -m http.server --bind 127.0.0.1 --directory "$tmp/store.zarr" "$port" >/dev/null 2>&1 &
 server=$!
 trap 'kill $server 2>/dev/null; finish' EXIT

@@ -71,7 +71,7 @@ sanitized || [ "$(peak_memory)" -le $((128 * 1024)) ] || fail "the daemon took $
 umount_store
 
 # Behind a web server: requests.
-read -r port < <("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(free_port)
 "$python" -m http.server --bind 127.0.0.1 --directory "$tmp/large" "$port" >/dev/null 2>"$tmp/requests" &
 server=$!
 trap 'kill $server 2>/dev/null; finish' EXIT

@@ -3,7 +3,8 @@
 # error where that is right.
 . "$(dirname "$0")/functions.sh"
 . "$here/s3_functions.sh"
-nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || skip "no nginx"
+. "$here/nginx_functions.sh"
+[ -n "$nginx" ] || skip "no nginx"
 
 find_references icechunk
 tar -C "$tmp/c" -xJf "$corpus/icechunk-kerchunk.tar.xz" kerchunk || exit 1
@@ -52,22 +53,13 @@ s3 put "$tmp/c/icechunk" corpus/icechunk
 s3 put "$tmp/c/kerchunk" corpus/kerchunk
 rows s3 s3://corpus "${stores[@]}"
 
-port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-cat >"$tmp/nginx.conf" <<END
-$([ "$(id -u)" != 0 ] || echo "user root;")
-daemon off; pid $tmp/nginx.pid; error_log $tmp/nginx.log;
-events { worker_connections 1024; }
-http {
+port=$(free_port)
+nginx_serves <<END
   access_log off;
-  client_body_temp_path $tmp/t1; proxy_temp_path $tmp/t2; fastcgi_temp_path $tmp/t3; uwsgi_temp_path $tmp/t4; scgi_temp_path $tmp/t5;
   server { listen 127.0.0.1:$port; root $tmp/c; }
-}
 END
-"$nginx" -c "$tmp/nginx.conf" -p "$tmp" -e "$tmp/nginx.log" &
-server=$!
-trap 'kill $server 2>/dev/null; finish' EXIT
-# shellcheck disable=SC2317 # by eventually
-serving() { curl -s -o "$tmp/index" "http://127.0.0.1:$port/"; }
-eventually 30 serving || fail "no web server: $(cat "$tmp/nginx.log")"
+: >"$tmp/c/there"
+begin_nginx "http://127.0.0.1:$port/there"
+trap 'kill $web 2>/dev/null; finish' EXIT
 rows web "http://127.0.0.1:$port" "${stores[@]}"
 exit $((failures != 0))

@@ -16,7 +16,7 @@ for name in "big", "other":
     stores.put(sys.argv[1] + "/store", name, values, chunks=(1, 1 << 20), compressor=None)
 zarr.consolidate_metadata(sys.argv[1] + "/store")
 END
-port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(free_port)
 "$python" -m http.server --bind 127.0.0.1 --directory "$tmp/store" "$port" >/dev/null 2>&1 &
 server=$!
 trap 'kill $server 2>/dev/null; finish' EXIT
