@@ -277,9 +277,8 @@ put(struct dir *d, const struct zmap_put *p, struct zmap_stat *ret)
 	if (!parent)
 		return err_set(-ENOMEM, "no memory for a key");
 	int r = dir_look(d);
-	if (r == 0)
-		r = allowed(d,
-			p); /* a put that is in vain need not be written, nor its directory made */
+	if (r == 0) /* a put that is in vain need not be written, nor its directory made */
+		r = allowed(d, p);
 	if (r)
 		return r;
 	for (unsigned try = 0; try < MAKES; try++) {

@@ -127,7 +127,7 @@ void version_dropped(const struct extent *);
 /* Notes the version that the object, whose version is known, had in the store at `begun` (clock_now). 0; VERSION_NEW: another one was known; VERSION_OLD: it may be older than what is known. */
 enum { VERSION_NEW = 1, VERSION_OLD };
 int version_found(struct object *, const char *version, int64_t begun);
-/* The same of an object whose version is not known yet. */
+/* Notes the version of an extent as the first one that is known of its object. */
 void version_found_first(struct object *, const struct extent *, int64_t now);
 /* Makes an extent one of the past. One of a version that no reader was given is for none. */
 void version_join_past(struct extent *);

@@ -78,21 +78,33 @@ data_fresh(const struct data *d, int64_t now)
 	return d->options.ttl == INT64_MAX ? 0 : now - d->options.ttl;
 }
 
+/* What the tables of a store take, as far as it counts. Was that known? */
+static bool
+note_tables(struct data *d, struct zmap *z)
+{
+	const size_t tables = min_u64(zmap_held(z), d->options.memory / 2);
+	return atomic_exchange(&d->tables, tables) == tables;
+}
+
+static void
+set_other(struct data *d)
+{
+	cache_set_other(d->cache, atomic_load(&d->other) + atomic_load(&d->tables));
+}
+
 void
 data_set_other(struct data *d, struct zmap *z, size_t bytes)
 {
-	const size_t tables = min_u64(zmap_held(z), d->options.memory / 2);
 	atomic_store(&d->other, bytes);
-	atomic_store(&d->tables, tables);
-	cache_set_other(d->cache, bytes + tables);
+	note_tables(d, z);
+	set_other(d);
 }
 
 void
 data_count_tables(struct data *d, struct zmap *z)
 {
-	const size_t tables = min_u64(zmap_held(z), d->options.memory / 2);
-	if (atomic_exchange(&d->tables, tables) != tables)
-		cache_set_other(d->cache, atomic_load(&d->other) + tables);
+	if (!note_tables(d, z))
+		set_other(d);
 }
 
 size_t
