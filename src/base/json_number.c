@@ -68,36 +68,56 @@ add_decimal(struct magnitude *m, unsigned digit)
 	add_digit(m, digit, 10);
 }
 
+/* digits[.digits] from s on, of which `behind` are behind the point. Where they end; NULL: there are none. */
+static const char *
+read_digits(const char *s, const char *end, struct magnitude *m, int64_t *behind)
+{
+	bool digits = false, point = false;
+	for (; s < end && (isdigit((unsigned char)*s) || (*s == '.' && !point)); s++) {
+		if (*s == '.') {
+			point = true;
+			continue;
+		}
+		digits = true;
+		*behind += point;
+		add_decimal(m, (unsigned)(*s - '0'));
+	}
+	return digits ? s : NULL;
+}
+
+/* Nothing, or e[sign]digits, up to the end. false: it is something else. */
+static bool
+read_exponent(const char *s, const char *end, int64_t *ret)
+{
+	int64_t exponent = 0;
+	if (s == end)
+		return true;
+	if (*s != 'e' && *s != 'E')
+		return false;
+	s++;
+	bool negative = s < end && *s == '-';
+	s += s < end && (*s == '-' || *s == '+');
+	if (s == end)
+		return false;
+	for (; s < end && isdigit((unsigned char)*s); s++)
+		exponent = exponent > INT32_MAX ? exponent : exponent * 10 + (*s - '0');
+	*ret = negative ? -exponent : exponent;
+	return s == end;
+}
+
 /* digits[.digits][e[sign]digits] between s and end. 0; -EINVAL not a number or not whole; -ERANGE. */
 static int
 read_decimal(const char *s, const char *end, uint64_t *ret)
 {
 	struct magnitude m = {0};
-	int64_t point = 0, exponent = 0; /* digits behind the point; what e says */
-	bool digits = false, behind = false;
-	for (; s < end && (isdigit((unsigned char)*s) || (*s == '.' && !behind)); s++) {
-		if (*s == '.') {
-			behind = true;
-			continue;
-		}
-		digits = true;
-		point += behind;
-		add_decimal(&m, (unsigned)(*s - '0'));
-	}
-	if (digits && s < end && (*s == 'e' || *s == 'E')) {
-		bool negative = s + 1 < end && s[1] == '-';
-		s += s + 1 < end && (s[1] == '-' || s[1] == '+') ? 2 : 1;
-		digits = s < end;
-		for (; s < end && isdigit((unsigned char)*s); s++)
-			exponent = exponent > INT32_MAX ? exponent : exponent * 10 + (*s - '0');
-		exponent = negative ? -exponent : exponent;
-	}
-	if (!digits || s != end)
+	int64_t behind = 0, exponent = 0;
+	s = read_digits(s, end, &m, &behind);
+	if (!s || !read_exponent(s, end, &exponent))
 		return -EINVAL;
 	*ret = 0;
 	if (!m.value && !m.over)
 		return 0;
-	int64_t scale = exponent - point + (int64_t)m.zeros;
+	int64_t scale = exponent - behind + (int64_t)m.zeros;
 	if (scale < 0)
 		return -EINVAL;
 	for (; scale && !m.over; scale--)

@@ -179,6 +179,30 @@ check_host(const char *host, bool bucket)
 	return 0;
 }
 
+static int
+parse_host(const char *host, size_t len, struct url *u)
+{
+	if (memchr(host, '@', len))
+		return err_set(-EINVAL, "the URL has user information before '@': use a profile or "
+					"the environment");
+	int r = set(&u->host, host, len);
+	return r < 0 ? r : check_host(u->host, is(u->scheme, s3_schemes));
+}
+
+/* How much of "host/path" is the host, which in the URL of a file can be this one only. */
+static size_t
+host_length(const char *scheme, const char *place, size_t len)
+{
+	const char *slash = memchr(place, '/', len);
+	size_t host = slash ? (size_t)(slash - place) : len;
+	if (!strcmp(scheme, "mem"))
+		return 0;
+	if (!strcmp(scheme, "file"))
+		return host == strlen("localhost") && !strncasecmp(place, "localhost", host) ? host
+											     : 0;
+	return host;
+}
+
 /* What stands between "scheme:" and '?' or '#'. */
 static int
 parse_place(const char *place, size_t len, struct url *u)
@@ -188,18 +212,8 @@ parse_place(const char *place, size_t len, struct url *u)
 		place += 2;
 		len -= 2;
 	}
-	const char *slash = memchr(place, '/', len);
-	size_t host = slash ? (size_t)(slash - place) : len;
-	if (!mem && !file && memchr(place, '@', host))
-		return err_set(-EINVAL, "the URL has user information before '@': use a profile or "
-					"the environment");
-	if (file)
-		host = host == strlen("localhost") && !strncasecmp(place, "localhost", host) ? host
-											     : 0;
-	int r = file || mem ? set(&u->host, "", 0) : set(&u->host, place, host);
-	if (r == 0 && !file && !mem)
-		r = check_host(u->host, is(u->scheme, s3_schemes));
-	host = mem ? 0 : host;
+	size_t host = host_length(u->scheme, place, len);
+	int r = file || mem ? set(&u->host, "", 0) : parse_host(place, host, u);
 	CLEAN(clean_free) char *path = NULL;
 	if (r == 0)
 		r = fragment_decode(place + host, len - host, &path);
@@ -331,7 +345,7 @@ contradiction(const char *mode, const struct url *u)
 }
 
 static int
-choose_backend(struct url *u)
+check_mode(const struct url *u)
 {
 	bool s3 = is(u->scheme, s3_schemes), http = is(u->scheme, http_schemes);
 	if (u->mode & URL_FILE && (s3 || http))
@@ -342,12 +356,25 @@ choose_backend(struct url *u)
 		return contradiction("gs3", u);
 	if (u->mode & URL_ZIP && !strcmp(u->scheme, "mem"))
 		return contradiction("zip", u);
+	return 0;
+}
+
+/* The backend that the bytes come from, whatever is made of them. */
+static const char *
+bytes_backend(const struct url *u)
+{
+	if (is(u->scheme, s3_schemes))
+		return "s3";
+	if (is(u->scheme, http_schemes))
+		return u->mode & (URL_S3 | URL_GS3) || is_s3_host(u->host) ? "s3" : "http";
+	return !strcmp(u->scheme, "mem") ? "mem" : "dir";
+}
+
+static int
+choose_backend(struct url *u)
+{
 	bool references = is_references(u), zip = !references && is_zip(u);
-	const char *backend = s3 || (http && (u->mode & (URL_S3 | URL_GS3) || is_s3_host(u->host)))
-				      ? "s3"
-			      : http                      ? "http"
-			      : !strcmp(u->scheme, "mem") ? "mem"
-							  : "dir";
+	const char *backend = bytes_backend(u);
 	const char *below = zip || references ? backend : "";
 	const char *over = zip ? "zip" : references ? "kerchunk_file" : backend;
 	int r = set(&u->below, below, strlen(below));
@@ -364,6 +391,8 @@ url_parse(const char *store, struct url *ret)
 	int r = scheme ? parse_url(store, scheme, &u) : parse_plain(store, &u);
 	if (r == 0 && !u.query)
 		r = set(&u.query, "", 0);
+	if (r == 0)
+		r = check_mode(&u);
 	if (r == 0)
 		r = choose_backend(&u);
 	if (r < 0)
