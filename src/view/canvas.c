@@ -99,20 +99,20 @@ is_set(const struct glyph *g, int x, int y)
 	return y >= 0 && y < FONT_ROWS && x >= 0 && g->row[y] >> x & 1;
 }
 
-/* One pixel of a glyph twice as large: a quarter is filled where the pixels at two of its sides are, so that slopes have no steps. */
+/* One pixel of a glyph twice as large. A quarter is as the pixels at its two sides where those at the other two are both different, so that
+ * slopes have no steps. */
 static void
 put_double(struct canvas *c, const struct canvas_text *t, const struct glyph *g, int x, int y)
 {
-	bool self = is_set(g, x, y);
-	bool up = is_set(g, x, y - 1), down = is_set(g, x, y + 1), left = is_set(g, x - 1, y),
-	     right = is_set(g, x + 1, y);
-	const bool corner[4] = {up && left && !down && !right, up && right && !down && !left,
-		down && left && !up && !right, down && right && !up && !left};
-	const bool off[4] = {!up && !left && down && right, !up && !right && down && left,
-		!down && !left && up && right, !down && !right && up && left};
-	for (int i = 0; i < 4; i++)
-		if (self ? !off[i] : corner[i])
-			put(c, t->x + 2 * x + i % 2, t->y + 2 * y + i / 2, t->ink);
+	for (int i = 0; i < 4; i++) {
+		const int column = i % 2, row = i / 2, across = column ? 1 : -1,
+			  down = row ? 1 : -1;
+		const bool side = is_set(g, x + across, y), end = is_set(g, x, y + down),
+			   far_side = is_set(g, x - across, y), far_end = is_set(g, x, y - down);
+		const bool slope = side == end && far_side == far_end && side != far_side;
+		if (slope ? side : is_set(g, x, y))
+			put(c, t->x + 2 * x + column, t->y + 2 * y + row, t->ink);
+	}
 }
 
 static void
