@@ -318,6 +318,19 @@ any_rounded(const struct json *v)
 	return false;
 }
 
+/* The first type that holds all of these integers; NC_TYPE_NONE: none does. */
+static enum nc_type
+integer_type(const struct census *c)
+{
+	if (c->above_uint64 || (c->above_int64 && c->negative))
+		return NC_TYPE_NONE;
+	if (c->above_int64)
+		return NC_TYPE_UINT64;
+	if (c->above_uint || c->below_int || (c->above_int && c->negative))
+		return NC_TYPE_INT64;
+	return c->above_int ? NC_TYPE_UINT : NC_TYPE_INT;
+}
+
 /* netcdf-c takes the type of the first element; where that does not hold the others, the first that holds all. */
 static enum nc_type
 infer(const struct json *v)
@@ -333,13 +346,10 @@ infer(const struct json *v)
 		return json_type(v) == JSON_TYPE_LIST ? NC_TYPE_STRING : NC_TYPE_CHAR;
 	if (c.bools == n)
 		return NC_TYPE_UBYTE;
-	if (c.reals || c.texts || c.above_uint64 || (c.above_int64 && c.negative))
-		return any_rounded(v) ? NC_TYPE_NONE : NC_TYPE_DOUBLE;
-	if (c.above_int64)
-		return NC_TYPE_UINT64;
-	if (c.above_uint || c.below_int || (c.above_int && c.negative))
-		return NC_TYPE_INT64;
-	return c.above_int ? NC_TYPE_UINT : NC_TYPE_INT;
+	enum nc_type t = c.reals || c.texts ? NC_TYPE_NONE : integer_type(&c);
+	if (t != NC_TYPE_NONE)
+		return t;
+	return any_rounded(v) ? NC_TYPE_NONE : NC_TYPE_DOUBLE;
 }
 
 /* xarray's fill value of floats in Zarr V3: base64 of the little-endian double. 0, or -EINVAL: it is none. */

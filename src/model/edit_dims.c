@@ -138,13 +138,28 @@ part_drop_name(struct commit *c, struct edit_part *group, bool array, const char
 }
 
 /* "/g1/x" of a dimension in the group of that path, in the hierarchy with that top. */
-static char *
-full_name(const char *top, const char *group, const char *name)
+static int
+full_name(const char *top, const char *group, const char *name, char **ret)
 {
-	char *ret = NULL;
 	const char *below = group + strlen(top);
 	below += *below == '/';
-	return asprintf(&ret, "/%s%s%s", below, *below ? "/" : "", name) < 0 ? NULL : ret;
+	if (asprintf(ret, "/%s%s%s", below, *below ? "/" : "", name) >= 0)
+		return 0;
+	*ret = NULL;
+	return err_set(-ENOMEM, "no memory for a name");
+}
+
+/* The nearest group above that has such a dimension of that size. NULL: none. */
+static const struct node *
+find_above(const struct path_walk *w, const char *name, uint64_t size)
+{
+	for (size_t k = w->in_zarr ? w->depth : 0; k > w->top; k--) {
+		const struct node *n = w->up[k - 1];
+		for (size_t i = 0; n->group && i < n->group->ndims; i++)
+			if (!strcmp(n->group->dim[i].name, name) && n->group->dim[i].size == size)
+				return n;
+	}
+	return NULL;
 }
 
 static int
@@ -176,22 +191,14 @@ part_use_dim(struct commit *c, struct edit_part *group, const char *name, uint64
 	if (strchr(name, '/') || !*name)
 		return err_set(-EINVAL, "'%.100s' is no name of a dimension", name);
 	bool own = find_declared_dim(group, name, &d);
-	if (own && c->plan && unlimited && d.size < size)
-		r = doc_set_number(c, d.doc, d.path, size);
-	else if (own && d.size != size)
-		return wrong_size(name, d.size, size);
-	for (unsigned k = w->in_zarr ? w->depth : 0; !own && k > w->top; k--) {
-		const struct node *n = w->up[k - 1];
-		for (size_t i = 0; n->group && i < n->group->ndims; i++)
-			if (!strcmp(n->group->dim[i].name, name) && n->group->dim[i].size == size) {
-				*ret = full_name(top, n->path, name);
-				return *ret ? 0 : err_set(-ENOMEM, "no memory for a name");
-			}
-	}
+	const struct node *above = own ? NULL : find_above(w, name, size);
+	if (above)
+		return full_name(top, above->path, name, ret);
 	if (!own)
 		r = declare(c, group, name, size, unlimited);
-	if (r < 0)
-		return r;
-	*ret = full_name(top, group->path, name);
-	return *ret ? 0 : err_set(-ENOMEM, "no memory for a name");
+	else if (c->plan && unlimited && d.size < size)
+		r = doc_set_number(c, d.doc, d.path, size);
+	else if (d.size != size)
+		r = wrong_size(name, d.size, size);
+	return r < 0 ? r : full_name(top, group->path, name, ret);
 }

@@ -143,22 +143,39 @@ add_fill(const struct new_array *a, bool nczarr, struct buf *ret)
 		       : buf_add(ret, "null", 4);
 }
 
-int
-encode_array_v2(const struct new_array *a, bool nczarr, struct buf *ret)
+/* A scalar of NCZarr has one element along one dimension. */
+static int
+add_shape(const struct new_array *a, bool nczarr, struct buf *ret)
 {
 	static const uint64_t one[] = {1};
 	const bool scalar = nczarr && !a->rank;
+	const unsigned rank = scalar ? 1 : a->rank;
+	int r = buf_addf(ret, "\"shape\": ");
+	if (r == 0)
+		r = encode_sizes(scalar ? one : a->shape, rank, ret);
+	if (r == 0)
+		r = buf_addf(ret, ", \"chunks\": ");
+	return r < 0 ? r : encode_sizes(scalar ? one : a->chunk, rank, ret);
+}
+
+static int
+add_separator(const struct new_array *a, bool nczarr, struct buf *ret)
+{
+	if (nczarr && a->separator != '/')
+		return 0;
+	return buf_addf(ret, ", \"dimension_separator\": \"%c\"", a->separator == '/' ? '/' : '.');
+}
+
+int
+encode_array_v2(const struct new_array *a, bool nczarr, struct buf *ret)
+{
 	if (a->shard)
 		return err_set(-ENOTSUP, "Zarr V2 has no shards");
 	if (nczarr && !is_netcdf(&a->dtype))
 		return err_set(-ENOTSUP, "netcdf-c reads no NCZarr store with such a type");
-	int r = buf_addf(ret, "{\"zarr_format\": 2, \"shape\": ");
+	int r = buf_addf(ret, "{\"zarr_format\": 2, ");
 	if (r == 0)
-		r = encode_sizes(scalar ? one : a->shape, scalar ? 1 : a->rank, ret);
-	if (r == 0)
-		r = buf_addf(ret, ", \"chunks\": ");
-	if (r == 0)
-		r = encode_sizes(scalar ? one : a->chunk, scalar ? 1 : a->rank, ret);
+		r = add_shape(a, nczarr, ret);
 	if (r == 0)
 		r = add_type(&a->dtype, ret);
 	if (r == 0)
@@ -167,9 +184,7 @@ encode_array_v2(const struct new_array *a, bool nczarr, struct buf *ret)
 		r = buf_addf(ret, ", \"order\": \"C\"");
 	if (r == 0)
 		r = add_codecs(a, ret);
-	if (r == 0 && a->separator == '/')
-		r = buf_addf(ret, ", \"dimension_separator\": \"/\"");
-	else if (r == 0 && !nczarr)
-		r = buf_addf(ret, ", \"dimension_separator\": \".\"");
+	if (r == 0)
+		r = add_separator(a, nczarr, ret);
 	return r < 0 ? r : buf_add(ret, "}", 1);
 }
