@@ -89,6 +89,15 @@ behind_bucket(const char *path)
 	return path + strcspn(path, "/");
 }
 
+/* How much of the host's name is Amazon's domain; 0: it is no host of Amazon's. */
+static size_t
+amazon_domain_length(const char *host, size_t len)
+{
+	if (ends_in(host, len, china_domain))
+		return sizeof china_domain - 1;
+	return ends_in(host, len, amazon_domain) ? sizeof amazon_domain - 1 : 0;
+}
+
 /* The label of Amazon's that says "s3", from the right: "s3", or "s3-REGION" as older names have it. */
 static const char *
 find_s3(const char *host, size_t len)
@@ -183,10 +192,9 @@ http_url(const struct url *u, const struct address_wishes *w, struct address *p)
 	p->plain_http = !strcmp(u->scheme, "http");
 	if (*u->query)
 		return err_set(-EINVAL, "a URL of an S3 store has no query");
-	if (ends_in(u->host, len, china_domain))
-		return amazon_url(u, len, sizeof china_domain - 1, p);
-	if (ends_in(u->host, len, amazon_domain))
-		return amazon_url(u, len, sizeof amazon_domain - 1, p);
+	size_t domain = amazon_domain_length(u->host, len);
+	if (domain)
+		return amazon_url(u, len, domain, p);
 	p->google = p->google || ends_in(u->host, len, google_host);
 	return ends_in(u->host, len, google_host) ? google_url(u, len, p) : other_url(u, w, p);
 }
@@ -216,9 +224,9 @@ printable(const char *text)
 	return !*text;
 }
 
-/* Another endpoint than the URL's own, or one where the URL has none. */
+/* "http[s]://host[:port][/path]" → its host and path, and whether it is http. */
 static int
-use_endpoint(const char *text, const struct address_wishes *w, struct address *p)
+parse_endpoint(const char *text, struct address *p)
 {
 	const char *scheme = strstr(text, "://"), *host = scheme ? scheme + 3 : text;
 	p->plain_http = scheme && !strncasecmp(text, "http://", 7);
@@ -233,23 +241,25 @@ use_endpoint(const char *text, const struct address_wishes *w, struct address *p
 	if (!n || strcspn(host, "@?#\\\"<>%") < len || !printable(host))
 		return err_set(-EINVAL, "endpoint '%s' is no 'https://host:port'",
 			strchr(text, '@') ? "…" : text);
+	int r = set(&p->host, host, n);
+	return r < 0 ? r : set(&p->path, host + n, len - n);
+}
+
+/* Another endpoint than the URL's own, or one where the URL has none. */
+static int
+use_endpoint(const char *text, const struct address_wishes *w, struct address *p)
+{
 	p->amazon = false;
 	p->virtual_host = w->addressing == ZMAP_ADDRESSING_VIRTUAL;
-	int r = set(&p->host, host, n);
-	if (r == 0)
-		r = set(&p->path, host + n, len - n);
-	size_t name = strcspn(p->host, ":");
-	if (r == 0 && !*p->path &&
-		(ends_in(p->host, name, amazon_domain) || ends_in(p->host, name, china_domain))) {
-		const char *s3 = find_s3(p->host, strcspn(p->host, ":"));
-		size_t domain = ends_in(p->host, name, china_domain) ? sizeof china_domain - 1
-								     : sizeof amazon_domain - 1;
-		p->virtual_host = fits_host(p->bucket) && w->addressing != ZMAP_ADDRESSING_PATH;
-		p->amazon = true;
-		if (s3 == p->host)
-			r = region_of(s3 + 2, name - domain - 2, p);
-	}
-	return r;
+	int r = parse_endpoint(text, p);
+	if (r < 0 || *p->path)
+		return r;
+	size_t len = strcspn(p->host, ":"), domain = amazon_domain_length(p->host, len);
+	if (!domain)
+		return 0;
+	p->amazon = true;
+	p->virtual_host = fits_host(p->bucket) && w->addressing != ZMAP_ADDRESSING_PATH;
+	return find_s3(p->host, len) == p->host ? region_of(p->host + 2, len - domain - 2, p) : 0;
 }
 
 /* As it will stand in the Host header: lower case, without the port that goes without saying. */
@@ -261,6 +271,18 @@ tidy_host(struct address *p)
 		*c = (char)tolower((unsigned char)*c);
 	if (port && !strcmp(port, p->plain_http ? ":80" : ":443"))
 		*port = 0;
+}
+
+/* The region that the host's name says, or is wished for, or is the server's usual one. */
+static int
+settle_region(const char *wish, struct address *p)
+{
+	const char *usual = p->google ? google_region : standard_region;
+	const char *region = wish && *wish ? wish : usual;
+	int r = p->region && *p->region ? 0 : set(&p->region, region, strlen(region));
+	if (r == 0 && !address_is_region(p->region))
+		r = err_set(-EINVAL, "'%.64s' cannot be the name of a region", p->region);
+	return r;
 }
 
 int
@@ -275,14 +297,8 @@ address_find(const struct url *u, const struct address_wishes *w, struct address
 	if (r == 0 && w->endpoint && *w->endpoint)
 		r = use_endpoint(w->endpoint, w, &p);
 	tidy_host(&p);
-	if (r == 0 && (!p.region || !*p.region)) {
-		const char *region = w->region && *w->region ? w->region
-				     : p.google              ? google_region
-							     : standard_region;
-		r = set(&p.region, region, strlen(region));
-	}
-	if (r == 0 && !address_is_region(p.region))
-		r = err_set(-EINVAL, "'%.64s' cannot be the name of a region", p.region);
+	if (r == 0)
+		r = settle_region(w->region, &p);
 	if (r == 0 && p.virtual_host && strcspn(p.bucket, "/:@?#% ") < strlen(p.bucket))
 		r = err_set(-EINVAL, "bucket '%s' cannot be part of a host's name", p.bucket);
 	if (r < 0)

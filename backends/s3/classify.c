@@ -264,30 +264,58 @@ other_version(const struct s3_request *q, const struct client_reply *reply)
 	return q->get && q->if_match && strcmp(q->if_match, reply->etag) != 0;
 }
 
-/* Where the answer says what the bytes' checksum is, or its ETag is their MD5, and they are all there: are they its? They may have been damaged
- * on their way only. */
+/* The bytes of the whole object, if the answer had them all. */
+static bool
+is_whole(const struct s3_request *q, const struct client_reply *reply, struct span *ret)
+{
+	const struct zmap_get *g = q->get;
+	const size_t got = g && g->into ? g->into->len - q->start : 0;
+	*ret = (struct span){got ? g->into->data + q->start : NULL, got};
+	return q->kind == CLIENT_GET && reply->sized && reply->size == got;
+}
+
+/* A sum of the bytes as the answer says it, and as they have it. */
+struct sum {
+	const char *name, *said;
+	char is[CHECKSUM_TEXT]; /* an ETag is shorter */
+};
+_Static_assert((int)ETAG_SIZE <= (int)CHECKSUM_TEXT, "an ETag fits");
+
+/* By the checksum that the answer tells, or by its ETag where that is their MD5. 1: the bytes have another; 0: they have it, or the answer
+ * tells none; -errno. */
+static int
+is_other_sum(const struct client_reply *reply, struct span bytes, struct sum *ret)
+{
+	if (reply->status == 200 && checksum_tells(reply->checksum)) {
+		ret->name = "checksum";
+		ret->said = reply->checksum;
+		int r = checksum_of(reply->checksum, bytes, ret->is);
+		return r < 0 ? r : strcmp(ret->is, ret->said) != 0;
+	}
+	if (reply->sealed || !etag_is_md5(reply->etag))
+		return 0;
+	ret->name = "MD5";
+	ret->said = reply->etag;
+	int r = etag_of(bytes, ret->is);
+	return r < 0 ? r : strcasecmp(ret->is, ret->said) != 0;
+}
+
+/* Are all the bytes that came what the answer says they are? They may have been damaged on their way only, so they are asked for once more. */
 static enum client_verdict
 verify(struct s3_request *q, const struct client_reply *reply, int *ret)
 {
-	char sum[CHECKSUM_TEXT], etag[ETAG_SIZE];
-	const struct zmap_get *g = q->get;
-	size_t got = g && g->into ? g->into->len - q->start : 0;
-	bool whole = q->kind == CLIENT_GET && reply->sized && reply->size == got;
-	bool told = reply->status == 200 && checksum_tells(reply->checksum);
-	if (!whole || (!told && (reply->sealed || !etag_is_md5(reply->etag))))
+	struct span bytes;
+	struct sum s;
+	int r = is_whole(q, reply, &bytes) ? is_other_sum(reply, bytes, &s) : 0;
+	if (r == 0)
 		return CLIENT_RULES;
-	const struct span bytes = {got ? g->into->data + q->start : NULL, got};
-	const char *is = told ? sum : etag, *should = told ? reply->checksum : reply->etag;
-	*ret = told ? checksum_of(reply->checksum, bytes, sum) : etag_of(bytes, etag);
-	if (*ret == 0 && !(told ? strcmp : strcasecmp)(is, should))
-		return CLIENT_RULES;
-	if (*ret == 0 && !q->resent) {
+	if (r > 0 && !q->resent) {
 		q->resent = true;
 		return CLIENT_LATER;
 	}
-	if (*ret == 0)
-		*ret = err_set(-EIO, "'%s' came damaged twice: its %s is %s, not %s", q->key,
-			told ? "checksum" : "MD5", is, should);
+	*ret = r < 0 ? r
+		     : err_set(-EIO, "'%s' came damaged twice: its %s is %s, not %s", q->key,
+			       s.name, s.is, s.said);
 	return CLIENT_DONE;
 }
 
