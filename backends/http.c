@@ -147,33 +147,58 @@ elsewhere(CURLU *to)
 	return r;
 }
 
+/* Sets `from` to the URL that was asked for, and `to` to what Location means, which may be relative to it. false: it means nothing. */
+static bool
+resolve(const char *url, const char *location, CURLU *from, CURLU *to)
+{
+	if (!from || !to || curl_url_set(from, CURLUPART_URL, url, CURLU_PATH_AS_IS))
+		return false;
+	char *text = part(from, CURLUPART_URL);
+	bool known = text && !curl_url_set(to, CURLUPART_URL, text, CURLU_PATH_AS_IS);
+	curl_free(text);
+	return known && *location && !curl_url_set(to, CURLUPART_URL, location, CURLU_PATH_AS_IS);
+}
+
+static bool
+same_server(CURLU *a, CURLU *b)
+{
+	return same_part(a, b, CURLUPART_SCHEME) && same_part(a, b, CURLUPART_HOST) &&
+	       same_part(a, b, CURLUPART_PORT);
+}
+
+/* The same path with a '/' behind it. */
+static bool
+is_directory_of(const char *url, const char *other)
+{
+	size_t n = strcspn(url, "?");
+	return strncmp(url, other, n) == 0 && other[n] == '/' &&
+	       (!other[n + 1] || other[n + 1] == '?');
+}
+
+static int
+copy_url(CURLU *u, char **ret)
+{
+	char *text = part(u, CURLUPART_URL);
+	*ret = text ? strdup(text) : NULL;
+	int r = text && !*ret ? err_set(-ENOMEM, "no memory for a URL") : 0;
+	curl_free(text);
+	return r;
+}
+
 /* The URL that Location means. 0; ZMAP_ABSENT: the same with a '/', so there is a directory; -errno: not to be followed. */
 static int
 redirected(const struct request *q, const char *location, char **ret)
 {
 	CURLU *from = curl_url(), *to = curl_url();
-	char *text = NULL;
-	int r = 0;
-	if (!from || !to || curl_url_set(from, CURLUPART_URL, q->url, CURLU_PATH_AS_IS) ||
-		!(text = part(from, CURLUPART_URL)) ||
-		curl_url_set(to, CURLUPART_URL, text, CURLU_PATH_AS_IS) || !*location ||
-		curl_url_set(to, CURLUPART_URL, location, CURLU_PATH_AS_IS))
+	int r;
+	if (!resolve(q->url, location, from, to))
 		r = err_set(-EIO, "the server says it is elsewhere, but not where");
-	curl_free(text);
-	text = NULL;
-	if (r == 0 &&
-		(!same_part(from, to, CURLUPART_SCHEME) || !same_part(from, to, CURLUPART_HOST) ||
-			!same_part(from, to, CURLUPART_PORT)))
+	else if (!same_server(from, to))
 		r = elsewhere(to);
-	if (r == 0 && (text = part(to, CURLUPART_URL)) && !(*ret = strdup(text)))
-		r = err_set(-ENOMEM, "no memory for a URL");
-	if (r == 0 && text) {
-		size_t n = strcspn(q->url, "?");
-		bool slash = strncmp(q->url, text, n) == 0 && text[n] == '/' &&
-			     (!text[n + 1] || text[n + 1] == '?');
-		r = slash ? ZMAP_ABSENT : 0;
-	}
-	curl_free(text);
+	else
+		r = copy_url(to, ret);
+	if (r == 0 && *ret && is_directory_of(q->url, *ret))
+		r = ZMAP_ABSENT;
 	curl_url_cleanup(from);
 	curl_url_cleanup(to);
 	return r;
