@@ -210,12 +210,11 @@ open_shown(struct ice *p)
 				: r;
 }
 
+/* A repository of which nothing is known yet. */
 static int
-ice_open(const struct container_env *env, struct container **ret)
+ice_new(const struct container_env *env, struct ice **ret)
 {
-	struct ice *p = env->object ? NULL : calloc(1, sizeof *p);
-	if (env->object)
-		return ZMAP_ABSENT;
+	struct ice *p = calloc(1, sizeof *p);
 	if (!p)
 		return err_set(-ENOMEM, "no memory for a repository");
 	const int64_t ttl = env->options->ttl, most = LOOK_MOST * SECOND;
@@ -231,12 +230,25 @@ ice_open(const struct container_env *env, struct container **ret)
 	p->name = env->name ? strdup(env->name) : NULL;
 	p->warn = env->options->warn;
 	int r = p->root && p->ref && (p->name || !env->name)
-			? 0
+			? ice_manifests_new(p->lower, p->root, share, &p->manifests)
 			: err_set(-ENOMEM, "no memory for a repository");
-	if (r == 0)
-		r = ice_manifests_new(p->lower, p->root, share, &p->manifests);
-	if (r == 0)
-		r = ice_probe(p);
+	if (r < 0)
+		ice_close(&p->container);
+	else
+		*ret = p;
+	return r;
+}
+
+static int
+ice_open(const struct container_env *env, struct container **ret)
+{
+	struct ice *p = NULL;
+	if (env->object)
+		return ZMAP_ABSENT;
+	int r = ice_new(env, &p);
+	if (r < 0)
+		return r;
+	r = ice_probe(p);
 	if (r == ZMAP_ABSENT && env->named)
 		r = err_set(-EINVAL, "there is no Icechunk repository");
 	if (r == 0)

@@ -67,6 +67,22 @@ blosc_open(const struct json *config, const struct form *in, struct form *out, v
 	return 0;
 }
 
+/* Does what the header says fit the bytes that are there, and those that are to come of them? */
+static int
+check_sizes(const struct blosc_header *h, uint64_t size, const struct form *form)
+{
+	if (h->cbytes != size)
+		return err_set(-EIO, "blosc header says %" PRIu32 " bytes, but there are %" PRIu64,
+			h->cbytes, size);
+	if (h->nbytes > form->bytes || (form->exact && h->nbytes != form->bytes))
+		return err_set(-EIO, "blosc data decode to %" PRIu32 " bytes instead of %zu",
+			h->nbytes, form->bytes);
+	if (h->nbytes > BLOSC_MAX_BUFFERSIZE || h->cbytes > INT32_MAX || !h->typesize ||
+		(h->nbytes && (!h->blocksize || h->blocksize > h->nbytes)))
+		return err_set(-EIO, "blosc header is damaged");
+	return 0;
+}
+
 int
 blosc_read_header(
 	const uint8_t *p, uint64_t size, const struct form *form, struct blosc_header *ret)
@@ -83,15 +99,9 @@ blosc_read_header(
 		return err_set(-EIO, "blosc format %u.%u cannot be read", p[0], p[1]);
 	if (h.flags & BLOSC_FLAG_FUTURE || (h.flags & both) == both)
 		return err_set(-EIO, "blosc flags 0x%x cannot be read", h.flags);
-	if (h.cbytes != size)
-		return err_set(-EIO, "blosc header says %" PRIu32 " bytes, but there are %" PRIu64,
-			h.cbytes, size);
-	if (h.nbytes > form->bytes || (form->exact && h.nbytes != form->bytes))
-		return err_set(-EIO, "blosc data decode to %" PRIu32 " bytes instead of %zu",
-			h.nbytes, form->bytes);
-	if (h.nbytes > BLOSC_MAX_BUFFERSIZE || h.cbytes > INT32_MAX || !h.typesize ||
-		(h.nbytes && (!h.blocksize || h.blocksize > h.nbytes)))
-		return err_set(-EIO, "blosc header is damaged");
+	int r = check_sizes(&h, size, form);
+	if (r < 0)
+		return r;
 	h.nblocks = h.nbytes ? (uint32_t)ceil_div(h.nbytes, h.blocksize) : 0;
 	bool plain = h.flags & BLOSC_MEMCPYED;
 	uint64_t first = BLOSC_HEADER + (plain ? h.nbytes : (uint64_t)h.nblocks * BLOSC_START);
