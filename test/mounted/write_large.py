@@ -1,6 +1,6 @@
 """Files that write_large.sh copies: write_large.py fixed|records FILE; check STORE FILE: zarr-python has the values of the file; same FILE FILE: in
 any layout; whole STORE FILE: it has them, or some of its arrays; disorder|header|sparse FROM TO: writes the file in another order than its
-own; pair TO TO FILE: copies it to both."""
+own; pair TO TO FILE: copies it to both. LARGE_ROWS: how many rows of 1 MiB a file has (200)."""
 import os
 import sys
 
@@ -9,7 +9,7 @@ import numpy
 
 
 def make(name, records):
-    rows, shape, count = (200, (128, 256), 8) if records else (200, (512, 512), 1)
+    rows, shape, count = int(os.environ.get("LARGE_ROWS", 200)), *(((128, 256), 8) if records else ((512, 512), 1))
     values = numpy.arange(shape[0] * shape[1], dtype="f4").reshape(shape)
     with netCDF4.Dataset(name, "w", format="NETCDF3_64BIT_OFFSET") as file:
         file.title = "large"
@@ -56,7 +56,8 @@ def whole(store, name):
 def write(how, source, target):
     with open(source, "rb") as file:
         data = file.read()
-    first, second, step = 80 << 20, 120 << 20, 1 << 20
+    step = 1 << 20
+    first, second = (len(data) * tenths // 10 // step * step for tenths in (4, 6))
     fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
 
     def put(begin, end):
@@ -73,7 +74,7 @@ def write(how, source, target):
         put(0, 1 << 20)
         assert os.pwrite(fd, b"LARGE", data.index(b"large")) == 5
     else:
-        hole = first + 3 + (20 << 20)
+        hole = first + 3 + len(data) // 10
         put(hole, len(data))
     os.fsync(fd)
     os.close(fd)
@@ -83,7 +84,7 @@ def pair(one, two, name):
     """Two copies of one file in step, the second of which breaks off; says whether the first is whole, or is told that it is not."""
     with open(name, "rb") as file:
         data = file.read()
-    begin, middle, step = 1 << 20, 100 << 20, 1 << 20
+    begin, middle, step = 1 << 20, len(data) // 2, 1 << 20
     files = [os.open(path, os.O_WRONLY | os.O_CREAT) for path in (one, two)]
 
     def put(fd, begin, end):

@@ -6,16 +6,22 @@ py() { "$python" "$here/write_large.py" "$@"; }
 "$python" -c 'import zarr, netCDF4' 2>/dev/null || skip "no zarr or netCDF4 for $python"
 unset MALLOC_PERTURB_ # as in bounded.sh
 
+memory=64
+if sanitized; then # which shows the same with less
+	export LARGE_ROWS=80
+	memory=24
+fi
+
 py fixed "$tmp/fixed.nc" || exit 1
 py records "$tmp/records.nc" || exit 1
-head -c $((150 << 20)) "$tmp/fixed.nc" >"$tmp/short.nc"
+head -c $((${LARGE_ROWS:-200} * 3 / 4 << 20)) "$tmp/fixed.nc" >"$tmp/short.nc"
 nowhere=$tmp/nowhere # nothing can be put there
 
 # mount_new STORE [OPTIONS]: a new store, with little memory
 mount_new()
 {
 	"$ZARRFS" --create "$1" || fail "cannot make a store"
-	must_mount "$1" "rw,memory=64M${2:+,$2}"
+	must_mount "$1" "rw,memory=${memory}M${2:+,$2}"
 }
 
 # took WHAT: little memory, and each chunk was stored once
@@ -105,7 +111,7 @@ py check "$tmp/broken.zarr" "$tmp/fixed.nc" || fail "values after what broke off
 
 # a full disk
 mkdir "$tmp/disk"
-if mount -t tmpfs -o size=50m none "$tmp/disk" 2>"$tmp/said"; then
+if mount -t tmpfs -o size="$((${LARGE_ROWS:-200} / 4))m" none "$tmp/disk" 2>"$tmp/said"; then
 	mount_new "$tmp/disk/full.zarr" codec=none
 	cp "$tmp/fixed.nc" "$mnt/dataset.nc" 2>"$tmp/said" && fail "a full disk took all"
 	grep -q 'No space left' "$tmp/said" || fail "a full disk: $(cat "$tmp/said")"
@@ -134,7 +140,7 @@ echo "killed twice, $there times after all was stored"
 rm -rf "$tmp"/killed.zarr/v0/.z* "$tmp"/killed.zarr/{odd,time} "$tmp/killed.zarr/"{.zmetadata,.zattrs,.zgroup} # none of the arrays was there
 mkdir -p "$tmp/killed.zarr/v0" && echo half >"$tmp/killed.zarr/v0/0.0.0"
 "$python" -c 'import sys, zarr; zarr.open_group(sys.argv[1], mode="a")' "$tmp/killed.zarr"
-must_mount "$tmp/killed.zarr" rw,memory=64M
+must_mount "$tmp/killed.zarr" "rw,memory=${memory}M"
 cp "$tmp/fixed.nc" "$mnt/dataset.nc" || fail "over what a killed daemon has left"
 umount_store
 py check "$tmp/killed.zarr" "$tmp/fixed.nc" || fail "values over what a killed daemon has left"
@@ -162,7 +168,7 @@ py check "$tmp/two.zarr" "$tmp/fixed.nc" || fail "values of two writers of the s
 # on two, in step: what breaks off takes nothing from the other
 mount_new "$tmp/pair.zarr"
 one=$mnt
-must_mount "$tmp/pair.zarr" rw,memory=64M
+must_mount "$tmp/pair.zarr" "rw,memory=${memory}M"
 said=$(py pair "$one/dataset.nc" "$mnt/dataset.nc" "$tmp/fixed.nc") || fail "two copies in step"
 echo "two copies in step: $said"
 let_go "$one"
