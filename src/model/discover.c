@@ -33,16 +33,6 @@ open_consolidated(struct probe *o, const struct dialect *d)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* The root of a remote store with consolidated metadata costs one request. Where there were none the last time, nothing waits for them. */
-static bool
-consolidated_first(const struct probe *o)
-{
-	const struct discovery *l = o->l;
-	return l->model->zmap->caps & ZMAP_REMOTE && !*l->path && !o->v3 &&
-	       l->model->opt.consolidated != CONSOLIDATED_IGNORE &&
-	       (!l->seen || l->seen[META_ALL].present);
-}
-
 /* Consolidated metadata that were asked for alone: are they all that is needed? */
 static int
 by_consolidated(struct probe *o, bool *ret)
@@ -139,24 +129,10 @@ make_plain(struct probe *o)
 	return o->in_zarr || !*l->path ? ZMAP_ABSENT : stat_object(l);
 }
 
-/* Would a holder of `old` see something else in `new`? */
-static bool
-same_node(const struct node *old, const struct node *new)
-{
-	if (!old || old->kind != new->kind || old->mtime != new->mtime || old->size != new->size ||
-		strcmp(old->version, new->version) || !old->error != !new->error ||
-		!old->array != !new->array)
-		return false;
-	if (old->array && (old->array->chunks_of || new->array->chunks_of))
-		return old->array->layout == new->array->layout;
-	return !old->array || new->array->separator_assumed ||
-	       (!old->array->separator_assumed && old->array->layout == new->array->layout);
-}
-
 static void
 prefer_old(struct discovery *l)
 {
-	if (!l->node || l->node == l->old || !same_node(l->old, l->node))
+	if (!l->node || l->node == l->old || !l->old || !node_same(l->old, l->node))
 		return;
 	node_unref(l->node);
 	l->node = node_ref(l->old);
@@ -303,31 +279,53 @@ start_again(struct probe *o)
 	*o = (struct probe){.l = l, .entered = true, .pure = o->pure, .v2 = o->v2, .v3 = o->v3};
 }
 
+/* By consolidated metadata, alone or with the array's own object beside them; a root that has none may be another store.
+ * enough: the consolidated metadata of the root are all that is needed. */
+static int
+look_first(struct probe *o, bool *enough)
+{
+	struct discovery *l = o->l;
+	const bool first = probe_consolidated_first(o);
+	int r = first ? by_consolidated(o, enough) : look_beside_consolidated(o);
+	if (r == 0 && l->node)
+		settle(l);
+	if (r < 0 || l->node || !first || *enough)
+		return r;
+	/* Of the root a listing is no sooner to tell whether another store is likely. */
+	if (l->model->zmap->caps & ZMAP_LIST && l->seen)
+		return 0;
+	r = enter_beside_v3(o);
+	if (r > 0)
+		start_again(o);
+	return r;
+}
+
+static bool
+keep_old(struct probe *o)
+{
+	struct discovery *l = o->l;
+	if (!probe_unchanged(o))
+		return false;
+	l->node = node_ref(l->old);
+	if (!l->con)
+		l->con = consolidated_ref(l->old_con);
+	return true;
+}
+
 /* From all of its own objects. */
 static int
 look_at_all(struct probe *o)
 {
 	struct discovery *l = o->l;
 	bool enough = false;
-	int r = consolidated_first(o) ? by_consolidated(o, &enough) : look_beside_consolidated(o);
-	if (r == 0 && l->node)
-		settle(l);
-	/* Of the root a listing is no sooner to tell whether another store is likely. */
-	bool names = l->model->zmap->caps & ZMAP_LIST;
-	bool unknown_root = consolidated_first(o) && !enough && (!names || !l->seen);
-	if (r == 0 && !l->node && unknown_root && (r = enter_beside_v3(o)) > 0)
-		start_again(o);
+	int r = look_first(o, &enough);
 	if (r >= 0 && !l->node && !enough)
 		r = probe_names(o);
 	if (r < 0 || l->node)
 		return r;
 	unsigned what = enough ? ALL : probe_what(o);
-	if (probe_unchanged(o) && what) {
-		l->node = node_ref(l->old);
-		if (!l->con)
-			l->con = consolidated_ref(l->old_con);
+	if (what && keep_old(o))
 		return 0;
-	}
 	r = make(o, what);
 	bool nothing = (r == ZMAP_ABSENT && !*l->path) || (r == 0 && l->node->kind == NODE_PLAIN);
 	int inside = nothing ? enter(o) : 0;

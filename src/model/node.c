@@ -154,6 +154,19 @@ array_count(const struct array_meta *a)
 	return zero ? 0 : over ? UINT64_MAX : n;
 }
 
+bool
+node_same(const struct node *old, const struct node *new)
+{
+	if (old->kind != new->kind || old->mtime != new->mtime || old->size != new->size ||
+		strcmp(old->version, new->version) || !old->error != !new->error ||
+		!old->array != !new->array)
+		return false;
+	if (old->array && (old->array->chunks_of || new->array->chunks_of))
+		return old->array->layout == new->array->layout;
+	return !old->array || new->array->separator_assumed ||
+	       (!old->array->separator_assumed && old->array->layout == new->array->layout);
+}
+
 /* Measured, not counted: a dict of five codec parameters takes about this much in jansson. */
 enum { CODEC_BYTES_ABOUT = 1000, MALLOC_BYTES = 16 };
 

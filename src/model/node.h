@@ -31,6 +31,8 @@ int node_new(enum node_kind, const char *path, struct node **ret);
 int node_mark(struct node *, int code);
 /* Roughly what the node takes. */
 size_t node_bytes(const struct node *);
+/* A holder of `old` would see nothing else in `new`. */
+bool node_same(const struct node *old, const struct node *new);
 void array_meta_free(struct array_meta *);
 /* Sets array->layout. */
 int array_fingerprint(struct array_meta *);

@@ -170,37 +170,68 @@ probe_below(struct probe *o)
 		}
 }
 
-/* V3 goes before V2 beside it at the top of a hierarchy; all below is of the version of the top. */
-unsigned
-probe_what(struct probe *o)
+static bool
+is_remote(const struct probe *o)
 {
-	bool top = !o->in_zarr && !o->v2;
-	bool remote = o->l->model->zmap->caps & ZMAP_REMOTE;
-	bool consolidated =
-		o->l->model->opt.consolidated != CONSOLIDATED_IGNORE && !look_covered(o->l);
-	/* What nothing is known of may not be there, and the store cannot list: then one round trip is to tell. */
-	bool blind = remote && o->in_zarr && !(o->l->model->zmap->caps & ZMAP_LIST);
-	unsigned group = G | T | (consolidated && !blind ? ALL : 0);
-	if (o->v1 || (!remote && !o->in_zarr && !o->pure))
+	return o->l->model->zmap->caps & ZMAP_REMOTE;
+}
+
+/* What nothing is known of may not be there, and the store cannot list: then one round trip is to tell. */
+static bool
+is_blind(const struct probe *o)
+{
+	return is_remote(o) && o->in_zarr && !(o->l->model->zmap->caps & ZMAP_LIST);
+}
+
+static bool
+wants_consolidated(const struct probe *o)
+{
+	return o->l->model->opt.consolidated != CONSOLIDATED_IGNORE && !look_covered(o->l);
+}
+
+/* The objects of a V2 group that are worth asking for. */
+static unsigned
+group_kinds(const struct probe *o)
+{
+	unsigned group = G | T;
+	if (wants_consolidated(o) && !is_blind(o))
+		group |= ALL;
+	if (o->v1 || (!is_remote(o) && !o->in_zarr && !o->pure))
 		group |= NC_GROUP;
-	if (o->v3 || (top && (!remote || seen_any(o->l->seen, V3))))
-		probe_need(o, V3);
-	if (o->v3 || (top && probe_has(o, V3)))
-		return probe_has(o, V3) ? V3 : 0;
-	/* Below a group most are arrays, which need no more than their own two. */
-	bool most = o->in_zarr && !o->unlikely;
-	bool array = o->l->seen && o->l->seen[META_ARRAY].present;
-	unsigned likely = blind && !array ? A | T | G : A | T;
-	probe_need(o, !remote ? A : most ? likely : A | group | (top ? V3 : 0));
-	probe_below(o);
-	if (top && probe_has(o, V3))
-		return V3;
-	if (probe_has(o, A)) {
-		bool v1 = o->v1 || (!*o->l->path && !o->pure);
-		probe_need(o, T | (v1 ? NC_ARRAY | NC_ATTRS : 0));
+	return group;
+}
+
+/* V3 may begin here: what is below the top of a hierarchy is of the version of the top. */
+static bool
+is_top(const struct probe *o)
+{
+	return !o->in_zarr && !o->v2;
+}
+
+/* What is asked for first. Below a group most are arrays, which need no more than their own two. */
+static unsigned
+first_kinds(const struct probe *o, unsigned group)
+{
+	if (!is_remote(o))
 		return A;
-	}
-	if (consolidated && probe_has(o, G))
+	if (!o->in_zarr || o->unlikely)
+		return A | group | (is_top(o) ? V3 : 0);
+	return is_blind(o) && !seen_any(o->l->seen, A) ? A | T | G : A | T;
+}
+
+/* An array is there: what else it may have. */
+static void
+probe_array(struct probe *o)
+{
+	bool v1 = o->v1 || (!*o->l->path && !o->pure);
+	probe_need(o, T | (v1 ? NC_ARRAY | NC_ATTRS : 0));
+}
+
+/* No array is there. The kinds of a group; V3; 0: nothing. */
+static unsigned
+probe_group(struct probe *o, unsigned group)
+{
+	if (probe_has(o, G) && wants_consolidated(o))
 		group |= ALL;
 	probe_need(o, group);
 	if (probe_has(o, G) && !o->in_zarr && !o->pure) { /* always beside V2's */
@@ -209,9 +240,39 @@ probe_what(struct probe *o)
 	}
 	if (probe_has(o, NC_GROUP))
 		probe_need(o, NC_ATTRS);
-	if (!probe_has(o, group) && !o->v2 && (!o->in_zarr || !remote))
+	if (probe_has(o, group))
+		return group;
+	if (!o->v2 && (!o->in_zarr || !is_remote(o)))
 		probe_need(o, V3);
-	return probe_has(o, group) ? group : probe_has(o, V3) ? V3 : 0;
+	return probe_has(o, V3) ? V3 : 0;
+}
+
+/* V3 goes before V2 beside it at the top of a hierarchy. */
+unsigned
+probe_what(struct probe *o)
+{
+	const unsigned group = group_kinds(o);
+	if (o->v3 || (is_top(o) && (!is_remote(o) || seen_any(o->l->seen, V3))))
+		probe_need(o, V3);
+	if (o->v3 || (is_top(o) && probe_has(o, V3)))
+		return probe_has(o, V3) ? V3 : 0;
+	probe_need(o, first_kinds(o, group));
+	probe_below(o);
+	if (is_top(o) && probe_has(o, V3))
+		return V3;
+	if (!probe_has(o, A))
+		return probe_group(o, group);
+	probe_array(o);
+	return A;
+}
+
+bool
+probe_consolidated_first(const struct probe *o)
+{
+	const struct discovery *l = o->l;
+	return is_remote(o) && !*l->path && !o->v3 &&
+	       l->model->opt.consolidated != CONSOLIDATED_IGNORE &&
+	       (!l->seen || l->seen[META_ALL].present);
 }
 
 bool

@@ -42,6 +42,8 @@ int probe_failure(const struct probe *, bool found);
  * of the dialect with one object, or is known to have it. What it does not name is not asked for.
  * 0, also where it cannot say; or -errno. */
 int probe_names(struct probe *);
+/* The root of a remote store with consolidated metadata costs one request. Where there were none the last time, nothing waits for them. */
+bool probe_consolidated_first(const struct probe *);
 /* Everything that can say what the path is. Where each request costs a round trip, all that is likely needed goes together.
  * A; the kinds of a group; V3; 0: nothing. */
 unsigned probe_what(struct probe *);
