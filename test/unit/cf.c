@@ -111,6 +111,12 @@ test_times(void)
 	};
 	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++)
 		check_time(rows[i].units, rows[i].calendar, rows[i].value, rows[i].want);
+}
+
+/* Numbers that no time is so many days from any. */
+static void
+test_beyond_times(void)
+{
 	struct cf_time t;
 	char text[CF_TIME_TEXT];
 	CHECK_INT(cf_time_parse("days since 2000-01-01", NULL, &t), 0);
@@ -396,6 +402,7 @@ int
 main(void)
 {
 	test_times();
+	test_beyond_times();
 	test_calendars();
 	test_no_times();
 	test_datetimes();

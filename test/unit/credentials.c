@@ -327,56 +327,72 @@ static const char json[] =
 	"\"Expiration\": \"2099-01-01T00:00:00Z\"}";
 
 static void
-test_services(void)
+check_container(struct service *s, const char *token_file)
 {
-	struct service s = {.answer = json};
-	struct tried t;
-	clean();
-	setenv("NCRCENV_IGNORE", "1", 1);
-	write_file(".aws/credentials", "");
-	service_start(&s);
-	set_url("AWS_CONTAINER_CREDENTIALS_FULL_URI", &s, "/v2/x");
+	set_url("AWS_CONTAINER_CREDENTIALS_FULL_URI", s, "/v2/x");
 	setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "bearer", 1);
-	t = find_keys("s3://bucket", &nothing, 0);
+	struct tried t = find_keys("s3://bucket", &nothing, 0);
 	CHECK_STR(t.id, "SID");
 	CHECK_STR(t.token, "St");
 	CHECK_STR(t.from, "the container's service for credentials");
-	CHECK(strstr(s.first, "GET /v2/x ") && strstr(s.first, "Authorization: bearer\r\n"));
-	write_file("token", "from a file\n");
-	char path[300];
-	snprintf(path, sizeof path, "%s/token", home.path);
-	setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", path, 1);
+	CHECK(strstr(s->first, "GET /v2/x ") && strstr(s->first, "Authorization: bearer\r\n"));
+	setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", token_file, 1);
 	find_keys("s3://bucket", &nothing, 0);
-	CHECK(strstr(s.first, "Authorization: from a file\r\n"));
+	CHECK(strstr(s->first, "Authorization: from a file\r\n"));
 	setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://example.org/", 1);
 	find_keys("s3://bucket", &nothing, -EINVAL);
+}
 
-	setenv("http_proxy", "http://127.0.0.1:9", 1); /* what they say is not for others */
-	set_url("AWS_CONTAINER_CREDENTIALS_FULL_URI", &s, "/v2/x");
+/* Proxies are not asked: what these services say is not for others. */
+static void
+check_machine(struct service *s)
+{
+	setenv("http_proxy", "http://127.0.0.1:9", 1);
+	set_url("AWS_CONTAINER_CREDENTIALS_FULL_URI", s, "/v2/x");
 	CHECK_STR(find_keys("s3://bucket", &nothing, 0).id, "SID");
 	unsetenv("AWS_CONTAINER_CREDENTIALS_FULL_URI");
 	unsetenv("AWS_EC2_METADATA_DISABLED");
-	set_url("AWS_EC2_METADATA_SERVICE_ENDPOINT", &s, "/");
-	t = find_keys("s3://bucket", &nothing, 0);
+	set_url("AWS_EC2_METADATA_SERVICE_ENDPOINT", s, "/");
+	struct tried t = find_keys("s3://bucket", &nothing, 0);
 	CHECK_STR(t.id, "SID");
 	CHECK_STR(t.from, "this machine's role");
-	CHECK(strstr(s.first, "GET /latest/meta-data/iam/security-credentials/my HTTP"));
-	CHECK(strstr(s.first, "X-aws-ec2-metadata-token: metatoken\r\n"));
+	CHECK(strstr(s->first, "GET /latest/meta-data/iam/security-credentials/my HTTP"));
+	CHECK(strstr(s->first, "X-aws-ec2-metadata-token: metatoken\r\n"));
 	unsetenv("http_proxy");
+}
 
-	s.answer =
+static void
+check_web_identity(struct service *s, const char *token_file)
+{
+	s->answer =
 		"<R><AccessKeyId>WID</AccessKeyId><SecretAccessKey>Ws</SecretAccessKey>"
 		"<SessionToken>Wt</SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration></R>";
-	set_url("AWS_ENDPOINT_URL_STS", &s, "/");
+	set_url("AWS_ENDPOINT_URL_STS", s, "/");
 	setenv("AWS_ROLE_ARN", "arn:aws:iam::1:role/x", 1);
-	setenv("AWS_WEB_IDENTITY_TOKEN_FILE", path, 1);
-	t = find_keys("s3://bucket", &nothing, 0);
+	setenv("AWS_WEB_IDENTITY_TOKEN_FILE", token_file, 1);
+	struct tried t = find_keys("s3://bucket", &nothing, 0);
 	CHECK_STR(t.id, "WID");
 	CHECK_STR(t.from, "role 'arn:aws:iam::1:role/x' by web identity");
-	CHECK(strstr(s.first,
+	CHECK(strstr(s->first,
 		"Action=AssumeRoleWithWebIdentity&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fx&"));
-	CHECK(strstr(s.first, "&WebIdentityToken=from%20a%20file"));
+	CHECK(strstr(s->first, "&WebIdentityToken=from%20a%20file"));
 	unsetenv("AWS_WEB_IDENTITY_TOKEN_FILE");
+}
+
+static void
+test_services(void)
+{
+	struct service s = {.answer = json};
+	char token[300];
+	clean();
+	setenv("NCRCENV_IGNORE", "1", 1);
+	write_file(".aws/credentials", "");
+	write_file("token", "from a file\n");
+	snprintf(token, sizeof token, "%s/token", home.path);
+	service_start(&s);
+	check_container(&s, token);
+	check_machine(&s);
+	check_web_identity(&s, token);
 	setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
 	service_stop(&s);
 }

@@ -204,11 +204,19 @@ test_names(struct mount *m)
 	close_file(f, 0);
 	CHECK_INT(element(m, ROWS * X - 1), 78);
 	CHECK_INT(read_all(m, "t.nc", all), n);
+	free(all);
+}
 
-	/* One that goes on being written after it was taken in. */
+/* One that goes on being written after it was taken in, one that is refused, and bytes alone. */
+static void
+test_taken_in(struct mount *m)
+{
+	uint8_t *all = malloc(MOST);
+	struct entry e = {0};
+	size_t n = read_all(m, "t.nc", all);
 	CHECK_INT(mount_create(m, "t.cdf5.nc.x", &e), 0);
 	entry_free(&e);
-	f = open_file(m, "t.cdf5.nc.x", O_WRONLY, 0);
+	struct file *f = open_file(m, "t.cdf5.nc.x", O_WRONLY, 0);
 	CHECK_INT(put(f, 0, all, n), 0);
 	CHECK_INT(mount_rename(m, "t.cdf5.nc.x", "t.nc", 0), 0);
 	CHECK_INT(put(f, n - 1, "\117", 1), 0);
@@ -460,6 +468,7 @@ main(void)
 	test_companion(m);
 	test_attribute(m);
 	test_names(m);
+	test_taken_in(m);
 	test_many(m);
 	test_given_up(m);
 	CHECK_INT(mount_drain(m, &said), 0);

@@ -136,11 +136,37 @@ put_page_header(struct parquet_maker *m, int type, size_t size, size_t stored, i
 	put(b, 0);
 }
 
+struct column {
+	int number, rows;
+	size_t begin, data; /* where it begins, and its first page of values */
+};
+
+/* Its metadata in the footer: in it type, encodings, path … */
+static void
+put_column(struct parquet_maker *m, const struct column *c, struct buf *meta)
+{
+	static const char *const names[] = {"path", "raw", "offset", "size"};
+	put(meta, 3 << 4 | 12);
+	put_int(meta, 5, 1, c->number < 2 ? 6 : 2);
+	put(meta, 1 << 4 | 9);
+	put(meta, 1 << 4 | 5);
+	put_varint(meta, 0);
+	put(meta, 1 << 4 | 9);
+	put(meta, 1 << 4 | 8);
+	put_text(meta, names[c->number]);
+	put_int(meta, 5, 1, m->codec);
+	put_int(meta, 6, 1, c->rows);
+	put_int(meta, 6, 4, (int64_t)c->data);
+	if (c->data != c->begin)
+		put_int(meta, 6, 2, (int64_t)c->begin);
+	put(meta, 0);
+	put(meta, 0);
+}
+
 /* One column of rows [first, first + n): its pages; what the footer says of it. */
 static void
 make_column(struct parquet_maker *m, int column, int first, int n, struct buf *meta)
 {
-	static const char *const names[] = {"path", "raw", "offset", "size"};
 	bool optional = column < 2 || m->nulls;
 	CLEAN(buf_free)
 	struct buf levels = {0}, values = {0}, index = {0}, page = {0}, packed = {0};
@@ -176,21 +202,7 @@ make_column(struct parquet_maker *m, int column, int first, int n, struct buf *m
 	buf_add(&m->out, levels.data, outside);
 	buf_add(&m->out, packed.data, packed.len);
 
-	put(meta, 3 << 4 | 12); /* its metadata, in it type, encodings, path … */
-	put_int(meta, 5, 1, column < 2 ? 6 : 2);
-	put(meta, 1 << 4 | 9);
-	put(meta, 1 << 4 | 5);
-	put_varint(meta, 0);
-	put(meta, 1 << 4 | 9);
-	put(meta, 1 << 4 | 8);
-	put_text(meta, names[column]);
-	put_int(meta, 5, 1, m->codec);
-	put_int(meta, 6, 1, n);
-	put_int(meta, 6, 4, (int64_t)data);
-	if (data != begin)
-		put_int(meta, 6, 2, (int64_t)begin);
-	put(meta, 0);
-	put(meta, 0);
+	put_column(m, &(struct column){column, n, begin, data}, meta);
 }
 
 static void
