@@ -1,13 +1,10 @@
-/* JSON as Zarr writers really write it, kept in jansson's values.
+/* JSON as Zarr writers really write it.
  *
  * No strict parser can keep what stores need: the text of numbers (007, 1.0, 1e-5 against 0.00001, integers above
  * 2^63), bare words (NaN, Infinity, -Infinity, 0x10, +5, .5), `\'`, lone surrogates, control characters. So the text is read
- * here and only the containers are jansson's: a string in them has one byte before it that says whether it was between
- * quotes (JSON_TYPE_TEXT) or is a number or bare word with its exact spelling (JSON_TYPE_WORD). Of duplicate keys the
- * last counts, as in every other reader. Members keep their order. Text that is not UTF-8 keeps its bytes.
+ * here. Of duplicate keys the last counts, as in every other reader. Members keep their order. Text that is not UTF-8 keeps its bytes.
  *
- * Values are immutable after parsing and may be read by many threads; a struct json is a jansson value
- * seen through these calls, so no other file includes jansson.h. */
+ * Values are immutable after parsing and may be read by many threads. They live as long as an owner of their document does. */
 #pragma once
 
 #include "base/clean.h"
@@ -33,8 +30,10 @@ int json_parse(const char *text, size_t len, struct json **ret);
 bool json_is_strict(const char *text, size_t len);
 struct json *json_free(struct json *); /* NULL is allowed; returns NULL */
 CLEAN_DEFINE(struct json, json_free)
-/* Another owner of the same value (reference counted, thread-safe). */
+/* Another owner of the same value, and of the whole document that it is of (reference counted, thread-safe). */
 struct json *json_ref(const struct json *);
+/* The value as a document of its own. 0 or -ENOMEM. */
+int json_copy_of(const struct json *, struct json **ret);
 
 enum json_type json_type(const struct json *);
 /* "a number", "text", … for messages. */
@@ -66,6 +65,8 @@ const struct json *json_value(void *iter);
 
 /* Compact text of a value with its raw lexemes, ", " and ": " as separators. Caller frees. NULL: no memory. */
 char *json_dump(const struct json *);
+/* Goes on with a hash: the same for what json_dump writes alike, and in every run. */
+uint64_t json_hash(uint64_t h, const struct json *);
 
 /* The members of a dict in a text, without building any value: for documents of megabytes. path leads from the top-level dict
  * to one inside ("metadata", "consolidated_metadata/metadata"), or is NULL; with a path, the whole text is looked at before the

@@ -135,8 +135,8 @@ packbits_config(const struct json *config, struct json **ret)
 	static const char *const keys[] = {"padding_encoding", "first_bit", "last_bit"};
 	for (size_t i = 0; config && i < sizeof keys / sizeof *keys; i++)
 		if (json_get(config, keys[i]))
-			*ret = *ret ? *ret : json_ref(config);
-	return *ret ? 0 : json_parse(usual, sizeof usual - 1, ret);
+			return json_copy_of(config, ret);
+	return json_parse(usual, sizeof usual - 1, ret);
 }
 
 /* Without "elementsize" V3's shuffle takes the size of the elements, which our codec takes for 0. */
@@ -145,8 +145,8 @@ shuffle_config(const struct json *config, struct json **ret)
 {
 	static const char of_type[] = "{\"elementsize\": 0}";
 	if (config && json_get(config, "elementsize"))
-		*ret = json_ref(config);
-	return *ret ? 0 : json_parse(of_type, sizeof of_type - 1, ret);
+		return json_copy_of(config, ret);
+	return json_parse(of_type, sizeof of_type - 1, ret);
 }
 
 static bool
@@ -187,8 +187,7 @@ add(const char *name, const struct json *config, struct reading *g)
 		return shuffle_config(config, &c->config);
 	if (!strcmp(name, "packbits"))
 		return packbits_config(config, &c->config);
-	c->config = config ? json_ref(config) : NULL;
-	return 0;
+	return config ? json_copy_of(config, &c->config) : 0;
 }
 
 static int

@@ -19,8 +19,8 @@ add_codec(struct array_meta *a, const char *id, size_t len, const struct json *c
 	a->codec[a->ncodecs] = (struct codec_spec){.id = strndup(id, len)};
 	if (!a->codec[a->ncodecs].id)
 		return err_set(-ENOMEM, "no memory for a codec");
-	a->codec[a->ncodecs++].config = config ? json_ref(config) : NULL;
-	return 0;
+	struct codec_spec *c = &a->codec[a->ncodecs++];
+	return config ? json_copy_of(config, &c->config) : 0;
 }
 
 /* "compressor": null, "null" and {"type": "raw"} all mean none: old writers' ways. */

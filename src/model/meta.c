@@ -44,14 +44,10 @@ parse(const struct metas *m, enum meta_kind k, struct parsed *p)
 		p->hash = hash_bytes(p->hash, meta->data, meta->len);
 		return err_add(r, "bad %s", meta_name[k][0]);
 	}
-	/* Without blanks, and an empty one as none, so that a consolidated copy and the object itself compare equal. */
+	/* By values, and an empty one as none, so that a consolidated copy and the object itself compare equal. */
 	if (k == META_ATTRS && !json_count(doc))
 		return 0;
-	CLEAN(clean_free) char *canonical = json_dump(doc);
-	if (!canonical)
-		return err_set(-ENOMEM, "no memory for metadata");
-	p->hash = hash_bytes(p->hash, &k, sizeof k);
-	p->hash = hash_bytes(p->hash, canonical, strlen(canonical));
+	p->hash = json_hash(hash_bytes(p->hash, &k, sizeof k), doc);
 	p->doc[k] = MOVE(doc);
 	return 0;
 }

@@ -39,7 +39,10 @@ check_dump(const struct json *v)
 	if (!text || json_parse(text, strlen(text), &again) < 0)
 		abort();
 	CLEAN(clean_free) char *same = json_dump(again);
-	if (!same || strcmp(same, text))
+	if (!same || strcmp(same, text) || json_hash(0, v) != json_hash(0, again))
+		abort();
+	CLEAN(json_freep) struct json *copy = NULL;
+	if (json_copy_of(v, &copy) < 0 || json_hash(0, copy) != json_hash(0, v))
 		abort();
 }
 

@@ -118,6 +118,74 @@ test_dump(void)
 	dump_is("{\"k\\\"\": {}}", "{\"k\\\"\": {}}");
 }
 
+/* Dicts of few and of many members find keys in different ways. */
+static void
+test_large(void)
+{
+	enum { MOST = 200 };
+	for (unsigned n = 1; n < MOST; n++) {
+		CLEAN(buf_free) struct buf text = {0}, want = {0};
+		for (unsigned i = 0; i < 2 * n; i++) /* each key once more, from the last on */
+			buf_addf(&text, "%s\"k%u\": %u", i ? ", " : "{", i < n ? i : 2 * n - 1 - i,
+				i);
+		for (unsigned i = 0; i < n; i++)
+			buf_addf(&want, "%s\"k%u\": %u", i ? ", " : "{", i, 2 * n - 1 - i);
+		buf_addf(&text, "}");
+		buf_addf(&want, "}");
+		buf_terminate(&text);
+		buf_terminate(&want);
+		dump_is((char *)text.data, (char *)want.data);
+		CLEAN(json_freep) struct json *v = parse((char *)text.data);
+		CHECK_INT(json_count(v), n);
+		for (unsigned i = 0; i < n; i++) {
+			char key[16];
+			uint64_t got = 0;
+			snprintf(key, sizeof key, "k%u", i);
+			CHECK_INT(json_uint(json_get(v, key), &got), 0);
+			CHECK_INT(got, 2 * n - 1 - i);
+		}
+		CHECK(!json_get(v, "k") && !json_get(v, "k999"));
+	}
+}
+
+static void
+test_copy(void)
+{
+	static const char inner[] =
+		"{\"l\": [1.0, true, false, null, \"a\\u0000b\", []], \"d\": {\"x\": 0x10}}";
+	CLEAN(json_freep) struct json *copy = NULL;
+	CLEAN(buf_free) struct buf text = {0};
+	buf_addf(&text, "[%s]", inner);
+	struct json *v = NULL;
+	CHECK_INT(json_parse((char *)text.data, text.len, &v), 0);
+	CHECK_INT(json_copy_of(json_at(v, 0), &copy), 0);
+	CHECK_INT(json_hash(7, copy), json_hash(7, json_at(v, 0)));
+	v = json_free(v);
+	CLEAN(clean_free) char *got = json_dump(copy);
+	CHECK_STR(got, inner);
+}
+
+/* Texts that json_dump writes alike have one hash, and others have others. */
+static void
+test_hash(void)
+{
+	static const char *const values[] = {"null", "true", "false", "1", "\"1\"", "1.0", "\"\"",
+		"[]", "{}", "[[]]", "[1, 2]", "[\"1\", 2]", "[[1], 2]", "[1, [2]]", "{\"a\": 1}",
+		"{\"a\": \"1\"}", "{\"a\": 1, \"b\": 2}", "{\"b\": 2, \"a\": 1}",
+		"{\"a\": {\"b\": 2}}", "[\"ab\", \"c\"]", "[\"a\", \"bc\"]", "[null]",
+		"[null, null]"};
+	uint64_t h[sizeof values / sizeof *values];
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+		CLEAN(json_freep) struct json *v = parse(values[i]);
+		h[i] = json_hash(7, v);
+		for (size_t k = 0; k < i; k++)
+			CHECK(h[k] != h[i]);
+	}
+	CLEAN(json_freep) struct json *a = parse(" {\"a\":1,\"\\u0062\" : 7, \"b\" :2}\n");
+	CLEAN(json_freep) struct json *b = parse("{\"a\": 1, \"b\": 2}");
+	CHECK_INT(json_hash(7, a), json_hash(7, b));
+}
+
 static void
 test_errors(void)
 {
@@ -333,6 +401,9 @@ main(void)
 	test_types();
 	test_texts();
 	test_dump();
+	test_large();
+	test_copy();
+	test_hash();
 	test_errors();
 	test_integers();
 	test_doubles();
