@@ -398,7 +398,7 @@ hash_metas(const struct metas *m)
 		if (!m->of[k].data)
 			continue;
 		h = hash_bytes(h, &k, sizeof k);
-		h = hash_bytes(h, m->of[k].data, m->of[k].len);
+		h = hash_block(h, m->of[k].data, m->of[k].len);
 	}
 	return h;
 }

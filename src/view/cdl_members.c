@@ -73,6 +73,17 @@ by_rank(const void *a, const void *b)
 	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->name, y->name);
 }
 
+/* Mostly they come by name, and no other order is said: then there is nothing to do. */
+static void
+sort(struct children *all, int (*order)(const void *, const void *))
+{
+	size_t i = 1;
+	while (i < all->n && order(&all->of[i - 1], &all->of[i]) <= 0)
+		i++;
+	if (i < all->n)
+		qsort(all->of, all->n, sizeof *all->of, order);
+}
+
 /* In the order in which NCZarr says they were defined, the others behind them by name. */
 static int
 list_children(struct mount *m, const struct node *n, struct children *ret)
@@ -86,14 +97,14 @@ list_children(struct mount *m, const struct node *n, struct children *ret)
 	const char *p = (const char *)ret->names.data;
 	for (size_t i = 0; i < ret->n; i++, p += strlen(p) + 1)
 		ret->of[i] = (struct child){p + 1, *p == 'a', SIZE_MAX};
-	qsort(ret->of, ret->n, sizeof *ret->of, by_name);
+	sort(ret, by_name);
 	for (size_t i = 0; n->group && i < n->group->norder; i++) {
 		const struct child key = {.name = n->group->order[i]};
 		struct child *c = bsearch(&key, ret->of, ret->n, sizeof key, by_name);
 		if (c && c->rank == SIZE_MAX)
 			c->rank = i;
 	}
-	qsort(ret->of, ret->n, sizeof *ret->of, by_rank);
+	sort(ret, by_rank);
 	return 0;
 }
 

@@ -232,7 +232,7 @@ null_space(struct h5 *w)
 }
 
 void
-h5_attribute(struct h5 *w, unsigned order, const struct h5_attr *a)
+h5_begin_attribute(struct h5 *w, unsigned order, const struct h5_attr *a)
 {
 	const size_t name = strlen(a->name) + 1;
 	h5_begin_message(w, H5_ATTRIBUTE, order);
@@ -249,6 +249,12 @@ h5_attribute(struct h5 *w, unsigned order, const struct h5_attr *a)
 		h5_space(w, !a->scalar, &a->count, NULL);
 	patch(w, sizes, space - type, 2);
 	patch(w, sizes + 2, w->to.len - space, 2);
+}
+
+void
+h5_attribute(struct h5 *w, unsigned order, const struct h5_attr *a)
+{
+	h5_begin_attribute(w, order, a);
 	if (a->count)
 		h5_put(w, a->data.data, a->data.len);
 	h5_end_message(w);

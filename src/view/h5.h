@@ -83,6 +83,8 @@ struct h5_attr {
 };
 /* IV.A.2.m, version 3. */
 void h5_attribute(struct h5 *, unsigned order, const struct h5_attr *);
+/* The same without its data, which are put behind it before the message ends. */
+void h5_begin_attribute(struct h5 *, unsigned order, const struct h5_attr *);
 /* IV.A.2.v: nothing is kept elsewhere. */
 void h5_attribute_info(struct h5 *, unsigned count);
 /* IV.A.2.c, IV.A.2.k, for a group that keeps its links as messages. */

@@ -139,7 +139,6 @@ put_attrs(struct attrs_at *to, const struct attrs *as)
 	struct h5 *w = &to->n->h5;
 	for (size_t i = 0; i < as->count && w->error == 0; i++) {
 		const struct attr *a = &as->attr[i];
-		CLEAN(buf_free) struct buf out = {0};
 		if (a->type == NC_TYPE_CHAR) {
 			put_text(to, a);
 			continue;
@@ -148,13 +147,13 @@ put_attrs(struct attrs_at *to, const struct attrs *as)
 			put_texts(to, a);
 			continue;
 		}
-		w->error = put_numbers(
-			&out, a->data, a->count, (unsigned)nc_type_size(a->type), false);
-		const struct h5_attr h = {.name = a->name,
-			.type = *type_of(a->type),
-			.count = a->count,
-			.data = buf_span(&out)};
-		put_attr(to, &h);
+		const struct h5_attr h = {
+			.name = a->name, .type = *type_of(a->type), .count = a->count};
+		h5_begin_attribute(w, to->count++, &h);
+		if (w->error == 0)
+			w->error = put_numbers(
+				&w->to, a->data, a->count, (unsigned)nc_type_size(a->type), false);
+		h5_end_message(w);
 	}
 }
 
@@ -204,27 +203,24 @@ put_scale(struct attrs_at *to, const char *name, unsigned dim)
 static void
 put_dims(struct attrs_at *to, const struct nc_var *v, bool scale)
 {
-	int *error = &to->n->h5.error;
-	CLEAN(buf_free) struct buf lists = {0};
-	CLEAN(buf_free) struct buf ids = {0};
+	struct h5 *w = &to->n->h5;
+	const struct h5_attr lists = {
+		.name = "DIMENSION_LIST", .type = {H5_REFERENCES, 16}, .count = v->rank};
+	const struct h5_attr ids = {.name = "_Netcdf4Coordinates",
+		.type = {H5_INTEGER, 4, .has_sign = true},
+		.count = v->rank};
 	if (!v->rank)
 		return;
-	for (unsigned i = 0; i < v->rank; i++) {
-		put_object(&lists, 1, &to->n->list[v->dim[i]], error);
-		put_int(&ids, v->dim[i], 4, error);
-	}
 	if (!scale) {
-		const struct h5_attr h = {.name = "DIMENSION_LIST",
-			.type = {H5_REFERENCES, 16},
-			.count = v->rank,
-			.data = buf_span(&lists)};
-		put_attr(to, &h);
+		h5_begin_attribute(w, to->count++, &lists);
+		for (unsigned i = 0; i < v->rank; i++)
+			h5_put_object(w, 1, &to->n->list[v->dim[i]]);
+		h5_end_message(w);
 	}
-	const struct h5_attr h = {.name = "_Netcdf4Coordinates",
-		.type = {H5_INTEGER, 4, .has_sign = true},
-		.count = v->rank,
-		.data = buf_span(&ids)};
-	put_attr(to, &h);
+	h5_begin_attribute(w, to->count++, &ids);
+	for (unsigned i = 0; i < v->rank; i++)
+		h5_number(w, v->dim[i], 4);
+	h5_end_message(w);
 }
 
 static void
