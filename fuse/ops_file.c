@@ -1,5 +1,5 @@
 #include "fuse/failures.h"
-#include "fuse/negative_cache.h"
+#include "base/negative_cache.h"
 #include "fuse/notify.h"
 #include "fuse/server.h"
 #include "fuse/shown.h"
@@ -29,6 +29,10 @@ struct open_file {
 /* Most programs that open a file read it once, in order, and perhaps from pages that the kernel has: for so long (ns) it is not known how far
  * they are. */
 static const int64_t YOUNG = 2 * SECOND;
+
+/* The kernel asks at once for the page that read-ahead did not bring. */
+enum { MISSED_MOST = 8 };
+static const int64_t MISSED_FOR = SECOND;
 
 static struct open_file *
 file_of(struct handle *h)
@@ -78,7 +82,7 @@ hold_file(struct server *s, struct inode *i, struct file *file, struct open_file
 	f->opened = clock_now();
 	f->inode = inodes_get(s->inodes, inodes_id(s->inodes, i));
 	f->handle.inode = f->inode;
-	negative_cache_init(&f->missed);
+	negative_cache_init(&f->missed, MISSED_MOST, MISSED_FOR);
 	handle_open(&s->handles, &f->handle, free_file);
 	*ret = f;
 	return 0;
@@ -280,7 +284,7 @@ run_read(struct request *r)
 	};
 	struct reply reply = {0};
 	struct negative_cache_what bytes = bytes_of(r);
-	int result = negative_cache_lately(&f->missed, &bytes);
+	int result = negative_cache_lately(&f->missed, &bytes, clock_now());
 	if (result == 0) {
 		result = file_read(f->file, &want, &reply);
 		if (result == -EIO && page_coherence_are_written(r->server, r->inode)) {

@@ -329,7 +329,7 @@ request_run(struct request *r)
 	else if (cancelled(&r->cancel) && !request_stores(r))
 		request_fail(r, err_set(-EIO, "the mount is ending"));
 	else if (may_be_missed(r) &&
-		 (missed = negative_cache_lately(&r->server->missed, &name)) < 0)
+		 (missed = negative_cache_lately(&r->server->missed, &name, clock_now())) < 0)
 		request_fail(r, missed);
 	else
 		r->run(r);

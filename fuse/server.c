@@ -11,6 +11,8 @@
 enum { KNOWN_MIN = 1, KNOWN_MAX = 5, IMMUTABLE = 3600 };
 /* Threads that requests waiting for the store leave free. */
 enum { SPARE_THREADS = 8 };
+
+enum { NAMES_MISSED = 8 };
 /* Larger blocks make random reads by stdio and Python fetch what they do not need. */
 enum { BLOCK = 65536 };
 
@@ -90,7 +92,7 @@ server_new(struct mount *m, const struct opts *o, struct server **ret)
 	if (!s)
 		return err_set(-ENOMEM, "no memory for a mount");
 	s->mount = m;
-	negative_cache_init(&s->missed);
+	negative_cache_init(&s->missed, NAMES_MISSED, SECOND);
 	turns_init(&s->turns);
 	handles_init(&s->handles);
 	s->uid = (uid_t)o->uid;

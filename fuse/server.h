@@ -7,7 +7,7 @@
 
 #include "fuse/handle.h"
 #include "fuse/inode.h"
-#include "fuse/negative_cache.h"
+#include "base/negative_cache.h"
 #include "fuse/opts.h"
 #include "fuse/page_coherence.h"
 #include "fuse/queue.h"

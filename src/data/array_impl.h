@@ -6,6 +6,7 @@
 #include "data/semaphore.h"
 #include "data/grid.h"
 #include "data/space.h"
+#include "base/negative_cache.h"
 #include "base/pool.h"
 #include "codec/shard.h"
 
@@ -36,6 +37,7 @@ struct data_counts {
 
 struct data {
 	struct data_options options;
+	struct negative_cache missed; /* stored objects, by space and number */
 	struct cache *cache;
 	struct spaces *spaces;
 	struct semaphore *semaphore; /* memory that loads need besides their extents */
@@ -98,6 +100,8 @@ struct array {
 	atomic_llong left;
 };
 
+/* A chunk of this object did not come in time: from now on its loads are refused for a while, with the thread's err_text. */
+void load_missed(struct array *, uint64_t object, int code);
 /* The stored object that a chunk lies in. */
 uint64_t array_object(const struct array *, uint64_t chunk);
 /* Which one it is among the chunks of its shard. */

@@ -12,6 +12,10 @@ enum {
 	MEMORY_MIN = 16 << 20,
 	UNCOUNTED = 64 << 20,
 	SMALL = 128 << 20, /* chunks need all of this */
+	MISSED_MOST =
+		2 *
+		FAR, /* objects that did not come in time: those that were loaded ahead of a reader, too */
+	MISSED_PART = 12, /* of the time of an operation such an object is not asked for again */
 };
 
 /* Answers on their way, small loads and what threads keep take memory that is not counted one by one. */
@@ -32,6 +36,8 @@ data_new(const struct data_options *o, struct data **ret)
 		d->options.memory = limits_memory();
 	if (d->options.memory < MEMORY_MIN)
 		d->options.memory = MEMORY_MIN;
+	negative_cache_init(&d->missed, MISSED_MOST,
+		(int64_t)max_u64((uint64_t)o->timeout / MISSED_PART, SECOND));
 	d->workers = o->workers ? o->workers : limits_processors();
 	int r = cache_new(for_cache(d->options.memory), o->remote, &d->cache);
 	if (r == 0)
@@ -61,6 +67,7 @@ data_free(struct data *d)
 	cache_free(d->cache);
 	semaphore_free(d->semaphore);
 	spaces_free(d->spaces);
+	negative_cache_done(&d->missed);
 	mem_trim();
 	free(d);
 	return NULL;
@@ -70,6 +77,7 @@ void
 data_expire(struct data *d)
 {
 	cache_expire(d->cache);
+	negative_cache_mend(&d->missed, NULL);
 }
 
 int64_t

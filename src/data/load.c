@@ -290,11 +290,48 @@ deadline_of(const struct array *a)
 	return timeout ? clock_now() + timeout - (spared < SPARED_NS ? spared : SPARED_NS) : 0;
 }
 
+/* --- what did not come in time --- */
+
+static struct negative_cache_what
+object_of(const struct array *a, uint64_t object)
+{
+	return (struct negative_cache_what){.key = a->space, .off = object, .end = object + 1};
+}
+
+void
+load_missed(struct array *a, uint64_t object, int code)
+{
+	struct negative_cache_what what = object_of(a, object);
+	negative_cache_add(&a->data->missed, &what, code);
+}
+
+/* A request that came before the failure has waited for the object itself, and may ask once more. */
+static int
+missed_lately(const struct load *l)
+{
+	struct negative_cache_what what = object_of(l->array, l->extent->id.object);
+	return negative_cache_lately(&l->array->data->missed, &what, l->extent->asked);
+}
+
+/* A load that failed after half of its time has waited for the store. */
 static void
-load_one(struct load *l)
+note_outcome(const struct load *l, int r)
 {
 	struct array *a = l->array;
-	l->extent->begun = clock_now();
+	struct negative_cache_what what = object_of(a, l->extent->id.object);
+	int64_t timeout = a->data->options.timeout;
+	if (r == 0)
+		negative_cache_mend(&a->data->missed, &what);
+	else if (r == -EIO && timeout && clock_over(l->extent->begun + timeout / 2))
+		load_missed(a, l->extent->id.object, r);
+}
+
+/* --- one after the other --- */
+
+static int
+load_now(struct load *l)
+{
+	struct array *a = l->array;
 	l->deadline = deadline_of(a);
 	l->cancel.look = look;
 	size_t scratch = l->extent->scratch.cost;
@@ -312,6 +349,19 @@ load_one(struct load *l)
 	cache_give_back(a->data->cache, scratch);
 	leave(l);
 	r = conclude(l, r);
+	note_outcome(l, r);
+	return r;
+}
+
+static void
+load_one(struct load *l)
+{
+	l->extent->begun = clock_now();
+	int r = missed_lately(l);
+	if (r == 0)
+		r = load_now(l);
+	else
+		leave(l);
 	if (r < 0)
 		extent_fail(l->extent, r);
 }

@@ -79,9 +79,12 @@ too_old(const struct request *q, const struct extent *p, int r)
 
 /* The request's own time is over: why, as far as a load has said. */
 static int
-give_up(const struct request *q)
+give_up(const struct request *q, const struct extent *p)
 {
-	return q->why->code ? err_restore(q->why) : err_set(-EIO, "timed out");
+	int r = q->why->code ? err_restore(q->why) : err_set(-EIO, "timed out");
+	if (clock_over(q->now + q->array->data->options.timeout / 2))
+		load_missed(q->array, p->id.object, r);
+	return r;
 }
 
 static int
@@ -104,7 +107,7 @@ wait_for(struct request *q, struct extent *p)
 		if (r == CACHE_OTHER || r == -ECANCELED)
 			return -EAGAIN;
 		if (final || r != CACHE_PATIENCE)
-			return r == CACHE_PATIENCE ? give_up(q) : r;
+			return r == CACHE_PATIENCE ? give_up(q, p) : r;
 		load_patrol(d, STUCK_AFTER);
 	}
 }

@@ -24,6 +24,7 @@ grep -q 'Input/output error' "$tmp/said" || fail "it says '$(cat "$tmp/said")'"
 grep -q big "$mnt/.zarrfs/log" || fail "nothing about it in the log"
 
 # a reader that is killed is gone at once
+sleep 1.5 # until then what hung is refused
 head -c 1000 "$mnt/big" >/dev/null 2>&1 &
 reader=$!
 disown
@@ -74,6 +75,31 @@ os.unlink(sys.argv[3])
 sys.exit(os.pread(file, 1000, 0) != open(sys.argv[2], "rb").read(1000))
 END
 umount_store
+touch "$tmp/broken"
+
+# a program that reads 8 KiB at a time and does not stop at an error waits for a chunk once, and hears the same each time
+must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=big/1.0.0&fault.calls=get&fault.file=$tmp/broken" "timeout=$timeout"
+before=$SECONDS
+"$python" - "$mnt/big.nc" "$mnt/big" <<'END' || fail "a chunk that hangs, read in small parts: see above"
+import os, sys
+for name in sys.argv[1:]:
+    file = os.open(name, os.O_RDONLY)
+    for n in range(12):
+        try:
+            at = os.fstat(file).st_size - (60 - 16) * 250 * 400 * 4 + n * 8192
+            os.pread(file, 8192, at)
+            sys.exit("FAILED: data at %d of %s" % (at, name))
+        except OSError as e:
+            said = os.getxattr(name, "user.zarrfs.error").decode()
+            if "big/1.0.0" not in said:
+                sys.exit("FAILED: it says '%s'" % said)
+END
+[ $((SECONDS - before)) -le $((2 * timeout + 3)) ] || fail "24 reads of a chunk that hangs took $((SECONDS - before)) s with timeout=$timeout"
+rm "$tmp/broken"
+cat "$mnt/.zarrfs/refresh" >/dev/null
+timeout 3 cmp "$mnt/big" "$tmp/want/big" || fail "refresh does not bring back what hung: $(tail -3 "$log")"
+umount_store
+
 touch "$tmp/broken"
 
 # what fails shortly before its time is over is not begun again when the kernel asks for the same page
