@@ -32,23 +32,32 @@ find(const char *name, size_t len)
 	return NULL;
 }
 
+static const char *
+nearest(const char *text, size_t len)
+{
+	const char *near = NULL;
+	struct guess best = {0};
+	for (const struct option_def *d = opts_table(); d->name; d++)
+		if (d->kind != KIND_REFUSED && guess_better(text, len, d->name, &best))
+			near = d->name;
+	return near;
+}
+
 /* A word of the list that is an option's value, after ',' instead of ':', or another option misspelt. */
 static int
 unknown(const char *text, size_t len)
 {
-	const struct option_def *near = NULL;
-	size_t best = SIZE_MAX;
+	const char *near = opts_table_meant(text, len);
 	int64_t v;
-	for (const struct option_def *d = opts_table(); d->name; d++) {
+	for (const struct option_def *d = opts_table(); d->name && !near; d++) {
 		bool several = d->kind == KIND_VALUE && d->value->kind == VALUE_WORDS;
 		if (several && value_parse(d->value, text, &v) == 0)
 			return err_set(-EINVAL,
 				"unknown option '%s'; words of '%s' have ':' between them", text,
 				d->name);
-		if (d->kind != KIND_REFUSED && guess_nearer(text, len, d->name, &best))
-			near = d;
 	}
-	return near ? err_set(-EINVAL, "unknown option '%s'; '%s' is one", text, near->name)
+	near = near ? near : nearest(text, len);
+	return near ? err_set(-EINVAL, "unknown option '%s'; '%s' is one", text, near)
 		    : err_set(-EINVAL, "unknown option '%s'; try 'zarrfs --help'", text);
 }
 

@@ -1,5 +1,6 @@
 #include "fuse/opts_table.h"
 
+#include "fuse/guess.h"
 #include "fuse/opts.h"
 
 /* The lists of words are in the order of the enums they stand for. */
@@ -102,7 +103,8 @@ static const struct option_def table[] = {
 	{"requester_pays", KIND_FLAG, .at = offsetof(struct opts, requester_pays),
 		.help = "S3: agree to pay for requests"},
 	{"verify", KIND_VALUE, &yes_or_no, "false", AT(verify),
-		"S3: whether whole objects are compared with the MD5 that their ETags are"},
+		"S3: whether whole objects are compared with the checksum or MD5 that the store "
+		"keeps"},
 	{"transport", KIND_VALUE, &transport_word, "curl", AT(transport),
 		"S3: by what requests are made; libs3: for servers that know signatures V2 only"},
 	{"http_token_file", KIND_VALUE, &file_name, NULL, AT(http_token_file),
@@ -176,4 +178,61 @@ const struct option_def *
 opts_table(void)
 {
 	return table;
+}
+
+/* Words of other programs, or of this one's values, and what stands for them here. */
+static const struct {
+	const char *word, *meant;
+} meant[] = {
+	{"anon", "profile=anon"},
+	{"anonymous", "profile=anon"},
+	{"no_sign_request", "profile=anon"},
+	{"aws_profile", "profile"},
+	{"url", "endpoint"},
+	{"insecure", "tls_verify=false"},
+	{"no_check_certificate", "tls_verify=false"},
+	{"no_verify_ssl", "tls_verify=false"},
+	{"ssl_verify", "tls_verify"},
+	{"verify_ssl", "tls_verify"},
+	{"cacert", "ca_bundle"},
+	{"cafile", "ca_bundle"},
+	{"use_path_style", "addressing=path"},
+	{"use_path_request_style", "addressing=path"},
+	{"path_style", "addressing=path"},
+	{"readonly", "ro"},
+	{"readwrite", "rw"},
+	{"write", "rw"},
+	{"delete", "allow_delete"},
+	{"user_id", "uid"},
+	{"group_id", "gid"},
+	{"symlinks", "follow"},
+	{"verbose", "loglevel=debug"},
+	{"debug", "loglevel=debug"},
+	{"quiet", "loglevel=error"},
+	{"immutable", "metadata_ttl=immutable"},
+	{"retries", "timeout"},
+	{"max_retries", "timeout"},
+	{"workers", "max_threads"},
+	{"conns", "connections"},
+	{"parallel", "connections"},
+	{"branch", "ref"},
+	{"tag", "ref"},
+	{"snapshot", "ref"},
+	{"byteorder", "endian"},
+	{"string_length", "strlen"},
+	{"netcdf", "nc"},
+	{"netcdf_format", "nc"},
+	{"nc_format", "nc"},
+	{"record_dimension", "unlimited"},
+	{"compression", "codec"},
+	{"compressor", "codec"},
+};
+
+const char *
+opts_table_meant(const char *word, size_t len)
+{
+	for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
+		if (guess_same(word, len, meant[i].word))
+			return meant[i].meant;
+	return NULL;
 }

@@ -21,6 +21,25 @@ store=$data/sample.zarr
 refuses "unknown option 'nonsense'" -o nonsense "$store" "$tmp/at"
 refuses "'memry=1G'; 'memory' is one" -o memry=1G "$store" "$tmp/at"
 refuses "'metadata-ttl=5'; 'metadata_ttl' is one" -o metadata-ttl=5 "$store" "$tmp/at"
+meant()
+{
+	refuses "'$1=1'; '$2' is one" -o "$1=1" "$store" "$tmp/at"
+}
+for pair in direct:direct_io directio:direct_io ttl:metadata_ttl metadatattl:metadata_ttl meta_ttl:metadata_ttl \
+	cache:cache_dir cachedir:cache_dir cache_directory:cache_dir cachesize:cache_size mem:memory \
+	readonly:ro read_write:rw writeable:writable time_out:timeout anonymous:profile=anon endpoint_url:endpoint \
+	region_name:region token:http_token_file allow_others:allow_other other:allow_other threads:max_threads \
+	max_connections:connections readahead:read_ahead_kb read_ahead:read_ahead_kb log:loglevel log_level:loglevel \
+	verbose:loglevel=debug str_len:strlen format:zarr_format chunks:chunk chunksize:chunk compression:codec \
+	sharding:shard byte_order:endian verify_tls:tls_verify tls:tls_verify insecure:tls_verify=false ca:ca_bundle \
+	branch:ref list_flat:list follow_symlinks:follow virtuals:virtual requester-pays:requester_pays \
+	path_style:addressing=path picture_size:picture user_id:uid empty:empty_chunks nc_format:nc \
+	immutable:metadata_ttl=immutable missing403:missing; do
+	meant "${pair%%:*}" "${pair#*:}"
+done
+for word in kernel_cache max_read use_cache mode foo; do
+	refuses "'$word=1'; try" -o "$word=1" "$store" "$tmp/at"
+done
 refuses "'x=1'; try" -o x=1 "$store" "$tmp/at"
 refuses "'csv'; words of 'list' have ':' between" -o list=nc,csv "$store" "$tmp/at"
 refuses "'text' is not one of flat.nc" -o list=flat:text "$store" "$tmp/at"
