@@ -71,12 +71,14 @@ run_getattr(struct request *r)
 	struct server *s = r->server;
 	CLEAN(entry_free) struct entry e = {0};
 	struct stat st;
+	int result = 0;
 	if (r->handle) {
 		handle_look(r->handle);
 		page_coherence_wait(r);
-		handle_resume(r);
+		result = handle_resume(r);
 	}
-	int result = mount_lookup(s->mount, r->inode->path, &e);
+	if (result == 0)
+		result = mount_lookup(s->mount, r->inode->path, &e);
 	if (r->handle)
 		handle_looked(r->handle);
 	bool gone = result == ZMAP_ABSENT; /* the read of an open file says itself why it fails */
@@ -98,12 +100,13 @@ static void
 op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct server *s = fuse_req_userdata(req);
-	if (!queue_full(s->queue)) {
+	struct handle *h = fi ? handle_of(fi->fh) : NULL;
+	if (!queue_full(s->queue) || handle_paused(h)) {
 		request_start(req, &(struct asked){
 					   .op = OP_GETATTR,
 					   .run = run_getattr,
 					   .ino = ino,
-					   .handle = fi ? handle_of(fi->fh) : NULL,
+					   .handle = h,
 				   });
 		return;
 	}

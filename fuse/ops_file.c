@@ -20,7 +20,7 @@ struct open_file {
 	bool guarded; /* read() takes from pages what it finds of a file that is to be read whole, or not at all */
 	int64_t opened;
 	_Atomic int64_t
-		looked;     /* when the kernel asked for attributes last, for a read(); 0: never */
+		looked; /* when the kernel asked for attributes last, for a read(); 0: never. Past the pages each read() is asked itself */
 	atomic_uint looks;  /* such questions under way */
 	atomic_bool paused; /* its reader stopped, and its inode may have begun anew meanwhile */
 	struct negative_cache missed;
@@ -29,6 +29,9 @@ struct open_file {
 /* Most programs that open a file read it once, in order, and perhaps from pages that the kernel has: for so long (ns) it is not known how far
  * they are. */
 static const int64_t YOUNG = 2 * SECOND;
+
+/* ns. How often it is looked whether the reads that hang have ended. */
+static const int64_t LOOK_EVERY = SECOND / 50;
 
 /* The kernel asks at once for the page that read-ahead did not bring. */
 enum { MISSED_MOST = 8 };
@@ -100,13 +103,37 @@ handle_move(struct handle *h, const struct array_move *m)
 	return may;
 }
 
-void
+/* Pages cannot be dropped while a read of the file hangs: the kernel would wait for it. False: that did not end in time. */
+static bool
+wait_for_hanging(struct request *r)
+{
+	while (queue_reads(r->server->queue, r->inode, HANGING)) {
+		if (clock_over(r->deadline) || cancelled(&r->cancel))
+			return false;
+		nanosleep(&(struct timespec){.tv_nsec = LOOK_EVERY}, NULL);
+	}
+	return true;
+}
+
+int
 handle_resume(struct request *r)
 {
 	struct server *s = r->server;
 	struct open_file *f = file_of(r->handle);
-	if (atomic_load(&f->paused) && !queue_reads(s->queue, r->inode, HANGING) && end_pause(f))
-		notifier_drop(s->notifier, r->inode); /* else before the next read() */
+	if (!atomic_load(&f->paused))
+		return 0;
+	if (!wait_for_hanging(r))
+		return err_set(
+			-EIO, "a reader paused in the midst of a chunk, and other reads hang");
+	if (end_pause(f))
+		notifier_drop(s->notifier, r->inode);
+	return 0;
+}
+
+bool
+handle_paused(struct handle *h)
+{
+	return h && atomic_load(&file_of(h)->paused);
 }
 
 void
@@ -280,7 +307,7 @@ run_read(struct request *r)
 		.cancel = &r->cancel,
 		.since = page_coherence_since(r->inode),
 		.dropped = page_coherence_dropped_at(r->inode),
-		.looked = atomic_load(&f->looked),
+		.looked = f->direct ? clock_now() : atomic_load(&f->looked),
 	};
 	struct reply reply = {0};
 	struct negative_cache_what bytes = bytes_of(r);

@@ -66,8 +66,11 @@ bool handle_move(struct handle *, const struct array_move *);
 /* The kernel asks for the attributes before a read() through this handle: from now on, and no longer. */
 void handle_look(struct handle *);
 void handle_looked(struct handle *);
-/* Before that read(): a reader that paused while the inode began anew is to find no pages that others brought. */
-void handle_resume(struct request *);
+/* Before that read(): a reader that paused while the inode began anew is to find no pages that others brought. 0, or -EIO: these cannot be dropped,
+ * since a read of the file hangs until this request's time is over. */
+int handle_resume(struct request *);
+/* Is that still to be done? NULL is allowed. */
+bool handle_paused(struct handle *);
 /* s: how long the kernel may believe the attributes of an inode. */
 double server_known_for(const struct server *, const struct inode *);
 /* The entry that an inode stands for. -ESTALE: it is gone, or has another layout now. */

@@ -22,12 +22,12 @@ reads_on(const struct pause *p, int64_t now)
 	return p->active || now - p->ended < READS_ON;
 }
 
-/* The run begins at the request. */
+/* The run begins at the request. One that begins again where the last one began is as steady as the first. */
 static void
 restart(struct pause *p, const struct array_want *w, int64_t now)
 {
 	bool repeated = w->off > p->start && w->off <= p->high;
-	p->steady = !p->began || (p->steady && !p->gap_to && repeated);
+	p->steady = !p->began || w->off == p->start || (p->steady && !p->gap_to && repeated);
 	p->dropped = w->dropped;
 	p->gap_to = 0;
 	p->start = p->floor = p->high = w->off;

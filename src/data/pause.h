@@ -6,8 +6,8 @@
  *
  * The kernel asks for more than the reader has taken, and asks again for what it was told to drop; readers that share its pages each ask for
  * what the others lack. So a run in order is: nothing from before the place where the last gap or repetition was. That is good enough to
- * put off what can wait. A reader that is refused something is a steady one, without any gap or repetition since its first request: others
- * may read the same place twice, and mean to see what is new. Not locked: its stream does that. */
+ * put off what can wait. A reader that is refused something is a steady one, without any gap or repetition since its first request, or since it
+ * began again at that place: others may read the same place twice, and mean to see what is new. Not locked: its stream does that. */
 #pragma once
 
 #include "base/clock.h"

@@ -3,10 +3,13 @@ gets of that chunk is of one version, or its read fails. HOW is what happens mea
   same       nothing: it reads on
   unnoticed  the chunk is replaced
   noticed    and a program that opens the file then reads the new one
-  shared     and a program that had the file open before reads the new one, from and into the pages that both have"""
+  shared     and a program that had the file open before reads the new one, from and into the pages that both have
+  hung       the same, and waits for a chunk that does not come when the reader returns
+  again      the reader had begun twice, the chunk is replaced, and a program that opens the file then reads the new one"""
 
 import os
 import sys
+import threading
 import time
 
 import numpy as np
@@ -66,18 +69,38 @@ def read_again(file):
     sys.exit("FAILED: shared: a program that has the file open does not see the new version")
 
 
+def hang(file):
+    """Waits for what does not come; what failed lately fails at once."""
+    while True:
+        try:
+            os.pread(file, STEP, versions.BYTES)
+        except OSError:
+            time.sleep(0.1)
+
+
+def begin_again(file):
+    """The kernel is to ask for the beginning twice."""
+    os.pread(file, STEP, 0)
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
 def main(array, name, how):
     file = os.open(name, os.O_RDONLY)
+    if how == "again":
+        begin_again(file)
     got, whole = rest_of(file, 0, PART)
     other = os.open(name, os.O_RDONLY)
     if how != "same":
         replace(array)
     time.sleep(PAUSE / 3)
-    if how == "noticed":
+    if how in ("noticed", "again"):
         read_new(name)
     time.sleep(PAUSE * 2 / 3)
-    if how == "shared":
+    if how in ("shared", "hung"):
         read_again(other)
+    if how == "hung":
+        threading.Thread(target=hang, args=(other,), daemon=True).start()
+        time.sleep(2.6)  # what failed lately is asked for anew after a second
     more, whole = rest_of(file, len(got), versions.BYTES)
     got += more
     seen = version_of(got, 0)
@@ -86,7 +109,7 @@ def main(array, name, how):
         sys.exit("FAILED: %s: the first chunk is of versions %s" % (how, seen))
     if not whole and how == "same":
         sys.exit("FAILED: %s: it cannot read on" % how)
-    if version_of(os.pread(file, STEP, versions.BYTES), 0) != [0]:
+    if how not in ("hung", "again") and version_of(os.pread(file, STEP, versions.BYTES), 0) != [0]:
         sys.exit("FAILED: %s: the second chunk" % how)
 
 

@@ -99,6 +99,11 @@ test_elsewhere(void)
 	steps(&p, 8, 20, 5);
 	CHECK(p.again);
 	CHECK(goes_on(&p, now, now + 1) && !goes_on(&p, now, now));
+	p = (struct pause){0}; /* it begins again where it began, and pauses then */
+	steps(&p, 0, 1, 5);
+	steps(&p, 0, 9, 5);
+	now += READS_ON;
+	CHECK_INT(ask(&p, 9, 6), 5);
 }
 
 /* What the kernel asks for again at once is no new run, nor is a beginning that was overtaken; a reader that has looked since begins anew. */
