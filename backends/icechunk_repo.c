@@ -253,12 +253,19 @@ is_before(void *arg, const struct ice_commit *c)
 }
 
 int
+ice_repo_before(const struct ice_repo *p, int64_t time, char id[static ICE_ID_TEXT + 1])
+{
+	struct moment m = {time, id};
+	int r = ice_repo_ancestry(p, id, is_before, &m);
+	return r == ZMAP_SAME ? 0 : r == 0 ? ZMAP_ABSENT : r;
+}
+
+int
 ice_repo_find(
 	const struct ice_repo *p, const struct ice_ref_name *n, char ret[static ICE_ID_TEXT + 1])
 {
-	char tip[ICE_ID_TEXT + 1];
 	int64_t at;
-	int r;
+	int r = ZMAP_ABSENT;
 	switch (n->kind) {
 	case ICE_REF_BRANCH: return find_named(p, &p->branches, n->name, ret);
 	case ICE_REF_TAG: return find_named(p, &p->tags, n->name, ret);
@@ -266,14 +273,10 @@ ice_repo_find(
 		r = find_id(p, n->name, &at);
 		if (r == 0)
 			memcpy(ret, n->name, ICE_ID_TEXT + 1);
-		return r;
+		break;
 	case ICE_REF_TIME: break;
 	}
-	struct moment m = {n->time, ret};
-	r = find_named(p, &p->branches, "main", tip);
-	if (r == 0)
-		r = ice_repo_ancestry(p, tip, is_before, &m);
-	return r == ZMAP_SAME ? 0 : r == 0 ? ZMAP_ABSENT : r;
+	return r;
 }
 
 /* --- spec 1 --- */

@@ -8,7 +8,7 @@ enum ice_ref_kind {
 	ICE_REF_BRANCH,
 	ICE_REF_TAG,
 	ICE_REF_ID,
-	ICE_REF_TIME, /* the last one of branch main before that moment */
+	ICE_REF_TIME, /* the last one up to that moment, of those that lead to the version that is shown */
 };
 
 /* What a name means: "branch.NAME", "tag.NAME", an id, "2026-04-01[T12:00[:00[.5]]]" in UTC. */
@@ -28,7 +28,7 @@ struct ice_repo *ice_repo_free(struct ice_repo *); /* NULL allowed; returns NULL
 CLEAN_DEFINE(struct ice_repo, ice_repo_free)
 /* The configuration that lies in it; empty: there is none that can be read. */
 struct span ice_repo_config(const struct ice_repo *);
-/* The snapshot that a name means. 0; ZMAP_ABSENT, also of a deleted tag; -EIO. */
+/* The snapshot that a name means, but no moment. 0; ZMAP_ABSENT, also of a deleted tag; -EIO. */
 int ice_repo_find(
 	const struct ice_repo *, const struct ice_ref_name *, char ret[static ICE_ID_TEXT + 1]);
 
@@ -40,6 +40,8 @@ struct ice_commit {
 /* From a snapshot back to the first; what fn returned, if not 0. */
 typedef int ice_commit_fn(void *arg, const struct ice_commit *);
 int ice_repo_ancestry(const struct ice_repo *, const char *id, ice_commit_fn *, void *arg);
+/* The last of these up to a moment. id: in: where to begin; out: that one. 0; ZMAP_ABSENT; -EIO. */
+int ice_repo_before(const struct ice_repo *, int64_t time, char id[static ICE_ID_TEXT + 1]);
 
 /* Spec 1: the same by an object below `root` of the store. version: in: what is known, or ""; out: what is there. Outcomes of zmap_get,
  * ZMAP_SAME among them. Not of ICE_REF_TIME. */

@@ -174,34 +174,30 @@ ice_former_tree(struct ice *p, const char *path, const char *version, struct ice
 	return *id ? ice_load_tree(p, id, ret) : ZMAP_ABSENT;
 }
 
-/* Spec 1 by time: back from branch main. */
+/* Spec 1: the last one up to a moment. id: in: where to begin; out: that one. */
 static int
-find_by_time(struct ice *p, int64_t time, char ret[static ICE_ID_TEXT + 1])
+find_before(struct ice *p, int64_t time, char id[static ICE_ID_TEXT + 1])
 {
-	const struct ice_ref_name branch = {ICE_REF_BRANCH, "main", 0};
-	char version[ZMAP_VERSION] = "";
-	int r = ice_ref_read(p->lower, p->root, &branch, version, ret);
+	int r = 0;
 	for (int i = 0; r == 0 && i < ICE_HISTORY_MAX; i++) {
 		CLEAN(ice_tree_unrefp) struct ice_tree *t = NULL;
-		r = ice_load_tree(p, ret, &t);
+		r = ice_load_tree(p, id, &t);
 		if (r < 0 || t->time <= time)
 			return r;
 		if (!t->has_parent)
 			break;
-		ice_id_text(t->parent, ret);
+		ice_id_text(t->parent, id);
 	}
 	return r < 0 ? r : ZMAP_ABSENT;
 }
 
-/* Which snapshot a name means now. ZMAP_SAME: the one that it meant (spec 1). */
+/* Which snapshot a name that is no moment means now. ZMAP_SAME: the one that it meant (spec 1). */
 static int
-find_snapshot(struct ice *p, const struct ice_ref_name *n, char version[static ZMAP_VERSION],
+find_named(struct ice *p, const struct ice_ref_name *n, char version[static ZMAP_VERSION],
 	char ret[static ICE_ID_TEXT + 1])
 {
 	if (p->repo)
 		return ice_repo_find(p->repo, n, ret);
-	if (n->kind == ICE_REF_TIME)
-		return find_by_time(p, n->time, ret);
 	if (*p->main_id && n->kind == ICE_REF_BRANCH && !strcmp(n->name, "main")) {
 		memcpy(version, p->main_version, ZMAP_VERSION);
 		memcpy(ret, p->main_id, ICE_ID_TEXT + 1);
@@ -212,6 +208,23 @@ find_snapshot(struct ice *p, const struct ice_ref_name *n, char version[static Z
 		return ice_ref_read(p->lower, p->root, n, version, ret);
 	memcpy(ret, n->name, ICE_ID_TEXT + 1);
 	return 0;
+}
+
+/* Likewise of any name. Moments are looked for back from the version that is shown; where that is one itself, from branch main. */
+static int
+find_snapshot(struct ice *p, const struct ice_ref_name *n, char version[static ZMAP_VERSION],
+	char ret[static ICE_ID_TEXT + 1])
+{
+	struct ice_ref_name from;
+	char begin[ZMAP_VERSION] = "";
+	if (n->kind != ICE_REF_TIME)
+		return find_named(p, n, version, ret);
+	if (!ice_ref_parse(p->ref, &from) || from.kind == ICE_REF_TIME)
+		from = (struct ice_ref_name){ICE_REF_BRANCH, "main", 0};
+	int r = find_named(p, &from, begin, ret);
+	if (r != 0)
+		return r;
+	return p->repo ? ice_repo_before(p->repo, n->time, ret) : find_before(p, n->time, ret);
 }
 
 int

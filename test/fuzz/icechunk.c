@@ -105,7 +105,7 @@ look_at_places(ice_config_fn *read, struct span config)
 static void
 look_at_repo(struct buf *payload)
 {
-	static const char *const names[] = {"branch.main", "tag.v1", "2026-04-01T12:00"};
+	static const char *const names[] = {"branch.main", "tag.v1"};
 	struct ice_repo *p = NULL;
 	if (ice_repo_new(payload, &p) < 0)
 		return;
@@ -114,8 +114,10 @@ look_at_repo(struct buf *payload)
 		struct ice_ref_name name;
 		char id[ICE_ID_TEXT + 1];
 		unsigned left = NAMES;
-		if (ice_ref_parse(names[i], &name) && ice_repo_find(p, &name, id) == 0)
+		if (ice_ref_parse(names[i], &name) && ice_repo_find(p, &name, id) == 0) {
 			ice_repo_ancestry(p, id, commit, &left);
+			ice_repo_before(p, 0, id);
+		}
 	}
 	ice_repo_free(p);
 }

@@ -3,6 +3,7 @@
 
 DIR/root: the root is an array, [k, k+1] at commit k, and the array b lies below it, the array b/d and the group b/g with an array below b. Tag "v1" is commit 1 of 2; at tag "v0" the root
 is a group that has the array x. DIR/scalar-WRITER: the scalar a, whose one reference has an index of one 0, in a manifest of that writer.
+DIR/line: a is [k, k] at commit k of 4; branch main is at 2, branch dev at 4, tag "v3" at 3.
 DIR/twice: the library copies what an array has of the time before it had other dimensions from each manifest that may have some: a has references twice that say the same, b two that do not."""
 import os
 import struct
@@ -70,6 +71,10 @@ def main():
     old = [((), (1, 1)), ((), (1, 1)), ((0,), (5, 6)), ((0,), (5, 6)), ((0, 0), (2, 2)), ((0, 0), (2, 2))]
     r.one(1, {"/": None, "/a": ([2], None, old), "/b": ([2], None, [*old[:3], ((0,), (5, 7)), *old[4:]])})
     r.name({"main": 1}, {})
+    r = Odd(top + "/line", spec)
+    for k in range(1, 5):
+        r.one(k, {"/": None, "/a": ([2], (k, k))})
+    r.name({"main": 2, "dev": 4}, {"v3": 3})
     for writer in ("ic-0.2.12", "ic-1.0.0", "ic-2.2.2", "another"):
         r = Odd("%s/scalar-%s" % (top, writer), spec, writer)
         r.one(1, {"/": None, "/a": ([], (42,))})

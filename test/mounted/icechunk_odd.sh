@@ -1,6 +1,7 @@
 #!/bin/bash
 # Icechunk repositories that few writers make: the root is an array, and has versions as groups have; what lies below an array is named where it cannot be shown; a
-# reference of an array that a scalar was written over is none of the scalar's, unless its writer is one that wrote scalars so; references that are there twice.
+# reference of an array that a scalar was written over is none of the scalar's, unless its writer is one that wrote scalars so; references that are there twice; moments of
+# a branch that is not main.
 . "$(dirname "$0")/functions.sh"
 
 integers() { od -An -v -td4 "$1" 2>"$tmp/why" | xargs; }
@@ -31,6 +32,15 @@ for spec in 1 2; do
 	same "references that are there twice" "$("$ZARRFS" -o endian=little --cat "$top/twice" a | od -An -td4 | xargs)" "5 6"
 	"$ZARRFS" --cat "$top/twice" b >"$tmp/got" 2>"$tmp/why" && fail "two references of which either may be right give $(od -An -td4 "$tmp/got")"
 	grep -q "two references to one chunk" "$tmp/why" || fail "the reason is '$(cat "$tmp/why")'"
+	# a moment is one of the version that is shown: of branch main, branch dev and tag v3 at noon after commits 1, 2, 3 and 4
+	for line in "|1 2 2 2" "#branch=dev|1 2 3 4" "#tag=v3|1 2 3 3"; do
+		at=""
+		for day in 2 3 4 5; do
+			at+=" $("$ZARRFS" -o endian=little --cat "$top/line${line%|*}" "@2026-01-0${day}T12:00/a" | od -An -td4 -N4 | xargs)"
+		done
+		same "noon of each day (${line%|*})" "$at" " ${line#*|}"
+	done
+	"$ZARRFS" --cat "$top/line#branch=dev" @2026-01-01/a >"$tmp/got" 2>"$tmp/why" && fail "there is something before the first commit"
 	for writer in ic-0.2.12 another; do
 		same "a scalar by $writer" "$("$ZARRFS" -o endian=little --cat "$top/scalar-$writer" a | od -An -td4 | xargs)" 42
 	done

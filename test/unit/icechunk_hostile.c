@@ -125,7 +125,7 @@ test_cycle(uint32_t parent)
 	CHECK_INT(r, parent < 2 ? 0 : -EIO);
 	CHECK(n >= 1 && n <= 2);
 	CHECK(ice_ref_parse("2000-01-01", &name));
-	CHECK_INT(ice_repo_find(p, &name, id), parent < 2 ? ZMAP_ABSENT : -EIO);
+	CHECK_INT(ice_repo_before(p, name.time, id), parent < 2 ? ZMAP_ABSENT : -EIO);
 	ice_repo_free(p);
 }
 
