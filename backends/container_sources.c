@@ -13,9 +13,10 @@
 
 /* One permission. */
 struct source {
-	char *from;              /* canonical, with '/' at its end */
-	char *to;                /* as the user wrote it, perhaps with a fragment */
-	bool local;              /* files: their versions are no ETags */
+	char *from;      /* canonical, with '/' at its end */
+	char *to;        /* as the user wrote it, perhaps with a fragment */
+	bool local, web; /* files, a web server: their versions are no ETags, or need not be */
+	bool moved;      /* the user sent it elsewhere */
 	pthread_mutex_t opening; /* guards zmap */
 	struct zmap *zmap;       /* NULL: not opened yet */
 };
@@ -83,12 +84,15 @@ normalize(char *path)
 int
 place_canonical(const char *url, char **ret)
 {
+	static const char here[] = "localhost";
 	const char *colon = strstr(url, "://");
 	if (!colon || colon == url)
 		return err_set(-EINVAL, "'%.200s' is no URL", url);
 	size_t scheme = (size_t)(colon - url), host = strcspn(colon + 3, "/?#");
 	const char *path = colon + 3 + host;
 	bool file = scheme == 4 && !strncasecmp(url, "file", 4);
+	if (file && host && (host != sizeof here - 1 || strncasecmp(colon + 3, here, host) != 0))
+		return err_set(-EINVAL, "'%.200s' is on another host", url);
 	CLEAN(clean_free) char *s = NULL;
 	if (asprintf(&s, "%.*s://%.*s%.*s", (int)scheme, url, (int)(file ? 0 : host), colon + 3,
 		    (int)strcspn(path, "?#"), path) < 0) {
@@ -147,7 +151,9 @@ add(struct sources *s, const char *text)
 	r = url_parse(to, &url);
 	if (r < 0)
 		return bad_option(text);
-	bool local = !strcmp(url.backend, "dir");
+	p->local = !strcmp(url.backend, "dir");
+	p->web = !strcmp(url.backend, "http");
+	p->moved = arrow;
 	url_free(&url);
 	size_t n = strlen(canon);
 	while (n && canon[n - 1] == '/')
@@ -159,7 +165,6 @@ add(struct sources *s, const char *text)
 		return err_set(-ENOMEM, "no memory for a URL");
 	}
 	p->from = with;
-	p->local = local;
 	pthread_mutex_init(&p->opening, NULL);
 	s->count++;
 	return 0;
@@ -293,23 +298,44 @@ same_file(const char *etag, const struct zmap_stat *s)
 	       !etag[end] && time == (unsigned long long)s->mtime / 1000 && size == s->size;
 }
 
-/* A file that stands for an object elsewhere, as the user redirects its URL, has no ETag to compare. */
+/* Does a version of that source say its ETag? Web servers need not have any. */
+static bool
+has_etag(const struct source *from, const char *version)
+{
+	bool tagged = *version == '"' || !strncmp(version, "W/", 2);
+	return !from->local && *version && (tagged || !from->web);
+}
+
+/* What stands for an object elsewhere, as the user redirects its URL, may have no ETag to compare. */
 static int
-check_source(const struct chunk_place *p, bool local, const struct zmap_stat *s)
+check_etag(const struct chunk_place *p, const struct source *from, const struct zmap_stat *s)
 {
 	static const char file[] = "file:";
-	if (local && p->etag && *p->etag && !strncmp(p->url, file, sizeof file - 1) &&
-		!same_file(p->etag, s))
+	if (has_etag(from, s->version))
+		return same_etag(p->etag, s->version)
+			       ? 0
+			       : err_set(-EIO,
+					 "'%s' is not what the reference was made of: its ETag is "
+					 "%s, not %s",
+					 p->name, s->version, p->etag);
+	if (from->local && !strncmp(p->url, file, sizeof file - 1) && !same_file(p->etag, s))
 		return err_set(-EIO, "'%s' is not what the reference was made of: its ETag was %s",
 			p->name, p->etag);
+	if (from->web && !from->moved)
+		return err_set(-EIO,
+			"'%s' may not be what the reference was made of: the server says no ETag "
+			"that could be compared with %s",
+			p->name, p->etag);
+	return 0;
+}
+
+static int
+check_source(const struct chunk_place *p, const struct source *from, const struct zmap_stat *s)
+{
 	if (p->modified && s->mtime / SECOND > p->modified / SECOND)
 		return err_set(
 			-EIO, "'%s' was changed after the reference to it was made", p->name);
-	if (p->etag && *p->etag && !local && *s->version && !same_etag(p->etag, s->version))
-		return err_set(-EIO,
-			"'%s' is not what the reference was made of: its ETag is %s, not %s",
-			p->name, s->version, p->etag);
-	return 0;
+	return p->etag && *p->etag ? check_etag(p, from, s) : 0;
 }
 
 int
@@ -327,7 +353,7 @@ sources_get(struct sources *s, const struct chunk_place *p, const struct zmap_ge
 	below.near = false;
 	r = zmap_get(z, &below, ret);
 	if (r == 0)
-		r = check_source(p, from->local, ret);
+		r = check_source(p, from, ret);
 	if (r < 0)
 		g->into->len = before;
 	return r;

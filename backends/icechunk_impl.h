@@ -43,7 +43,8 @@ struct ice {
 	char *name; /* what a root that is an array is called; NULL: nothing, as it is no root of the mount */
 	void (*warn)(const char *); /* or NULL */
 	int64_t every;              /* ns; INT64_MAX: never */
-	size_t file_max;            /* bytes of a repo or snapshot */
+	bool hides; /* spec 1: the store refuses `repo`, which is not there: it does so with all that is not */
+	size_t file_max; /* bytes of a repo or snapshot */
 	struct ice_manifests *manifests;
 
 	pthread_mutex_t

@@ -56,6 +56,7 @@ open_repo(struct ice *p, const struct zmap_get *asked, struct answer *a)
 {
 	CLEAN(buf_free) struct buf payload = {0};
 	int r = wait_for(a);
+	p->hides = r == -EACCES;
 	if (ice_is_nothing(r) || (r == 0 && !ice_is_file(buf_span(&a->file))))
 		return ZMAP_ABSENT;
 	struct zmap_get g = *asked;
@@ -74,7 +75,7 @@ static int
 ask_branch(struct ice *p)
 {
 	const struct ice_ref_name branch = {ICE_REF_BRANCH, "main", 0};
-	int r = ice_ref_read(p->lower, p->root, &branch, p->main_version, p->main_id);
+	int r = ice_ref_read(p->lower, p->root, false, &branch, p->main_version, p->main_id);
 	if (r != 0)
 		p->main_id[0] = 0;
 	return ice_is_nothing(r) || r == -EIO ? ZMAP_ABSENT : r;

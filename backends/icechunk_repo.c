@@ -324,8 +324,23 @@ read_object(struct zmap *z, const char *key, char version[static ZMAP_VERSION], 
 	return r;
 }
 
+/* A tag that was deleted has a mark. 0: this one has none. */
+static int
+check_mark(struct zmap *z, const char *key, bool hides)
+{
+	CLEAN(clean_free) char *mark = NULL;
+	struct zmap_stat s;
+	if (asprintf(&mark, "%s.deleted", key) < 0) {
+		mark = NULL;
+		return err_set(-ENOMEM, "no memory for a key");
+	}
+	int r = zmap_stat(z, mark, &s);
+	bool nothing = r == ZMAP_ABSENT || (hides && r == -EACCES);
+	return r == 0 ? ZMAP_ABSENT : nothing ? 0 : r;
+}
+
 int
-ice_ref_read(struct zmap *z, const char *root, const struct ice_ref_name *n,
+ice_ref_read(struct zmap *z, const char *root, bool hides, const struct ice_ref_name *n,
 	char version[static ZMAP_VERSION], char ret[static ICE_ID_TEXT + 1])
 {
 	const char *kind = n->kind == ICE_REF_TAG ? "tag" : "branch";
@@ -348,15 +363,7 @@ ice_ref_read(struct zmap *z, const char *root, const struct ice_ref_name *n,
 	}
 	if (r == 0)
 		r = ice_ref_text(buf_span(&bytes), ret);
-	if (r == 0 && n->kind == ICE_REF_TAG) { /* deleted ones leave a mark */
-		CLEAN(clean_free) char *mark = NULL;
-		struct zmap_stat s;
-		if (asprintf(&mark, "%s.deleted", key) < 0) {
-			mark = NULL;
-			return err_set(-ENOMEM, "no memory for a key");
-		}
-		int gone = zmap_stat(z, mark, &s);
-		r = gone == 0 ? ZMAP_ABSENT : gone == ZMAP_ABSENT ? 0 : gone;
-	}
+	if (r == 0 && n->kind == ICE_REF_TAG)
+		r = check_mark(z, key, hides);
 	return r < 0 && key ? err_add(r, "'%s'", key) : r;
 }

@@ -43,9 +43,9 @@ int ice_repo_ancestry(const struct ice_repo *, const char *id, ice_commit_fn *, 
 /* The last of these up to a moment. id: in: where to begin; out: that one. 0; ZMAP_ABSENT; -EIO. */
 int ice_repo_before(const struct ice_repo *, int64_t time, char id[static ICE_ID_TEXT + 1]);
 
-/* Spec 1: the same by an object below `root` of the store. version: in: what is known, or ""; out: what is there. Outcomes of zmap_get,
- * ZMAP_SAME among them. Not of ICE_REF_TIME. */
-int ice_ref_read(struct zmap *, const char *root, const struct ice_ref_name *,
+/* Spec 1: the same by an object below `root` of the store. hides: the store refuses what is not there. version: in: what is known, or "";
+ * out: what is there. Outcomes of zmap_get, ZMAP_SAME among them. Not of ICE_REF_TIME. */
+int ice_ref_read(struct zmap *, const char *root, bool hides, const struct ice_ref_name *,
 	char version[static ZMAP_VERSION], char ret[static ICE_ID_TEXT + 1]);
 /* The text of such an object. */
 int ice_ref_text(struct span, char ret[static ICE_ID_TEXT + 1]);

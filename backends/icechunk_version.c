@@ -205,7 +205,7 @@ find_named(struct ice *p, const struct ice_ref_name *n, char version[static ZMAP
 		return 0;
 	}
 	if (n->kind != ICE_REF_ID)
-		return ice_ref_read(p->lower, p->root, n, version, ret);
+		return ice_ref_read(p->lower, p->root, p->hides, n, version, ret);
 	memcpy(ret, n->name, ICE_ID_TEXT + 1);
 	return 0;
 }
