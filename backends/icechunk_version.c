@@ -215,13 +215,18 @@ static int
 find_snapshot(struct ice *p, const struct ice_ref_name *n, char version[static ZMAP_VERSION],
 	char ret[static ICE_ID_TEXT + 1])
 {
+	static const char otherwise[] = "branch.main";
 	struct ice_ref_name from;
 	char begin[ZMAP_VERSION] = "";
+	const char *name = p->ref;
 	if (n->kind != ICE_REF_TIME)
 		return find_named(p, n, version, ret);
-	if (!ice_ref_parse(p->ref, &from) || from.kind == ICE_REF_TIME)
-		from = (struct ice_ref_name){ICE_REF_BRANCH, "main", 0};
-	int r = find_named(p, &from, begin, ret);
+	if (!ice_ref_parse(name, &from) || from.kind == ICE_REF_TIME)
+		ice_ref_parse(name = otherwise, &from);
+	CLEAN(ice_tree_unrefp) struct ice_tree *t = known(p, name, true);
+	int r = t ? 0 : find_named(p, &from, begin, ret);
+	if (t)
+		memcpy(ret, t->id, sizeof t->id);
 	if (r != 0)
 		return r;
 	return p->repo ? ice_repo_before(p->repo, n->time, ret) : find_before(p, n->time, ret);

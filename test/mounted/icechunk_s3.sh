@@ -19,7 +19,7 @@ begin_proxy
 # integers FILE
 integers()
 {
-	od -An -td4 "$1" | xargs
+	od -An -v -td4 "$1" | xargs
 }
 
 # counts WHAT WANT REGEX: requests since forget
@@ -55,6 +55,20 @@ for spec in 1 2; do
 	must_mount "s3://bucket/many$spec#branch=main"
 	same "a value of a branch" "$(integers "$mnt/n")" "-1 -1 7 8"
 	counts "a chunk of a branch: repo, ref.json, snapshot, manifest, chunk" 5 .
+	same "an array of three chunks" "$(integers "$mnt/g/big" | md5sum)" "$(seq 1000 1299 | xargs | md5sum)"
+	counts "four chunks, and four requests" 8 .
+	umount_store
+done
+
+# versions cost what they mean, and no more: a ref and its mark, or nothing but the snapshot; a moment a snapshot
+for store in two in/one; do
+	must_mount s3://bucket/$store
+	same "a of $store" "$(integers "$mnt/a")" "2 3 4 5"
+	forget
+	same "a moment of $store" "$(integers "$mnt/@2026-01-02T12:00/a")" "1 2 3 4"
+	counts "a moment: a snapshot and a manifest" 2 .
+	same "a tag of $store" "$(integers "$mnt/@tag.v1/a")" "1 2 3 4"
+	counts "a tag of that snapshot" $([ $store = two ] && echo 2 || echo 4) .
 	umount_store
 done
 
