@@ -271,11 +271,19 @@ calculate(const struct scan *s, const char *op, struct value *a, const struct va
 	return over ? refuse(s, "a number beyond 63 bits") : 0;
 }
 
+/* "-}}" ends an expression, and drops the blanks behind it. */
+static bool
+at_trimming_end(struct scan *s)
+{
+	return peek(s) == '-' && s->end - s->at > 2 && s->at[1] == '}' && s->at[2] == '}';
+}
+
 /* NULL: none of them is next. */
 static const char *
 accept_one(struct scan *s, const char *const *ops)
 {
-	peek(s);
+	if (at_trimming_end(s))
+		return NULL;
 	for (; *ops; ops++) {
 		size_t len = strlen(*ops);
 		if ((size_t)(s->end - s->at) < len || memcmp(s->at, *ops, len))
@@ -316,7 +324,7 @@ sum(struct scan *s, struct value *ret)
 
 /* --- texts --- */
 
-/* What stands behind "{{", with the "}}" that ends it. */
+/* What stands behind "{{", with the "}}" or "-}}" that ends it. */
 static int
 expression(struct scan *s, struct buf *ret)
 {
@@ -327,8 +335,11 @@ expression(struct scan *s, struct buf *ret)
 	int r = sum(s, &v);
 	if (r < 0)
 		return r;
+	bool trim = at_trimming_end(s) && accept(s, '-');
 	if (!accept(s, '}') || s->at == s->end || *s->at++ != '}')
 		return refuse(s, "it is not understood");
+	if (trim)
+		peek(s);
 	r = v.is_text ? buf_add(ret, v.text.data, v.text.len)
 		      : buf_addf(ret, "%lld", (long long)v.number);
 	return r < 0 ? no_memory() : 0;
@@ -340,11 +351,15 @@ kerchunk_render(const char *text, size_t len, const struct kerchunk_names *names
 	size_t before = ret->len;
 	for (const char *p = text, *end = text + len; p < end;) {
 		const char *open = memmem(p, (size_t)(end - p), "{{", 2);
-		if (buf_add(ret, p, (size_t)((open ? open : end) - p)) < 0)
+		const char *from = open ? open + 2 : end, *to = open ? open : end;
+		bool trim = from < end && *from == '-'; /* "{{-" drops the blanks before it */
+		while (trim && to > p && isspace((unsigned char)to[-1]))
+			to--;
+		if (buf_add(ret, p, (size_t)(to - p)) < 0)
 			return no_memory();
 		p = end;
 		if (open) {
-			struct scan s = {open + 2, open + 2, end, names, 0};
+			struct scan s = {from, from + trim, end, names, 0};
 			int r = expression(&s, ret);
 			if (r < 0)
 				return r;

@@ -68,7 +68,7 @@ for store in two in/one; do
 	same "a moment of $store" "$(integers "$mnt/@2026-01-02T12:00/a")" "1 2 3 4"
 	counts "a moment: a snapshot and a manifest" 2 .
 	same "a tag of $store" "$(integers "$mnt/@tag.v1/a")" "1 2 3 4"
-	counts "a tag of that snapshot" $([ $store = two ] && echo 2 || echo 4) .
+	counts "a tag of that snapshot" "$([ $store = two ] && echo 2 || echo 4)" .
 	umount_store
 done
 

@@ -102,7 +102,8 @@ test_gen(void)
 	struct kerchunk_table *t = read_all(
 		"{\"version\": 1, \"templates\": {\"d\": \"/d/\"}, \"refs\": {\"a/0.0\": \"old\"}, "
 		"\"gen\": ["
-		"{\"key\": \"a/{{i}}.{{j}}\", \"url\": \"{{d}}{{-i // 2}}_{{-i % 3}}\", "
+		"{\"key\": \"a/{{i}}.{{j}}\", \"url\": \"{{d}}{{ -i // 2}}_{{ -i % 3 -}} {{- ' ' "
+		"-}} x\", "
 		"\"offset\": \"{{(i * 3 + j) * 10 - 8/4}}\","
 		" \"length\": 4, \"dimensions\": {\"i\": {\"stop\": 8, \"start\": 2, \"step\": 5}, "
 		"\"j\": [1, 0]}},"
@@ -114,8 +115,8 @@ test_gen(void)
 		return;
 	CHECK_INT(kerchunk_table_count(t), 7);
 	CHECK_STR(shown(t, "a/0.0"), "B old");
-	CHECK_STR(shown(t, "a/2.1"), "R /d/-1_1 68 4");
-	CHECK_STR(shown(t, "a/7.0"), "R /d/-4_2 208 4");
+	CHECK_STR(shown(t, "a/2.1"), "R /d/-1_1 x 68 4");
+	CHECK_STR(shown(t, "a/7.0"), "R /d/-4_2 x 208 4");
 	CHECK_STR(shown(t, "b/0"), "W u");
 	CHECK_STR(shown(t, "b/-1"), "-");
 	kerchunk_table_free(t);
