@@ -195,7 +195,7 @@ make_one(struct maker *m)
 		r = render_number(m, &m->offset, &ref.off);
 	if (r == 0 && m->offset.text)
 		r = render_number(m, &m->length, &ref.len);
-	if (r == 0 && add_over(ref.off, ref.len, &end))
+	if (r == 0 && m->offset.text && (add_over(ref.off, ref.len, &end) || end > INT64_MAX))
 		r = err_set(-EINVAL, "'gen': a reference beyond all offsets");
 	if (r < 0)
 		return r;

@@ -202,7 +202,9 @@ read_list(struct lexer *l, struct buf *scratch, struct kerchunk_ref *ret)
 	lex_accept(l, ',');
 	if (!lex_accept(l, ']'))
 		return "a reference of more than three parts";
-	return add_over(ret->off, ret->len, &end) ? "a reference beyond all offsets" : NULL;
+	return add_over(ret->off, ret->len, &end) || end > INT64_MAX
+		       ? "a reference beyond all offsets"
+		       : NULL;
 }
 
 static judged
