@@ -62,7 +62,7 @@ ice_id_parse(const char *text, size_t len, uint8_t ret[static ICE_ID])
 bool
 ice_is_file(struct span s)
 {
-	return s.len >= ICE_HEAD && !memcmp(s.data, magic, sizeof magic);
+	return s.len >= sizeof magic && !memcmp(s.data, magic, sizeof magic);
 }
 
 bool
@@ -86,6 +86,8 @@ check_head(struct span s, enum ice_type type)
 	if (!ice_is_file(s))
 		return err_set(
 			-EIO, "no Icechunk %s: it begins with something else", type_name(type));
+	if (s.len < ICE_HEAD)
+		return err_set(-EIO, "cut off");
 	if (!s.data[AT_VERSION] || s.data[AT_VERSION] > VERSION_MAX)
 		return err_set(-EIO, "of version %u of Icechunk's format, which is not known",
 			s.data[AT_VERSION]);

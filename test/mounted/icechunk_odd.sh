@@ -41,6 +41,12 @@ for spec in 1 2; do
 		same "noon of each day (${line%|*})" "$at" " ${line#*|}"
 	done
 	"$ZARRFS" --cat "$top/line#branch=dev" @2026-01-01/a >"$tmp/got" 2>"$tmp/why" && fail "there is something before the first commit"
+	if [ $spec = 2 ]; then # … which is not taken for a folder without one
+		cp -r "$top/line" "$tmp/short"
+		truncate -s 32 "$tmp/short/repo"
+		"$ZARRFS" --ls "$tmp/short" >"$tmp/got" 2>"$tmp/why" && fail "half a repository shows $(cat "$tmp/got")"
+		grep -q "Icechunk repository '/': cut off" "$tmp/why" || fail "the reason is '$(cat "$tmp/why")'"
+	fi
 	for writer in ic-0.2.12 another; do
 		same "a scalar by $writer" "$("$ZARRFS" -o endian=little --cat "$top/scalar-$writer" a | od -An -td4 | xargs)" 42
 	done
