@@ -72,11 +72,11 @@ fuse_abi_take_direct_mappings(const struct iovec *iov, int count)
 	init->flags2 |= DIRECT_MAPPINGS;
 }
 
-bool
-fuse_abi_is_little_write(const void *request, ssize_t len)
+uint32_t
+fuse_abi_asker(const void *request, ssize_t len)
 {
 	const struct fuse_in_header *head = request;
-	return len >= (ssize_t)sizeof *head && head->opcode == FUSE_WRITE && len <= BRIEF;
+	return len >= (ssize_t)sizeof *head ? head->pid : 0;
 }
 
 bool

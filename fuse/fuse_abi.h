@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/uio.h>
 
 /* Completes the answer to the kernel's INIT, as libfuse is about to write it: libfuse 3.14 knows FUSE_CAP_PARALLEL_DIROPS but
@@ -17,5 +18,5 @@ bool fuse_abi_offers_no_capabilities(const void *request, ssize_t len);
 void fuse_abi_take_no_capabilities(const struct iovec *iov, int count);
 /* A request as read, or what read() returned instead: does it ask for or bring anything but many of a file's bytes? */
 bool fuse_abi_is_brief(const void *request, ssize_t len);
-/* Does it bring a few of them? */
-bool fuse_abi_is_little_write(const void *request, ssize_t len);
+/* The thread that asks, or 0. */
+uint32_t fuse_abi_asker(const void *request, ssize_t len);

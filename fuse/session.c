@@ -113,18 +113,17 @@ static ssize_t
 device_read(int fd, void *buf, size_t len, void *arg)
 {
 	static _Thread_local struct {
-		bool brief, little;
+		bool brief, again;
 		int64_t at;
 	} last; /* what this thread took */
 	struct server *s = arg;
-	turns_begin(&s->turns, last.little && clock_now() - last.at < WATCH);
+	turns_begin(&s->turns, last.again && clock_now() - last.at < WATCH);
 	if (last.brief)
 		watch(fd);
 	ssize_t n = read(fd, buf, len);
 	last.brief = fuse_abi_is_brief(buf, n);
-	last.little = fuse_abi_is_little_write(buf, n);
-	last.at = last.little ? clock_now() : 0;
-	turns_end(&s->turns, last.little);
+	last.again = turns_end(&s->turns, last.brief ? fuse_abi_asker(buf, n) : 0);
+	last.at = last.again ? clock_now() : 0;
 	if (fuse_abi_offers_direct_mappings(buf, n))
 		s->direct_mappings = true;
 	if (fuse_abi_offers_no_capabilities(buf, n))

@@ -51,17 +51,19 @@ stay_away(struct turns *t)
 }
 
 void
-turns_begin(struct turns *t, bool little)
+turns_begin(struct turns *t, bool again)
 {
-	if (little)
+	if (again)
 		stay_away(t);
 	atomic_fetch_add(&t->at, 1);
 }
 
-void
-turns_end(struct turns *t, bool little)
+bool
+turns_end(struct turns *t, uint32_t brief_of)
 {
+	bool again = atomic_exchange(&t->asker, brief_of) == brief_of && brief_of;
 	atomic_fetch_add(&t->taken, 1);
-	if (atomic_fetch_sub(&t->at, 1) == 1 && !little && atomic_load(&t->away))
+	if (atomic_fetch_sub(&t->at, 1) == 1 && !again && atomic_load(&t->away))
 		sem_post(&t->come);
+	return again;
 }

@@ -34,7 +34,7 @@ alone(void)
 	turns_init(&turns);
 	turns_begin(&turns, true);
 	CHECK_INT(turns.at, 1);
-	turns_end(&turns, true);
+	turns_end(&turns, 1);
 	CHECK_INT(turns.at, 0);
 	turns_done(&turns);
 }
@@ -60,41 +60,60 @@ called(void)
 	pthread_t t = send_back();
 	while (!turns.away && !came) /* on a slow machine it may have come by itself */
 		usleep(100);
-	turns_end(&turns, false);
+	turns_end(&turns, 0);
 	pthread_join(t, NULL);
 	CHECK_INT(turns.at, 1);
 	CHECK_INT(turns.away, 0);
 	turns_done(&turns);
 }
 
-/* Another one takes a little write, and does not come back. */
+/* Another one takes a brief request, and does not come back. */
 static void
 stuck(void)
 {
 	turns_init(&turns);
+	turns.asker = 1;
 	turns_begin(&turns, false);
 	pthread_t t = send_back();
 	while (!turns.away && !came)
 		usleep(100);
-	turns_end(&turns, true);
+	turns_end(&turns, 1);
 	pthread_join(t, NULL);
 	CHECK_INT(turns.at, 1);
 	turns_done(&turns);
 }
 
-/* While little writes come the thread stays away, and comes after the last one. */
+/* While brief requests of one asker come the thread stays away, and comes after the last one. */
 static void
 stream(void)
 {
 	turns_init(&turns);
+	turns.asker = 1;
 	turns_begin(&turns, false);
 	pthread_t t = send_back();
 	for (int64_t end = clock_now() + SECOND / 20; clock_now() < end && !came;) {
-		turns_end(&turns, true);
+		turns_end(&turns, 1);
 		turns_begin(&turns, false);
 	}
 	pthread_join(t, NULL);
 	CHECK_INT(turns.at, 2);
+	turns_done(&turns);
+}
+
+/* Brief requests count as one after the other where they are of one asker, and nothing comes between them. */
+static void
+askers(void)
+{
+	static const struct {
+		uint32_t brief_of;
+		bool again;
+	} ends[] = {{1, false}, {1, true}, {2, false}, {1, false}, {1, true}, {0, false},
+		{0, false}, {1, false}};
+	turns_init(&turns);
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+		turns_begin(&turns, false);
+		CHECK_INT(turns_end(&turns, ends[i].brief_of), ends[i].again);
+	}
 	turns_done(&turns);
 }
 
@@ -120,6 +139,7 @@ main(void)
 	called();
 	stuck();
 	stream();
+	askers();
 	cancel();
 	return check_end();
 }
