@@ -74,6 +74,17 @@ read_shape(const struct json *config, const struct form *in, struct shard *s)
 }
 
 static int
+refuse_lossy(const struct codec_chain *index)
+{
+	CLEAN(buf_free) struct buf names = {0};
+	int r = codec_chain_lossy(index, &names);
+	if (r < 0 || !names.len)
+		return r;
+	return err_set(-ENOTSUP, "codec '%.*s' does not keep all of a number", (int)names.len,
+		(const char *)names.data);
+}
+
+static int
 open_index(struct shard *s)
 {
 	struct codec_specs *specs = &s->index_specs;
@@ -100,7 +111,7 @@ open_index(struct shard *s)
 	if (!stored->exact || stored->bytes / 2 > INDEX_MAX)
 		return err_set(-ENOTSUP, "the index has no size that is known beforehand");
 	s->index_bytes = stored->bytes;
-	return 0;
+	return refuse_lossy(s->index_chain);
 }
 
 /* Whatever has another size than it says beforehand could not be found. */

@@ -412,6 +412,14 @@ test_bad_shards(void)
 		-EINVAL, "does not divide");
 	refused(&(struct sample){u1, 1, {UINT64_C(1) << 63}, "[" TINY("\"bytes\"") "]"}, -ENOTSUP,
 		"9223372036854775808 chunks in one shard");
+	refused(&(struct sample){u1, 1, {4},
+			"[{\"name\": \"sharding_indexed\", \"configuration\": {\"chunk_shape\": "
+			"[2], "
+			"\"codecs\": [\"bytes\"], \"index_codecs\": [{\"name\": "
+			"\"numcodecs.astype\", "
+			"\"configuration\": {\"encode_dtype\": \"<f4\", \"decode_dtype\": "
+			"\"<u8\"}}, " LITTLE "]}}]"},
+		-ENOTSUP, "codec 'astype' does not keep");
 	refused(&(struct sample){u1, 1, {1},
 			"[" TINY(TINY(TINY(TINY(TINY(TINY(TINY(TINY(TINY("\"bytes\""))))))))) "]"},
 		-ENOTSUP, "deep are not supported");
