@@ -78,7 +78,9 @@ create(struct cache *c, const struct cache_request *a, struct waiter *w, struct 
 		id = a->larger;
 	bool others_first = c->waiting && c->waiting != w,
 	     share = room_share(c, a, extent_charge(id.len));
-	if (others_first || !share || !room_for(c, extent_charge(id.len), a->hurry)) {
+	bool room = !others_first && share && room_for(c, extent_charge(id.len), a->hurry),
+	     beside = !room && a->beside && room_beside(c, *prev);
+	if (!room && !beside) {
 		if (!*prev)
 			return room_wait(c, a, w, share);
 		table_unpin(c, *prev); /* a request that waits for memory holds none */
@@ -88,6 +90,8 @@ create(struct cache *c, const struct cache_request *a, struct waiter *w, struct 
 	struct extent *p = table_insert(c, &id, *prev, a->loading);
 	if (!p)
 		return err_set(-ENOMEM, "no memory for a cached chunk");
+	if (beside)
+		room_put_beside(c, p);
 	p->used = a->hurry != CACHE_PREFETCH;
 	p->touched = p->asked = a->now;
 	p->pins += a->keep;
@@ -245,6 +249,8 @@ static void
 recharge(struct cache *c, struct extent *p)
 {
 	size_t charge = (p->data ? p->cap : 0) + EXTENT_COST;
+	if (p == c->beside)
+		return;
 	if (!p->dropped)
 		p->list->bytes -= p->charge - charge;
 	c->used -= p->charge - charge;

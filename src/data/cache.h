@@ -71,6 +71,7 @@ struct extent {
 	char version[ZMAP_VERSION];
 	int64_t begun; /* clock_now() before the store was asked: what it said holds since then */
 	struct err *failure; /* why; NULL: no memory to say it */
+	bool bad;            /* that was because of the bytes which the store gave */
 	/* What was cached before and is compared with the store; pinned; NULL after the load. */
 	struct extent *prev;
 	int64_t since;   /* of the reader that it is loaded for */
@@ -116,7 +117,8 @@ struct cache_request {
 	bool keep; /* an extent that is made stays pinned for the caller, beside the pin of its load */
 	bool only_there; /* nothing is made: -ENOENT */
 	bool only_new;   /* what is there already is neither pinned nor touched */
-	int64_t now;     /* clock_now() */
+	bool beside; /* without room it is made beside the budget, which one unpinned extent may be; the next one takes its place */
+	int64_t now; /* clock_now() */
 	int64_t fresh; /* extents checked before this moment must be compared with the store again */
 	int64_t begun; /* loads that were asked for before this moment are not waited for */
 	int64_t since; /* when the reader began */

@@ -57,8 +57,9 @@ struct cache {
 	struct objects objects;
 	struct lru hot, cold, spare; /* spare: cold ones whose bytes are the stored ones */
 	size_t used, extents;
-	int64_t expired;     /* of the last cache_expire */
-	struct extent *dead; /* to be freed once the lock is open */
+	struct extent *beside; /* the one that is in memory beside the budget: charge 0; or NULL */
+	int64_t expired;       /* of the last cache_expire */
+	struct extent *dead;   /* to be freed once the lock is open */
 	uint64_t hits, waits, evicted;
 	/* other: with staged. lend: what prefetching leaves free for loads to borrow */
 	size_t other, staged, lent, lend;
@@ -142,6 +143,9 @@ bool room_make(struct cache *, size_t n, enum cache_hurry);
 bool room_for(struct cache *, size_t n, enum cache_hurry);
 /* The loads of one array leave a quarter of the memory to others. */
 bool room_share(const struct cache *, const struct cache_request *, size_t n);
+/* May an extent be made beside the budget? The one that was, unless it is prev, goes. */
+bool room_beside(struct cache *, struct extent *prev);
+void room_put_beside(struct cache *, struct extent *);
 /* Waits until an extent lets go of memory; the lock is open meanwhile. in_turn: others that wait come after it. 0: look again. */
 int room_wait(struct cache *, const struct cache_request *, struct waiter *, bool in_turn);
 void room_stop_waiting(struct cache *, struct waiter *);

@@ -10,7 +10,7 @@ bool
 room_evict(struct cache *c, struct lru *l, bool unused)
 {
 	struct extent *p = l->head;
-	while (p && (p->pins || !(p->used || unused)))
+	while (p && (p->pins || p == c->beside || !(p->used || unused)))
 		p = p->lru_next;
 	if (!p)
 		return false;
@@ -103,6 +103,33 @@ bool
 room_for(struct cache *c, size_t n, enum cache_hurry hurry)
 {
 	return room_make(c, n, hurry) || (c->used == c->other && n + c->other > c->budget);
+}
+
+bool
+room_beside(struct cache *c, struct extent *prev)
+{
+	struct extent *p = c->beside;
+	if (!p || p == prev)
+		return true;
+	if (p->pins)
+		return false;
+	table_drop(c, p);
+	table_destroy(c, p);
+	return true;
+}
+
+void
+room_put_beside(struct cache *c, struct extent *p)
+{
+	struct extent *former = c->beside; /* that p is made from, if there is one */
+	if (former) {
+		former->charge = extent_charge(former->cap);
+		c->used += former->charge;
+	}
+	c->used -= p->charge;
+	p->list->bytes -= p->charge;
+	p->charge = 0;
+	c->beside = p;
 }
 
 void

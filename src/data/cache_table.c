@@ -80,6 +80,8 @@ table_destroy(struct cache *c, struct extent *p)
 {
 	c->used -= p->charge;
 	c->extents--;
+	if (c->beside == p)
+		c->beside = NULL;
 	object_release(c, p->object);
 	p->hash_next = c->dead;
 	c->dead = p;

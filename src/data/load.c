@@ -155,7 +155,7 @@ look_for_cause(struct load *l, int r)
 }
 
 static size_t
-scratch_of(const struct load *l)
+scratch_of(struct load *l)
 {
 	const struct array *a = l->array;
 	size_t encoded = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed),
@@ -211,18 +211,6 @@ extent_of(struct task *t)
 	return (struct extent *)(void *)((char *)t - offsetof(struct extent, task));
 }
 
-/* Is there memory for this load besides its extent? If not, it goes on as a task of its own when there is, and is no longer the caller's. */
-static bool
-enter(const struct load *l)
-{
-	struct extent *p = l->extent;
-	size_t scratch = p->scratch.cost ? 0 : scratch_of(l);
-	if (scratch < SCRATCH_SMALL)
-		return true;
-	p->scratch.cost = scratch;
-	return semaphore_enter(l->array->data->semaphore, &p->scratch);
-}
-
 /* Those that have entered a semaphore go on. at: where in an extent their waiters are. */
 static void
 go_on(struct data *d, struct semaphore_waiter *t, size_t at)
@@ -235,14 +223,43 @@ go_on(struct data *d, struct semaphore_waiter *t, size_t at)
 	}
 }
 
+/* This load needs no more than `still` now. */
 static void
-leave(const struct load *l)
+leave(const struct load *l, size_t still)
 {
 	struct data *d = l->array->data;
 	struct semaphore_waiter *t = &l->extent->scratch;
-	if (t->cost)
-		go_on(d, semaphore_leave(d->semaphore, t), offsetof(struct extent, scratch));
-	t->cost = 0;
+	const struct semaphore_waiter rest = {.cost = t->cost - still};
+	if (still >= t->cost)
+		return;
+	t->cost = still;
+	go_on(d, semaphore_leave(d->semaphore, &rest), offsetof(struct extent, scratch));
+}
+
+static void
+let_go(struct load *l)
+{
+	leave(l, 0);
+	load_index_let_go(l);
+}
+
+/* Is there memory for this load besides its extent? If not, it goes on as a task of its own when there is, and is no longer the caller's. */
+static bool
+enter(struct load *l)
+{
+	struct semaphore_waiter *t = &l->extent->scratch;
+	size_t scratch = scratch_of(l);
+	if (t->cost) { /* it waited; what it waited for memory for may be there by now */
+		leave(l, scratch);
+		return true;
+	}
+	if (scratch < SCRATCH_SMALL)
+		return true;
+	t->cost = scratch;
+	bool in = semaphore_enter(l->array->data->semaphore, t);
+	if (!in)
+		load_index_let_go(l);
+	return in;
 }
 
 /* Loads of one array that hang do not keep all workers. False: as with enter. */
@@ -347,7 +364,7 @@ load_now(struct load *l)
 	r = look_for_cause(l, r);
 	codec_scratch_rest();
 	cache_give_back(a->data->cache, scratch);
-	leave(l);
+	let_go(l);
 	r = conclude(l, r);
 	note_outcome(l, r);
 	return r;
@@ -361,7 +378,7 @@ load_one(struct load *l)
 	if (r == 0)
 		r = load_now(l);
 	else
-		leave(l);
+		let_go(l);
 	if (r < 0)
 		extent_fail(l->extent, r);
 }

@@ -21,6 +21,8 @@ struct load {
 	struct extent **
 		rest; /* what the same task loads next; those that this load gives to other tasks are taken out */
 	struct joined *joined;
+	struct extent *
+		index; /* of the extent's shard, if it is large and was at hand when this load began: pinned; or NULL */
 	enum keep keep;
 	bool changed; /* a version was found that is not the one before */
 	bool bad;     /* its bytes cannot be decoded */
@@ -43,16 +45,24 @@ load_count(atomic_ullong *c, unsigned long long n)
 int load_get(struct load *, struct zmap_get *);
 /* One request for bytes of the stored object; the same. */
 int load_object(struct load *, struct zmap_get *);
-/* Memory for the index of the extent's shard while it is read; 0: it is at hand, or takes little. */
-size_t load_index_scratch(const struct load *);
+/* Memory for the index of the extent's shard while it is read; 0: it takes little, or is at hand, and is until load_index_let_go. */
+size_t load_index_scratch(struct load *);
+void load_index_let_go(struct load *);
 void load_joined_free(struct data *, struct joined *);
 /* Bytes of the chunk, which is one of a shard: by its index, which is asked for where it is not cached. */
 int load_from_shard(struct load *, struct zmap_get *);
-/* The extent that keeps stored bytes: ready and compared with the store since `fresh`, or made and to be filled (*ret_new). NULL: they
- * are not kept. */
-struct extent *load_stored(
-	struct load *, const struct extent_id *, enum keep, int64_t fresh, bool *ret_new);
-/* Fills a new one with what was fetched, which is handed over, or says that there was nothing. Returns r. */
+/* Stored bytes that may be kept in an extent. */
+struct stored {
+	struct extent_id id;
+	enum keep keep;
+	bool beside;   /* they are wanted again at once, even if there is no room for them */
+	int64_t fresh; /* since when they must have been compared with the store */
+	struct extent *extent; /* pinned: ready, or to be filled; NULL: they are not kept */
+	bool new;              /* it is to be filled */
+};
+/* Finds that extent, or makes it. A load of it that is under way is waited for; where it fails this load does, of the same. */
+int load_stored(struct load *, struct stored *);
+/* Fills a new one with what was fetched, which is handed over, or with the failure r. Returns r. */
 int load_fill_stored(struct load *, struct extent *, struct buf *from, int r);
 /* What came of decoding, from r as said by that. */
 int load_decoded(struct load *, int r);

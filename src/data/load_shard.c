@@ -50,19 +50,23 @@ index_extent(const struct load *l)
 enum { INDEX_COPIES = 3, INDEX_SMALL = 256 << 10 };
 
 size_t
-load_index_scratch(const struct load *l)
+load_index_scratch(struct load *l)
 {
 	const struct array *a = l->array;
-	struct extent *p = NULL;
 	const size_t len = a->shard ? index_len(a) : 0;
-	if (len < INDEX_SMALL)
+	if (len < INDEX_SMALL || l->index)
 		return 0;
 	const struct cache_request ask = {
-		.id = index_extent(l), .keep = true, .only_there = true, .hurry = CACHE_TRY};
-	int r = cache_get(a->data->cache, &ask, &p);
-	if (r > 0)
-		cache_unpin(a->data->cache, &p, 1);
-	return r == CACHE_READY || r == CACHE_BUSY ? 0 : INDEX_COPIES * len;
+		.id = index_extent(l), .only_there = true, .hurry = CACHE_TRY};
+	return cache_get(a->data->cache, &ask, &l->index) < 0 ? INDEX_COPIES * len : 0;
+}
+
+void
+load_index_let_go(struct load *l)
+{
+	if (l->index)
+		cache_unpin(l->array->data->cache, &l->index, 1);
+	l->index = NULL;
 }
 
 /* Asks the store. prev: what was known before, or NULL. Outcomes as zmap_get. */
@@ -100,20 +104,43 @@ take(struct index *x, const uint8_t *data, size_t entries)
 	memcpy(&x->size, data + entries, sizeof x->size);
 }
 
+/* A shard that is absent has no version. */
+static int
+fill_index(struct load *l, struct extent *p, struct buf *from, int r)
+{
+	bool absent = r == ZMAP_ABSENT && !p->superseded;
+	if (absent)
+		*l->stat.version = '\0';
+	int filled = load_fill_stored(l, p, from, absent ? 0 : r);
+	return absent ? r : filled;
+}
+
+static int
+was_absent(struct load *l, const struct extent *p)
+{
+	if (p->begun < l->extent->begun)
+		l->extent->begun = p->begun;
+	return ZMAP_ABSENT;
+}
+
 /* One that was compared with the store since `fresh`. Outcomes as zmap_get. */
 static int
 find_index(struct load *l, int64_t fresh, struct index *x)
 {
 	const struct array *a = l->array;
-	const struct extent_id id = index_extent(l);
-	bool new = false;
-	struct extent *p = load_stored(l, &id, KEEP_FOR_ALL, fresh, &new);
-	int r = 0;
+	struct stored s = {.id = index_extent(l),
+		.keep = KEEP_FOR_ALL,
+		.beside = index_len(a) >= INDEX_SMALL,
+		.fresh = fresh};
+	int r = load_stored(l, &s);
+	struct extent *p = s.extent;
 	*x = (struct index){.extent = p};
-	if (!p || new) {
+	if (r == 0 && (!p || s.new)) {
 		r = fetch_index(l, p ? p->prev : NULL, &x->own);
 		if (p)
-			r = load_fill_stored(l, p, &x->own, r);
+			r = fill_index(l, p, &x->own, r);
+	} else if (p && !p->data) {
+		r = was_absent(l, p);
 	}
 	if (r != 0) {
 		let_go(l, x);

@@ -8,49 +8,78 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What was made to keep stored bytes is to keep none. */
+/* What was made to keep stored bytes is to keep none; loads that wait for them fail with r. */
 static void
-keep_none(struct cache *c, struct extent *kept)
+keep_failure(struct cache *c, struct extent *kept, int r)
 {
-	extent_fail(kept, err_set(-EAGAIN, "not kept"));
+	extent_fail(kept, r);
 	cache_finish(c, &kept, 1);
 }
 
-struct extent *
-load_stored(
-	struct load *l, const struct extent_id *id, enum keep keep, int64_t fresh, bool *ret_new)
+/* The same; they ask again. */
+static void
+keep_none(struct cache *c, struct extent *kept)
+{
+	keep_failure(c, kept, err_set(-EAGAIN, "not kept"));
+}
+
+/* For an extent that another load fills. 0; -EAGAIN: it is not kept, or not for this load; else why it could not be had. */
+static int
+wait_for(struct load *l, struct extent *p)
+{
+	pool_blocking(); /* for a load that may need this place to go on */
+	int r = cache_wait(l->array->data->cache, p, l->extent->since, l->deadline, NULL);
+	pool_unblocking();
+	if (r < 0)
+		l->bad = p->bad;
+	if (r == CACHE_PATIENCE)
+		r = err_set(-ETIMEDOUT, "timed out");
+	return r == CACHE_OTHER ? -EAGAIN : r;
+}
+
+static int
+ask_stored(struct load *l, const struct stored *s, struct extent **ret)
 {
 	struct array *a = l->array;
 	struct cache_request ask = {
-		.id = *id,
-		.hurry = keep == KEEP_SPARE ? CACHE_PREFETCH : CACHE_TRY,
+		.id = s->id,
+		.hurry = s->keep == KEEP_SPARE ? CACHE_PREFETCH : CACHE_TRY,
 		.keep = true,
-		.only_there = !keep,
+		.beside = s->beside,
+		.only_there = !s->keep,
 		.now = clock_now(),
-		.fresh = fresh,
+		.fresh = s->fresh,
 		.begun = a->grown,
 		.since = l->extent->since,
 	};
+	int r = cache_get(a->data->cache, &ask, ret);
+	if (r == CACHE_CREATED && (*ret)->superseded != l->extent->superseded) {
+		keep_none(a->data->cache, *ret); /* another version was found meanwhile */
+		cache_unpin(a->data->cache, ret, 1);
+		r = -ENOENT;
+	}
+	if (r == CACHE_CREATED)
+		(*ret)->keep = s->keep;
+	return r;
+}
+
+int
+load_stored(struct load *l, struct stored *s)
+{
 	struct extent *p = NULL;
-	int r = cache_get(a->data->cache, &ask, &p);
-	if (r == CACHE_CREATED && p->superseded != l->extent->superseded) {
-		keep_none(a->data->cache, p); /* another version was found meanwhile */
-		cache_unpin(a->data->cache, &p, 1);
-		r = -EAGAIN;
+	int r = -EAGAIN;
+	s->extent = NULL;
+	for (int i = 0; i < VERSION_TRIES && r == -EAGAIN; i++) {
+		r = ask_stored(l, s, &p);
+		if (r < 0)
+			return 0;
+		s->new = r == CACHE_CREATED;
+		r = r == CACHE_BUSY ? wait_for(l, p) : 0;
+		if (r < 0)
+			cache_unpin(l->array->data->cache, &p, 1);
 	}
-	*ret_new = r == CACHE_CREATED;
-	if (*ret_new)
-		p->keep = keep;
-	if (r == CACHE_BUSY) {
-		pool_blocking(); /* for a load that may need this place to go on */
-		if (cache_wait(a->data->cache, p, ask.since, l->deadline, NULL) == 0)
-			r = CACHE_READY;
-		pool_unblocking();
-	}
-	if (r < 0 || r == CACHE_CREATED || (r == CACHE_READY && p->data))
-		return r < 0 ? NULL : p;
-	cache_unpin(a->data->cache, &p, 1);
-	return NULL;
+	s->extent = r == 0 ? p : NULL;
+	return r == -EAGAIN ? 0 : r;
 }
 
 int
@@ -67,20 +96,32 @@ load_fill_stored(struct load *l, struct extent *kept, struct buf *from, int r)
 		kept->begun = l->extent->begun;
 		load_found(l, kept);
 		cache_finish(l->array->data->cache, &kept, 1);
+	} else if (r < 0 && !cancelled(&l->cancel)) {
+		kept->bad = l->bad;
+		keep_failure(l->array->data->cache, kept, r);
 	} else {
 		keep_none(l->array->data->cache, kept);
 	}
 	return err_restore(&why);
 }
 
-/* The extent that keeps the chunk's stored bytes. A load that keeps none may find that another reader does. */
-static struct extent *
-kept_extent(struct load *l, bool *ret_new)
+/* The chunk's stored bytes, where they are kept. A load that keeps none may find that another reader does. */
+static int
+find_kept(struct load *l, struct stored *ret)
 {
-	size_t likely = atomic_load(&l->array->encoded_mean);
-	const struct extent_id id =
-		array_extent(l->array, l->extent->id.chunk, EXTENT_ENCODED, likely ? likely : 1);
-	return load_stored(l, &id, l->keep, array_fresh(l->array, clock_now()), ret_new);
+	struct array *a = l->array;
+	size_t likely = atomic_load(&a->encoded_mean);
+	*ret = (struct stored){
+		.id = array_extent(a, l->extent->id.chunk, EXTENT_ENCODED, likely ? likely : 1),
+		.keep = l->keep,
+		.fresh = array_fresh(a, clock_now()),
+	};
+	int r = load_stored(l, ret);
+	if (r == 0 && ret->extent && !ret->new && !ret->extent->data) { /* an object of no bytes */
+		cache_unpin(a->data->cache, &ret->extent, 1);
+		ret->extent = NULL;
+	}
+	return r;
 }
 
 /* The store says that the stored bytes which were kept are still right. */
@@ -97,10 +138,13 @@ same_as_before(struct load *l, const struct extent *prev, struct buf *into)
 static int
 fetch_encoded(struct load *l, struct buf *into, struct extent **ret_kept)
 {
-	bool new = false, looks = (l->keep || l->array->remote) && !l->anew;
-	struct extent *kept = looks ? kept_extent(l, &new) : NULL;
-	*ret_kept = kept;
-	if (kept && !new) {
+	bool looks = (l->keep || l->array->remote) && !l->anew;
+	struct stored stored = {.extent = NULL};
+	int r = looks ? find_kept(l, &stored) : 0;
+	struct extent *kept = *ret_kept = stored.extent;
+	if (r < 0)
+		return r;
+	if (kept && !stored.new) {
 		memcpy(l->stat.version, kept->version, sizeof kept->version);
 		l->extent->begun = kept->begun; /* what is made of it is as old */
 		return 0;
@@ -108,7 +152,7 @@ fetch_encoded(struct load *l, struct buf *into, struct extent **ret_kept)
 	struct zmap_get g = {.into = into, .max = l->array->encoded_max};
 	bool known = kept && (kept->superseded || kept->prev);
 	load_conditions(known ? kept : l->extent, &g);
-	int r = load_get(l, &g);
+	r = load_get(l, &g);
 	if (r == ZMAP_SAME && kept && kept->prev)
 		r = same_as_before(l, kept->prev, into);
 	return kept ? load_fill_stored(l, kept, into, r) : r;

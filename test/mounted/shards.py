@@ -1,6 +1,8 @@
 """shards.py make FOLDER: a Zarr V3 store of sharded arrays; shards.py check MOUNT: compares them; shards.py page FILE T Y: compares the
 page of a file in which this row of an inner chunk begins, around the page cache
 shards.py series FILE Y: these pages at all times; shards.py map FILE T: one time, at once
+shards.py dense FOLDER: adds a shard with an index of 4 MiB; shards.py few FILE: some of its values, and then all
+shards.py apart FILE CODE: at once, eight chunks of the last shard of `v` or `bad`, each of which gives that error
 shards.py value FILE T Y X: one value of `far`; shards.py step FILE T: one of its maps; shards.py all FILE: everything, in order
 shards.py damage FOLDER: shards of `bad` and `into` are made wrong; shards.py partly MOUNT: what of them can be read, and what says why not
 shards.py write FOLDER SECONDS: a shard of `moving` is replaced by another again and again, by rename
@@ -12,6 +14,7 @@ import mmap
 import os
 import struct
 import sys
+import threading
 import time
 import zlib
 
@@ -150,6 +153,34 @@ def one_map(path, t):
     check.end()
 
 
+def dense(folder):
+    inner, n = [LITTLE], 1 << 18
+    put(folder, "dense/zarr.json", json.dumps(array([n], [n], "int32", codecs=[sharding([1], inner, sums=0)])).encode())
+    places = np.full((n, 2), 4, "<u8")
+    places[:, 0] = 4 * np.arange(n)
+    put(folder, "dense/c/0", np.arange(n, dtype="<i4").tobytes() + places.tobytes())
+
+
+def few(path):
+    check, n = stores.Check(), 1 << 18
+    with open(path, "rb", buffering=0) as file:
+        for k in [k * 77773 % n for k in range(100)]:
+            check.bytes("value %d" % k, os.pread(file.fileno(), 4, 4 * k), struct.pack("<i", k))
+    check.bytes("all values", stores.read(path), np.arange(n, dtype="<i4").tobytes())
+    check.end()
+
+
+def apart(path, code):
+    check = stores.Check()
+    steps = [((8 + t) * SHAPE[1] + y * INNER[1]) * SHAPE[2] * 4 for t in (0, 2, 4, 6) for y in (0, 1)]
+    readers = [threading.Thread(target=check.error, args=("at %d" % at, code, direct, path, at)) for at in steps]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join()
+    check.end()
+
+
 def damage(folder):
     name = os.path.join(folder, "bad", key((8, 0)))
     with open(name, "rb") as file:
@@ -213,7 +244,9 @@ elif sys.argv[1] == "all":
     far_check.end()
 elif sys.argv[1] in ("series", "map"):
     {"series": series, "map": one_map}[sys.argv[1]](sys.argv[2], int(sys.argv[3]))
+elif sys.argv[1] == "apart":
+    apart(sys.argv[2], int(sys.argv[3]))
 elif sys.argv[1] in ("write", "read"):
     {"write": write, "read": read}[sys.argv[1]](sys.argv[2], float(sys.argv[3]))
 else:
-    {"make": make, "check": check, "damage": damage, "partly": partly}[sys.argv[1]](sys.argv[2])
+    {"make": make, "check": check, "damage": damage, "partly": partly, "dense": dense, "few": few}[sys.argv[1]](sys.argv[2])

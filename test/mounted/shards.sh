@@ -37,6 +37,14 @@ shards read "$mnt/moving" 4 || fail "while a shard is replaced"
 wait $writer || fail "the writer"
 umount_store
 
+# an index of a quarter of all memory is read once, and stays while its chunks are loaded
+shards dense "$tmp/dense" || exit 1
+must_mount "$tmp/dense" memory=16M
+timeout 300 "$python" "$here/shards.py" few "$mnt/dense" || fail "a shard of 262,144 chunks"
+fetched=$(stat_value chunk_fetched_bytes_total)
+[ "$fetched" -le $((6 << 20)) ] || fail "of a shard with 5 MiB $fetched bytes were fetched"
+umount_store
+
 shards damage "$tmp/store" || exit 1
 must_mount "$tmp/store"
 shards partly "$mnt" || fail "wrong indexes"
@@ -103,6 +111,15 @@ shards all "$mnt/far" || fail "far"
 same "chunks decoded by a pass over far" "$(stat_value chunk_decodes_total)" 80
 echo "a pass over 80 chunks in 2 shards: $(requests '/far/c/') requests"
 [ "$(requests '/far/c/')" -le 32 ] || fail "a pass over 80 chunks in 2 shards: $(requests '/far/c/') requests: $(asked)"
+umount_store
+# an index that is wrong is asked for twice, however many wait for it
+must_mount s3://bucket/store
+stat "$mnt/bad" >/dev/null
+forget
+fault "kind=latency&seconds=0.5&match=/bad/c/"
+shards apart "$mnt/bad" 5 || fail "eight chunks without an index"
+calm
+[ "$(requests '/bad/c/')" -le 4 ] || fail "an index that is wrong: $(requests '/bad/c/') requests: $(asked)"
 umount_store
 must_mount s3://bucket/store metadata_ttl=1
 shards page "$mnt/v" 3 1 || fail "a page"
