@@ -67,4 +67,9 @@ must_mount "s3://bucket/v3.zarr#mode=zarr,v3"
 ls "$mnt" >/dev/null
 [ "$(requests)" = 1 ] || fail "a store that is said to be of V3: $(requests) requests: $(asked)"
 umount_store
+forget
+must_mount "s3://bucket/store.zarr#mode=zarr,v2"
+ls "$mnt" >/dev/null
+[ "$(requests)" = 1 ] || fail "a store that is said to be of V2: $(requests) requests: $(asked)"
+umount_store
 exit $((failures != 0))
