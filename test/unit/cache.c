@@ -316,10 +316,49 @@ refreshed(void)
 	cache = cache_free(cache);
 }
 
+/* What is wanted at once, and does not fit: one such extent is beside the budget, until the next takes its place. */
+static void
+beside(void)
+{
+	struct cache_counts n;
+	struct extent *small, *one, *two, *newer;
+	CHECK_INT(cache_new(BUDGET, false, &cache), 0);
+	struct cache_request full = ask_for(1, 0, LARGE, 0);
+	CHECK_INT(take(&full, &small), CACHE_CREATED);
+	struct cache_request a = ask_for(2, 0, LARGE, 0), b = ask_for(2, 1, LARGE, 0);
+	a.hurry = b.hurry = CACHE_TRY;
+	CHECK_INT(take(&a, &one), -EAGAIN);
+	a.beside = b.beside = true;
+	CHECK_INT(take(&a, &one), CACHE_CREATED);
+	cache_count(cache, &n);
+	CHECK(n.used <= BUDGET);
+	CHECK_INT(n.extents, 2);
+	CHECK_INT(take(&b, &two), -EAGAIN); /* the other is in use */
+	cache_unpin(cache, &one, 1);
+	cache_borrow(cache, LARGE); /* nothing is gained by evicting it */
+	cache_give_back(cache, LARGE);
+	a.now = a.fresh = clock_now();
+	CHECK_INT(take(&a, &newer), CACHE_CREATED);
+	cache_unpin(cache, &newer, 1);
+	CHECK_INT(take(&b, &two), CACHE_CREATED);
+	cache_count(cache, &n);
+	CHECK(n.used <= BUDGET);
+	CHECK_INT(n.extents, 2);
+	a.fresh = 0;
+	a.only_there = true;
+	CHECK_INT(cache_get(cache, &a, &one), -ENOENT);
+	cache_unpin(cache, &two, 1);
+	cache_unpin(cache, &small, 1);
+	CHECK_INT(take(&full, &small), CACHE_READY);
+	cache_unpin(cache, &small, 1);
+	cache = cache_free(cache);
+}
+
 int
 main(void)
 {
 	much_beside_little();
+	beside();
 	all_renew_at_once();
 	borrowed();
 	versions();
