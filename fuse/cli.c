@@ -15,6 +15,7 @@
 /* One READ of the kernel, at most. */
 /* Bytes of one read: few at first, since `| head` takes no more than the beginning. */
 enum { STEP_FIRST = 64 << 10, STEP_MOST = 1 << 20 };
+enum { OPEN_TRIES = 4 };
 
 CLEAN_DEFINE(struct mount, mount_close)
 
@@ -37,19 +38,24 @@ tidy(char *path)
 }
 
 static int
-find(const struct opts *o, struct mount **ret, struct entry *entry)
+open_store(const struct opts *o, struct mount **ret)
 {
 	struct mount_options options;
-	CLEAN(clean_free) char *path = strdup(o->path);
 	serve_options(o, &options);
-	int r = path ? mount_open(o->store, &options, ret)
+	int r = mount_open(o->store, &options, ret);
+	if (r == 0)
+		mount_on_note(*ret, log_once_note, NULL);
+	return r;
+}
+
+static int
+look_up(struct mount *m, const struct opts *o, struct entry *entry)
+{
+	CLEAN(clean_free) char *path = strdup(o->path);
+	int r = path ? mount_lookup(m, tidy(path), entry)
 		     : err_set(-ENOMEM, "no memory for a path");
-	if (r < 0)
-		return r;
-	mount_on_note(*ret, log_once_note, NULL);
-	r = mount_lookup(*ret, tidy(path), entry);
 	if (r == ZMAP_ABSENT)
-		return err_set(-ENOENT, "no '%s' in '%s'", o->path, mount_shown(*ret));
+		return err_set(-ENOENT, "no '%s' in '%s'", o->path, mount_shown(m));
 	return r < 0 ? err_add(r, "cannot look up '%s'", o->path) : 0;
 }
 
@@ -107,7 +113,9 @@ list(const struct opts *o)
 	CLEAN(mount_closep) struct mount *m = NULL;
 	CLEAN(entry_free) struct entry e = {0};
 	CLEAN(names_free) struct names names = {0};
-	int r = find(o, &m, &e);
+	int r = open_store(o, &m);
+	if (r == 0)
+		r = look_up(m, o, &e);
 	if (r < 0)
 		return r;
 	r = e.kind == ENTRY_FILE ? keep_name(&names, o->path, 0, 0)
@@ -166,20 +174,35 @@ copy_all(struct file *f, const struct opts *o)
 	return 0;
 }
 
+/* Where consolidated metadata are stale, the open finds that, and the name is looked up again, as the kernel does. */
+static int
+open_found(struct mount *m, const struct opts *o, struct entry *e, struct file **ret)
+{
+	int r = -ESTALE;
+	for (unsigned i = 0; i < OPEN_TRIES && r == -ESTALE; i++) {
+		entry_free(e);
+		*e = (struct entry){0};
+		r = look_up(m, o, e);
+		if (r < 0)
+			return r;
+		if (e->kind == ENTRY_DIR)
+			return err_set(-EISDIR, "'%s' is a directory", o->path);
+		r = file_open(m, e, ret);
+	}
+	return r < 0 ? err_add(r, "cannot open '%s'", o->path) : 0;
+}
+
 static int
 cat(const struct opts *o)
 {
 	CLEAN(mount_closep) struct mount *m = NULL;
 	CLEAN(entry_free) struct entry e = {0};
 	struct file *f = NULL;
-	int r = find(o, &m, &e);
+	int r = open_store(o, &m);
+	if (r == 0)
+		r = open_found(m, o, &e, &f);
 	if (r < 0)
 		return r;
-	if (e.kind == ENTRY_DIR)
-		return err_set(-EISDIR, "'%s' is a directory", o->path);
-	r = file_open(m, &e, &f);
-	if (r < 0)
-		return err_add(r, "cannot open '%s'", o->path);
 	r = copy_all(f, o);
 	file_close(f);
 	return r;

@@ -14,3 +14,9 @@ for how in plain consolidated; do
 	"$python" "$here/rewritten.py" check_again "$tmp/$how.zarr" "$mnt" || fail "$how: see above"
 	umount_store
 done
+
+# --cat finds at the open that consolidated metadata are stale
+for name in codec own.nc; do
+	"$ZARRFS" --cat "$tmp/consolidated.zarr" "$name" >"$tmp/cat" || fail "--cat of '$name' where .zmetadata is stale"
+	[ "$(wc -c <"$tmp/cat")" -ge 1000 ] || fail "--cat of '$name' gives $(wc -c <"$tmp/cat") bytes"
+done
