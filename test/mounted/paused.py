@@ -59,14 +59,16 @@ def read_new(name):
     os.close(file)
 
 
-def read_again(file):
-    """What the program that had the file open reads, until that is the new version."""
-    for n in range(50):
+def read_again(file, how):
+    """What the program that had the file open reads, until that is the new version. Pages are not dropped while the kernel's own read of
+    what comes next hangs, which is for timeout= at most."""
+    end = time.monotonic() + 40
+    while time.monotonic() < end:
         got, whole = rest_of(file, 0, versions.BYTES)
         if whole and version_of(got, 0) == [7]:
             return
         time.sleep(0.1)
-    sys.exit("FAILED: shared: a program that has the file open does not see the new version")
+    sys.exit("FAILED: %s: a program that has the file open does not see the new version" % how)
 
 
 def hang(file):
@@ -97,7 +99,7 @@ def main(array, name, how):
         read_new(name)
     time.sleep(PAUSE * 2 / 3)
     if how in ("shared", "hung"):
-        read_again(other)
+        read_again(other, how)
     if how == "hung":
         threading.Thread(target=hang, args=(other,), daemon=True).start()
         time.sleep(2.6)  # what failed lately is asked for anew after a second
