@@ -223,7 +223,7 @@ find_snapshot(struct ice *p, const struct ice_ref_name *n, char version[static Z
 		return find_named(p, n, version, ret);
 	if (!ice_ref_parse(name, &from) || from.kind == ICE_REF_TIME)
 		ice_ref_parse(name = otherwise, &from);
-	CLEAN(ice_tree_unrefp) struct ice_tree *t = known(p, name, true);
+	CLEAN(ice_tree_unrefp) struct ice_tree *t = p->repo ? NULL : known(p, name, true);
 	int r = t ? 0 : find_named(p, &from, begin, ret);
 	if (t)
 		memcpy(ret, t->id, sizeof t->id);

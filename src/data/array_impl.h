@@ -14,6 +14,8 @@ enum {
 	ARRAY_KEY_MAX = 4096,
 	VERSION_TRIES =
 		32, /* times that what is read in parts may have changed meanwhile, before the reader hears of it */
+	LONG_PART =
+		4, /* of the time that an operation may take: after it a server may have come back */
 	LOAD_BATCH = 64, /* small extents that one task loads */
 	LOAD_JOINED =
 		2
@@ -37,7 +39,7 @@ struct data_counts {
 
 struct data {
 	struct data_options options;
-	struct negative_cache missed; /* stored objects, by space and number */
+	struct negative_cache missed; /* chunks, by space and number */
 	struct cache *cache;
 	struct spaces *spaces;
 	struct semaphore *semaphore; /* memory that loads need besides their extents */
@@ -100,8 +102,8 @@ struct array {
 	atomic_llong left;
 };
 
-/* A chunk of this object did not come in time: from now on its loads are refused for a while, with the thread's err_text. */
-void load_missed(struct array *, uint64_t object, int code);
+/* This chunk did not come in time: from now on its loads are refused for a while, with the thread's err_text. */
+void load_missed(struct array *, uint64_t chunk, int code);
 /* The stored object that a chunk lies in. */
 uint64_t array_object(const struct array *, uint64_t chunk);
 /* Which one it is among the chunks of its shard. */

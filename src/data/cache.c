@@ -7,6 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
+/* Bytes of the one extent beside the budget. */
+enum { BESIDE_MOST = 32 << 20 };
+
 int
 cache_new(size_t budget, bool remote, struct cache **ret)
 {
@@ -79,7 +82,7 @@ create(struct cache *c, const struct cache_request *a, struct waiter *w, struct 
 	bool others_first = c->waiting && c->waiting != w,
 	     share = room_share(c, a, extent_charge(id.len));
 	bool room = !others_first && share && room_for(c, extent_charge(id.len), a->hurry),
-	     beside = !room && a->beside && room_beside(c, *prev);
+	     beside = !room && a->beside && id.len <= BESIDE_MOST && room_beside(c, *prev);
 	if (!room && !beside) {
 		if (!*prev)
 			return room_wait(c, a, w, share);

@@ -137,7 +137,10 @@ fetch_good(struct load *l)
 {
 	int r = fetch_and_decode(l);
 	l->anew = l->bad && l->array->remote;
-	return l->anew ? fetch_and_decode(l) : r;
+	if (!l->anew)
+		return r;
+	l->bad = false;
+	return fetch_and_decode(l);
 }
 
 /* Bytes that do not fit what the metadata say may be those of an array that was rewritten: then that is why. Whatever the number of bad
@@ -310,23 +313,23 @@ deadline_of(const struct array *a)
 /* --- what did not come in time --- */
 
 static struct negative_cache_what
-object_of(const struct array *a, uint64_t object)
+chunk_of(const struct array *a, uint64_t chunk)
 {
-	return (struct negative_cache_what){.key = a->space, .off = object, .end = object + 1};
+	return (struct negative_cache_what){.key = a->space, .off = chunk, .end = chunk + 1};
 }
 
 void
-load_missed(struct array *a, uint64_t object, int code)
+load_missed(struct array *a, uint64_t chunk, int code)
 {
-	struct negative_cache_what what = object_of(a, object);
+	struct negative_cache_what what = chunk_of(a, chunk);
 	negative_cache_add(&a->data->missed, &what, code);
 }
 
-/* A request that came before the failure has waited for the object itself, and may ask once more. */
+/* A request that came before the failure has waited for the chunk itself, and may ask once more. */
 static int
 missed_lately(const struct load *l)
 {
-	struct negative_cache_what what = object_of(l->array, l->extent->id.object);
+	struct negative_cache_what what = chunk_of(l->array, l->extent->id.chunk);
 	return negative_cache_lately(&l->array->data->missed, &what, l->extent->asked);
 }
 
@@ -335,12 +338,12 @@ static void
 note_outcome(const struct load *l, int r)
 {
 	struct array *a = l->array;
-	struct negative_cache_what what = object_of(a, l->extent->id.object);
+	struct negative_cache_what what = chunk_of(a, l->extent->id.chunk);
 	int64_t timeout = a->data->options.timeout;
 	if (r == 0)
 		negative_cache_mend(&a->data->missed, &what);
 	else if (r == -EIO && timeout && clock_over(l->extent->begun + timeout / 2))
-		load_missed(a, l->extent->id.object, r);
+		load_missed(a, l->extent->id.chunk, r);
 }
 
 /* --- one after the other --- */

@@ -27,9 +27,13 @@ keep_none(struct cache *c, struct extent *kept)
 static int
 wait_for(struct load *l, struct extent *p)
 {
+	const struct array *a = l->array;
+	const int64_t age = l->extent->begun - p->asked;
 	pool_blocking(); /* for a load that may need this place to go on */
-	int r = cache_wait(l->array->data->cache, p, l->extent->since, l->deadline, NULL);
+	int r = cache_wait(a->data->cache, p, l->extent->since, l->deadline, NULL);
 	pool_unblocking();
+	if (r == -EIO && !p->bad && a->remote && age > a->data->options.timeout / LONG_PART)
+		return -EAGAIN; /* the server may have come back meanwhile */
 	if (r < 0)
 		l->bad = p->bad;
 	if (r == CACHE_PATIENCE)

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-enum { LONG_PART = 4 /* of the time that an operation may take */ };
-
 static const int64_t STUCK_AFTER = SECOND / 4;
 
 struct cache_request
@@ -83,7 +81,7 @@ give_up(const struct request *q, const struct extent *p)
 {
 	int r = q->why->code ? err_restore(q->why) : err_set(-EIO, "timed out");
 	if (clock_over(q->now + q->array->data->options.timeout / 2))
-		load_missed(q->array, p->id.object, r);
+		load_missed(q->array, p->id.chunk, r);
 	return r;
 }
 
