@@ -56,13 +56,11 @@ load_index_scratch(struct load *l)
 	const size_t len = a->shard ? index_len(a) : 0;
 	if (len < INDEX_SMALL || l->index)
 		return 0;
-	const int64_t now = clock_now();
 	const struct cache_request ask = {
+		/* one past its TTL too: it is compared with the store once, and no load waits for memory */
 		.id = index_extent(l),
 		.only_there = true,
 		.hurry = CACHE_TRY,
-		.now = now,
-		.fresh = array_fresh(a, now),
 		.begun = a->grown,
 		.since = l->extent->since,
 	};
