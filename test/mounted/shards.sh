@@ -38,12 +38,14 @@ wait $writer || fail "the writer"
 umount_store
 
 # an index of a quarter of all memory is read once, and stays while its chunks are loaded
-shards dense "$tmp/dense" || exit 1
-must_mount "$tmp/dense" memory=16M
-timeout 300 "$python" "$here/shards.py" few "$mnt/dense" || fail "a shard of 262,144 chunks"
-fetched=$(stat_value chunk_fetched_bytes_total)
-[ "$fetched" -le $((6 << 20)) ] || fail "of a shard with 5 MiB $fetched bytes were fetched"
-umount_store
+if ! sanitized; then # in which 262,144 loads take minutes
+	shards dense "$tmp/dense" || exit 1
+	must_mount "$tmp/dense" memory=16M
+	timeout 300 "$python" "$here/shards.py" few "$mnt/dense" || fail "a shard of 262,144 chunks"
+	fetched=$(stat_value chunk_fetched_bytes_total)
+	[ "$fetched" -le $((6 << 20)) ] || fail "of a shard with 5 MiB $fetched bytes were fetched"
+	umount_store
+fi
 
 shards damage "$tmp/store" || exit 1
 must_mount "$tmp/store"
