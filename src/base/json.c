@@ -22,12 +22,6 @@ struct parser {
 	unsigned depth;
 };
 
-static int
-no_memory(void)
-{
-	return err_set(-ENOMEM, "no memory for JSON");
-}
-
 static int parse_value(struct parser *, const struct json **ret);
 
 static int
@@ -37,7 +31,7 @@ push(struct open_members *o, const struct json_member *m)
 		const bool few = o->of == o->few;
 		struct json_member *more = realloc(few ? NULL : o->of, 2 * o->room * sizeof *more);
 		if (!more)
-			return no_memory();
+			return err_set(-ENOMEM, "no memory for JSON");
 		if (few)
 			memcpy(more, o->few, sizeof o->few);
 		o->of = more;
@@ -118,7 +112,7 @@ parse_key(struct parser *p, struct json_member *ret)
 	return ret->key ? lex_expect(&p->lex, ':') : -ENOMEM;
 }
 
-/* The members of a list or dict whose bracket was read, up to the one that ends it. */
+/* The members of a list or dict, from behind its first bracket to behind its last. */
 static int
 parse_members(struct parser *p, bool dict)
 {

@@ -30,6 +30,6 @@ void json_doc_unref(struct json_doc *); /* NULL allowed */
 /* NULL: no memory. */
 struct json *json_doc_value(struct json_doc *, enum json_type);
 const char *json_doc_text(struct json_doc *, const char *text, size_t len);
-/* Takes n members in, whose keys and values are the document's. Of those of one key the last counts, where the first stands. 0 or -ENOMEM. */
+/* Takes n members in; their keys and values are the document's. Of members with one key the last counts, where the first stands. 0 or -ENOMEM. */
 int json_doc_list(struct json *, const struct json_member *, size_t n);
 int json_doc_dict(struct json *, const struct json_member *, size_t n);

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes of a file, a name by its hash, or an object of an array. */
+/* Bytes of a file, a name by its hash, or a chunk of an array. */
 struct negative_cache_what {
 	uint64_t key, off, end;
 };

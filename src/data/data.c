@@ -11,11 +11,9 @@ enum {
 	BLOCKED_MAX = 256, /* workers that may wait for a slow store beside those that decode */
 	MEMORY_MIN = 16 << 20,
 	UNCOUNTED = 64 << 20,
-	SMALL = 128 << 20, /* chunks need all of this */
-	MISSED_MOST =
-		2 *
-		FAR, /* objects that did not come in time: those that were loaded ahead of a reader, too */
-	MISSED_PART = 12, /* of the time of an operation such an object is not asked for again */
+	SMALL = 128 << 20,     /* chunks need all of this */
+	MISSED_MOST = 2 * FAR, /* chunks that did not come in time, with those ahead of a reader */
+	MISSED_PART = 12,      /* of the time of an operation such a chunk is not asked for again */
 };
 
 /* Answers on their way, small loads and what threads keep take memory that is not counted one by one. */
