@@ -1,5 +1,5 @@
 /* Sends each key to the container that it lies in, or to the store. */
-#include "backends/container_impl.h"
+#include "backends/container/impl.h"
 
 #include "base/err.h"
 

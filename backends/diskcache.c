@@ -1,4 +1,4 @@
-/* diskcache+STORE: what was read is kept on the local disk (blob_cache.h). -o cache_dir= puts it before every remote store; as a word
+/* diskcache+STORE: what was read is kept on the local disk (diskcache/blob_cache.h). -o cache_dir= puts it before every remote store; as a word
  * of the URL, for tests, it stands before any:
  *
  *   diskcache.dir= the directory
@@ -13,7 +13,7 @@
  * checked before its present version was known count as unchecked: they may be of the time of the version before. */
 #include "store/zmap.h"
 
-#include "backends/blob_cache.h"
+#include "backends/diskcache/blob_cache.h"
 #include "base/err.h"
 #include "base/lookup3.h"
 

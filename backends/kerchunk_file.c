@@ -1,8 +1,8 @@
 /* kerchunk references in one JSON file: a store found by what is in it. Its keys are all in memory, in a table; the file is
  * looked at again once a TTL. */
-#include "backends/kerchunk.h"
-#include "backends/kerchunk_array.h"
-#include "backends/kerchunk_source.h"
+#include "backends/kerchunk/kerchunk.h"
+#include "backends/kerchunk/array.h"
+#include "backends/kerchunk/source.h"
 
 #include "base/err.h"
 

@@ -4,7 +4,7 @@
  * What libs3 2.0 cannot do is refused when the store is opened: asking without keys (it crashes), session tokens, certificates (it
  * verifies none); or for each request: keys with spaces. Ranges cost a request more, since it does not tell which part of what
  * size an answer is; nothing is written on a condition. */
-#include "backends/libs3_call.h"
+#include "backends/libs3/call.h"
 
 #include "base/err.h"
 

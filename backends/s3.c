@@ -1,5 +1,5 @@
 /* S3 and what speaks its language, Google's store among them: one bucket, or what lies below one prefix of it. */
-#include "backends/s3_store.h"
+#include "backends/s3/store.h"
 
 #include "backends/s3/xml.h"
 #include "base/err.h"

@@ -6,7 +6,7 @@
  *   directory has been read again, or an error, never a mixture.
  * - The end of a remote archive, which came with its directory, is kept: members that lie there cost no request of their own.
  * - Whether it was replaced is also looked at when a caller asks what is there, at most every LOOK_EVERY. */
-#include "backends/zip_write.h"
+#include "backends/zip/write.h"
 
 #include "base/err.h"
 #include "base/hash.h"

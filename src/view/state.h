@@ -2,12 +2,12 @@
 #pragma once
 
 #include "base/url.h"
-#include "view/cdl.h"
+#include "view/text/cdl.h"
 #include "view/facts.h"
 #include "view/layouts.h"
 #include "view/mount.h"
 #include "view/notes.h"
-#include "view/pictures.h"
+#include "view/picture/pictures.h"
 #include "view/roles.h"
 #include "view/stale.h"
 #include "view/variable.h"

@@ -1,9 +1,9 @@
 /* Hostile files of an Icechunk repository, as a snapshot, a manifest or its repo, whichever the head says. Each must be asked by the
  * ids that it holds itself, or nothing but its head would be read. */
-#include "backends/icechunk_manifest.h"
-#include "backends/icechunk_places.h"
-#include "backends/icechunk_repo.h"
-#include "backends/icechunk_tree.h"
+#include "backends/icechunk/manifest.h"
+#include "backends/icechunk/places.h"
+#include "backends/icechunk/repo.h"
+#include "backends/icechunk/tree.h"
 
 #include "base/err.h"
 

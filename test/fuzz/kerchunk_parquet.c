@@ -1,5 +1,5 @@
 /* Hostile files of references in parquet: read, and each row looked at. */
-#include "backends/kerchunk_parquet.h"
+#include "backends/kerchunk/parquet.h"
 
 #include "base/err.h"
 

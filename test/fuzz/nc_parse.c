@@ -1,6 +1,6 @@
 /* Headers of netCDF classic files. */
 #include "base/err.h"
-#include "view/nc_parse.h"
+#include "view/image/nc_parse.h"
 
 #include <stdlib.h>
 

@@ -2,9 +2,9 @@
 #include "base/number.h"
 #include "model/cf.h"
 #include "model/cf_crs.h"
-#include "view/cdl_text.h"
-#include "view/csv_cell.h"
-#include "view/nc_names.h"
+#include "view/text/cdl_text.h"
+#include "view/text/csv_cell.h"
+#include "view/netcdf/nc_names.h"
 
 #include <assert.h>
 #include <math.h>

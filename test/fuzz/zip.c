@@ -1,5 +1,5 @@
 /* Hostile zip archives: opened, listed to the bottom, every member read whole and in parts. */
-#include "backends/zip.h"
+#include "backends/zip/zip.h"
 
 #include <stdio.h>
 #include <stdlib.h>

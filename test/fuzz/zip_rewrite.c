@@ -1,5 +1,5 @@
 /* Hostile archives that are written: an error, or an archive that is no larger than what went into it and can be written again. */
-#include "backends/zip_write.h"
+#include "backends/zip/write.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "check.h"
 #include "store.h"
 
-#include "backends/blob_cache.h"
+#include "backends/diskcache/blob_cache.h"
 
 static struct place store, shelf;
 static struct zmap *put; /* another handle of the store */

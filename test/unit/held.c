@@ -1,7 +1,7 @@
 /* What was written where, against an array of bytes with a flag each. */
 #include "check.h"
 
-#include "view/held.h"
+#include "view/image/held.h"
 
 enum { SIZE = 40000, STEPS = 4000 };
 

@@ -1,6 +1,6 @@
 /* Files of Icechunk repositories: what unpacking takes besides the bytes themselves, and what a configuration says of containers. */
-#include "backends/icechunk_file.h"
-#include "backends/icechunk_places.h"
+#include "backends/icechunk/file.h"
+#include "backends/icechunk/places.h"
 
 #include "check.h"
 

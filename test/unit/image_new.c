@@ -1,7 +1,7 @@
 /* How new arrays are cut into chunks. */
 #include "check.h"
 
-#include "view/image_new.h"
+#include "view/image/image_new.h"
 
 static void
 chunks(uint64_t item, unsigned rank, const uint64_t *shape, const uint64_t *want)

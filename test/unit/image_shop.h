@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "view/image.h"
+#include "view/image/image.h"
 
 #include <errno.h>
 

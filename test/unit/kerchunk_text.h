@@ -1,7 +1,7 @@
 /* A text for kerchunk_json_read that comes in pieces of a given size. */
 #pragma once
 
-#include "backends/kerchunk_json.h"
+#include "backends/kerchunk/json.h"
 #include "base/check.h"
 
 struct piecewise {

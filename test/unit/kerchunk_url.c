@@ -1,5 +1,5 @@
 /* Where the URLs of references lead: into the folder of the references, elsewhere, or nowhere. */
-#include "backends/kerchunk_url.h"
+#include "backends/kerchunk/url.h"
 #include "check.h"
 
 #include <errno.h>

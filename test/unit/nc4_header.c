@@ -2,7 +2,7 @@
  * nc4_header FOLDER: leaves some of them there for other readers. */
 #include "check.h"
 
-#include "view/nc_file.h"
+#include "view/netcdf/nc_file.h"
 
 #include <errno.h>
 #include <netcdf.h>

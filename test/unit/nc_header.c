@@ -3,7 +3,7 @@
 #include "nc_random.h"
 
 #include "base/check.h"
-#include "view/nc_parse.h"
+#include "view/image/nc_parse.h"
 
 #include <errno.h>
 #include <netcdf.h>

@@ -1,7 +1,7 @@
 /* Names in netCDF files: what is escaped, and that it can be undone. */
 #include "check.h"
 
-#include "view/nc_names.h"
+#include "view/netcdf/nc_names.h"
 
 #include <ctype.h>
 

@@ -2,7 +2,7 @@
 #include "check.h"
 #include "nc_random.h"
 
-#include "view/nc_parse.h"
+#include "view/image/nc_parse.h"
 
 #include <errno.h>
 

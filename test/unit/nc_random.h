@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-#include "view/nc_file.h"
+#include "view/netcdf/nc_file.h"
 
 static uint32_t seed = 1;
 

@@ -1,7 +1,7 @@
 /* Pictures: their sizes are known before they are drawn, the files are PNG, names that lead to none, what counts as most of the numbers. */
 #include "mounted.h"
 
-#include "view/picture.h"
+#include "view/picture/picture.h"
 #include "view/state.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "check.h"
 #include "store.h"
 
-#include "backends/dir.h"
+#include "backends/dir/dir.h"
 
 #include <dirent.h>
 #include <errno.h>

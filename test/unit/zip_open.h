@@ -5,7 +5,7 @@
 #include "store.h"
 #include "zip_make.h"
 
-#include "backends/zip.h"
+#include "backends/zip/zip.h"
 
 #include <errno.h>
 

@@ -1,0 +1,217 @@
+/* Writing to S3: one PUT an object, which the server takes whole or not at all.
+ *
+ * A PUT is tried again as any request is. Where an answer was lost, what is there now may be our own: a put on a condition then looks
+ * whether it is. Conditions are If-Match and If-None-Match; what a server makes of them is tried before anything is written, since there
+ * are some that refuse them and some that know nothing of them and overwrite. */
+#include "backends/s3/store.h"
+
+#include "backends/s3/etag.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* What S3 takes in one request. */
+static const uint64_t PUT_MAX = (uint64_t)5 << 30;
+
+static struct bucket *
+bucket_of(struct zmap *z)
+{
+	return &((struct s3 *)z)->bucket;
+}
+
+/* --- put --- */
+
+static int
+put_once(struct zmap *z, const struct zmap_put *p, const char *if_match, unsigned *ret_attempts,
+	struct zmap_stat *ret)
+{
+	struct s3_request q = {
+		.bucket = bucket_of(z),
+		.kind = CLIENT_PUT,
+		.key = p->key,
+		.send = p->bytes,
+		.if_match = if_match,
+		.if_none_match = p->if_absent ? "*" : NULL,
+		.deadline = p->deadline,
+		.put_off = p->put_off,
+		.cancel = p->cancel,
+	};
+	int r = s3_request_run(&q, ret);
+	s3_request_free(&q);
+	*ret_attempts = q.attempts;
+	ret->size = p->bytes.len;
+	return r;
+}
+
+/* On condition of a version. radosgw before Ceph 18 compares If-Match with the version without its quotation marks, so that no
+ * put ever succeeds; it can be told by an object that still is that version. */
+static int
+put_if_match(
+	struct zmap *z, const struct zmap_put *p, unsigned *ret_attempts, struct zmap_stat *ret)
+{
+	struct s3 *s = (struct s3 *)z;
+	const char *version = p->if_match;
+	struct zmap_stat now;
+	char bare[ZMAP_VERSION];
+	size_t n = strlen(version);
+	bool quoted = n >= 2 && n < sizeof bare && version[0] == '"' && version[n - 1] == '"';
+	int r = ZMAP_CHANGED;
+	if (!s->bare_versions || !quoted) {
+		r = put_once(z, p, version, ret_attempts, ret);
+		if (r != ZMAP_CHANGED || !quoted)
+			return r;
+		r = s3_stat_by(z, p->key, p->deadline, p->cancel, &now);
+		if (r != 0 || strcmp(now.version, version) != 0)
+			return r < 0 ? r : ZMAP_CHANGED;
+		s->bare_versions = true;
+	}
+	snprintf(bare, sizeof bare, "%.*s", (int)n - 2, version + 1);
+	return put_once(z, p, bare, ret_attempts, ret);
+}
+
+/* The condition did not hold: perhaps since an attempt whose answer was lost has done it. Objects that were put in one piece are called
+ * by the MD5 of their bytes. */
+static int
+done_before(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
+{
+	char version[ETAG_SIZE];
+	int r = s3_stat_by(z, p->key, p->deadline, p->cancel, ret);
+	if (r == ZMAP_ABSENT)
+		return ZMAP_CHANGED;
+	if (r == 0)
+		r = etag_of(p->bytes, version);
+	if (r < 0)
+		return r;
+	return ret->size == p->bytes.len && !strcmp(ret->version, version) ? 0 : ZMAP_CHANGED;
+}
+
+int
+s3_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
+{
+	unsigned attempts = 0;
+	if (s3_impossible(z, p->key))
+		return err_set(-EINVAL, "a key of S3 is UTF-8 of at most %d bytes", S3_KEY_MAX);
+	if (p->bytes.len > PUT_MAX)
+		return err_set(-EFBIG,
+			"%zu bytes, where S3 takes at most %" PRIu64 " in one request",
+			p->bytes.len, PUT_MAX);
+	int r = p->if_match ? put_if_match(z, p, &attempts, ret)
+			    : put_once(z, p, NULL, &attempts, ret);
+	return r == ZMAP_CHANGED && attempts > 1 ? done_before(z, p, ret) : r;
+}
+
+/* --- delete --- */
+
+static int
+delete_once(struct zmap *z, const struct zmap_del *d, unsigned *ret_attempts)
+{
+	struct s3_request q = {.bucket = bucket_of(z),
+		.kind = CLIENT_DELETE,
+		.key = d->key,
+		.if_match = d->if_match,
+		.deadline = d->deadline,
+		.cancel = d->cancel};
+	int r = s3_request_run(&q, NULL);
+	s3_request_free(&q);
+	*ret_attempts = q.attempts;
+	return r;
+}
+
+/* S3 deletes what is not there as well as anything else; here absence is told. */
+int
+s3_del(struct zmap *z, const struct zmap_del *d)
+{
+	struct zmap_stat s;
+	unsigned attempts = 0;
+	if (d->if_match && !((struct s3 *)z)->deletes_if)
+		return err_set(-ENOTSUP, "this server does not delete on a condition");
+	int r = s3_stat_by(z, d->key, d->deadline, d->cancel, &s);
+	if (r == 0 && d->if_match && strcmp(s.version, d->if_match) != 0)
+		r = ZMAP_CHANGED;
+	if (r != 0)
+		return r;
+	r = delete_once(z, d, &attempts);
+	return r == ZMAP_ABSENT && attempts > 1 ? 0 : r; /* by an attempt whose answer was lost */
+}
+
+/* --- trying --- */
+
+/* A version that no object has. */
+static const char other[] = "\"00000000000000000000000000000000\"";
+
+/* 0 or -errno; -ENOTSUP: the server refuses conditions, or overwrites in spite of them. */
+static int
+try_conditions(struct zmap *z, const char *key, int64_t deadline)
+{
+	static const uint8_t bytes[] =
+		"zarrfs"; /* each time others: what came before must not seem to be it */
+	struct zmap_put p = {
+		.key = key, .bytes = {bytes, 1}, .if_absent = true, .deadline = deadline};
+	struct zmap_stat s = {0}, t;
+	int r = s3_put(z, &p, &s);
+	p.bytes.len++;
+	if (r == 0)
+		r = s3_put(z, &p, &t);
+	if (r != ZMAP_CHANGED)
+		return r < 0 ? r : err_set(-ENOTSUP, "If-None-Match is not looked at");
+	p.if_absent = false;
+	p.if_match = other;
+	p.bytes.len++;
+	r = s3_put(z, &p, &t);
+	if (r != ZMAP_CHANGED)
+		return r < 0 ? r : err_set(-ENOTSUP, "If-Match is not looked at");
+	p.if_match = s.version;
+	p.bytes.len++;
+	r = *s.version ? s3_put(z, &p, &t) : ZMAP_CHANGED;
+	return r == ZMAP_CHANGED ? err_set(-ENOTSUP, "If-Match never holds") : r;
+}
+
+/* Does a server that is told that the object must be another one leave it there? */
+static bool
+try_delete(struct zmap *z, const char *key, int64_t deadline)
+{
+	unsigned attempts;
+	struct zmap_stat s;
+	const struct zmap_del d = {.key = key, .if_match = other, .deadline = deadline};
+	return delete_once(z, &d, &attempts) == ZMAP_CHANGED &&
+	       s3_stat_by(z, key, deadline, NULL, &s) == 0;
+}
+
+static int
+try_key(struct zmap *z, const char *key, struct buf *said)
+{
+	struct s3 *s = (struct s3 *)z;
+	const int64_t deadline = z->timeout ? clock_now() + z->timeout : 0;
+	struct zmap_put p = {.key = key, .deadline = deadline};
+	struct zmap_stat now;
+	int r = try_conditions(z, key, deadline);
+	if (r == -ENOTSUP) {
+		z->caps &= ~(unsigned)ZMAP_CONDITIONAL;
+		r = zmap_say_unconditional(said, err_text());
+		if (r == 0)
+			r = s3_put(z, &p, &now);
+	} else if (r == 0) {
+		s->deletes_if = try_delete(z, key, deadline);
+	}
+	if (r == 0)
+		s3_del(z, &(struct zmap_del){.key = key, .deadline = deadline});
+	return r;
+}
+
+int
+s3_try_writing(struct zmap *z, struct buf *said)
+{
+	char key[48];
+	uint64_t id = 0;
+	if (!(z->caps & ZMAP_WRITE))
+		return err_set(-EROFS, "the store is open read-only");
+	if (getrandom(&id, sizeof id, 0) != sizeof id)
+		return err_sys(errno, "getrandom");
+	snprintf(key, sizeof key, ".zarrfs-try-%016" PRIx64, id);
+	int r = try_key(z, key, said);
+	return r < 0 ? err_add(r, "the bucket cannot be written") : r;
+}

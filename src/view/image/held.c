@@ -1,0 +1,216 @@
+#include "view/image/held.h"
+
+#include "base/check.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { PAGE = 4096, WORD = 64, WORDS = PAGE / WORD };
+
+struct held_page {
+	uint64_t at;          /* number of the page */
+	unsigned count;       /* bytes that were written */
+	uint64_t bits[WORDS]; /* which */
+	uint8_t data[PAGE];
+};
+
+void
+held_free(struct held *o)
+{
+	for (size_t i = 0; i < o->pages; i++)
+		free(o->page[i]);
+	free(o->page);
+	*o = (struct held){0};
+}
+
+size_t
+held_bytes(const struct held *o)
+{
+	return o->pages * sizeof(struct held_page) + o->room * sizeof *o->page;
+}
+
+/* Index of the first page that is not before number `at`. */
+static size_t
+find(const struct held *o, uint64_t at)
+{
+	size_t lo = 0, hi = o->pages;
+	if (hi && o->page[hi - 1]->at < at)
+		return hi; /* a writer in file order */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (o->page[mid]->at < at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The page of that number, made if there is none; NULL: no memory. */
+static struct held_page *
+page_at(struct held *o, uint64_t at)
+{
+	size_t i = find(o, at);
+	if (i < o->pages && o->page[i]->at == at)
+		return o->page[i];
+	if (o->pages == o->room) {
+		size_t room = o->room ? 2 * o->room : 16;
+		struct held_page **more = realloc(o->page, room * sizeof *more);
+		if (!more)
+			return NULL;
+		o->page = more;
+		o->room = room;
+	}
+	struct held_page *p = calloc(1, sizeof *p);
+	if (!p)
+		return NULL;
+	p->at = at;
+	memmove(o->page + i + 1, o->page + i, (o->pages - i) * sizeof *o->page);
+	o->page[i] = p;
+	o->pages++;
+	return p;
+}
+
+/* Bits [from, to) of a word that lie within bits [0, WORD). */
+static uint64_t
+mask(unsigned from, unsigned to)
+{
+	uint64_t upper = to == WORD ? ~UINT64_C(0) : (UINT64_C(1) << to) - 1;
+	return upper & ~((UINT64_C(1) << from) - 1);
+}
+
+/* Marks bytes [from, to) of the page as written, or as not. */
+static void
+mark(struct held_page *p, unsigned from, unsigned to, bool written)
+{
+	while (from < to) {
+		unsigned w = from / WORD, end = (unsigned)min_u64(to, (uint64_t)(w + 1) * WORD);
+		uint64_t m = mask(from % WORD, end - w * WORD), was = p->bits[w];
+		p->bits[w] = written ? was | m : was & ~m;
+		p->count += (unsigned)__builtin_popcountll(p->bits[w]);
+		p->count -= (unsigned)__builtin_popcountll(was);
+		from = end;
+	}
+}
+
+/* The first byte from `from` on that was written (or was not); PAGE: none. */
+static unsigned
+next_in(const struct held_page *p, unsigned from, bool written)
+{
+	while (from < PAGE) {
+		unsigned w = from / WORD;
+		uint64_t bits = (written ? p->bits[w] : ~p->bits[w]) & mask(from % WORD, WORD);
+		if (bits)
+			return w * WORD + (unsigned)__builtin_ctzll(bits);
+		from = (w + 1) * WORD;
+	}
+	return PAGE;
+}
+
+int
+held_put(struct held *o, uint64_t off, struct span bytes)
+{
+	while (bytes.len) {
+		unsigned in = (unsigned)(off % PAGE);
+		size_t n = (size_t)min_u64(bytes.len, PAGE - in);
+		struct held_page *p = page_at(o, off / PAGE);
+		if (!p)
+			return err_set(-ENOMEM, "no memory for what was written");
+		memcpy(p->data + in, bytes.data, n);
+		mark(p, in, in + (unsigned)n, true);
+		off += n;
+		bytes.data += n;
+		bytes.len -= n;
+	}
+	return 0;
+}
+
+void
+held_drop(struct held *o, uint64_t from, uint64_t to)
+{
+	size_t first = find(o, from / PAGE), left = first, i = first;
+	if (first == o->pages)
+		return;
+	for (; from < to && i < o->pages && o->page[i]->at * PAGE < to; i++) {
+		struct held_page *p = o->page[i];
+		uint64_t start = p->at * PAGE;
+		mark(p, (unsigned)(max_u64(from, start) - start),
+			(unsigned)(min_u64(to, start + PAGE) - start), false);
+		if (p->count)
+			o->page[left++] = p;
+		else
+			free(p);
+	}
+	memmove(o->page + left, o->page + i, (o->pages - i) * sizeof *o->page);
+	o->pages -= i - left;
+}
+
+bool
+held_run(const struct held *o, uint64_t from, uint64_t to, uint64_t *ret_from, uint64_t *ret_to)
+{
+	bool any = false;
+	uint64_t start = 0, end = 0;
+	for (size_t i = find(o, from / PAGE); i < o->pages && o->page[i]->at * PAGE < to; i++) {
+		const struct held_page *p = o->page[i];
+		uint64_t at = p->at * PAGE;
+		unsigned in = at < from ? (unsigned)(from - at) : 0;
+		if (!any) {
+			in = next_in(p, in, true);
+			if (in == PAGE)
+				continue;
+			any = true;
+			start = end = at + in;
+		} else if (at != end) {
+			break;
+		}
+		unsigned stop = next_in(p, in, false);
+		end = at + stop;
+		if (stop < PAGE)
+			break;
+	}
+	if (!any || start >= to)
+		return false;
+	*ret_from = start;
+	*ret_to = min_u64(end, to);
+	return true;
+}
+
+void
+held_lay(const struct held *o, uint64_t off, size_t n, uint8_t *to)
+{
+	uint64_t from, end;
+	for (size_t i = find(o, off / PAGE); i < o->pages && o->page[i]->at * PAGE < off + n; i++) {
+		const struct held_page *p = o->page[i];
+		uint64_t at = p->at * PAGE;
+		from = max_u64(off, at);
+		end = min_u64(off + n, at + PAGE);
+		while (from < end) {
+			unsigned a = next_in(p, (unsigned)(from - at), true);
+			unsigned b = next_in(p, a, false);
+			b = (unsigned)min_u64(b, end - at);
+			if (a < b)
+				memcpy(to + (at + a - off), p->data + a, b - a);
+			from = at + max_u64(a, b);
+		}
+	}
+}
+
+bool
+held_has(const struct held *o, uint64_t from, uint64_t to)
+{
+	uint64_t a, b;
+	return from >= to || (held_run(o, from, to, &a, &b) && a == from && b == to);
+}
+
+uint64_t
+held_end(const struct held *o)
+{
+	if (!o->pages)
+		return 0;
+	const struct held_page *p = o->page[o->pages - 1];
+	unsigned last = 0;
+	for (unsigned at = next_in(p, 0, true); at < PAGE; at = next_in(p, last, true))
+		last = next_in(p, at, false);
+	return p->at * PAGE + last;
+}

@@ -1,0 +1,437 @@
+#include "view/image/image_impl.h"
+
+#include "base/check.h"
+#include "view/image/nc_parse.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const size_t HEADER_FIRST = 8 << 10; /* bytes of a file that are looked at for its header */
+
+int
+image_new(const struct image_start *s, struct image **ret)
+{
+	struct image *im = calloc(1, sizeof *im);
+	if (!im)
+		return err_set(-ENOMEM, "no memory for an image");
+	turn_init(&im->turn);
+	im->start = *s;
+	im->form = s->form;
+	im->size = im->cut = s->form ? s->form->size : 0;
+	im->own.fd = im->tail.fd = -1;
+	im->end = im->size;
+	im->instead = s->instead;
+	if (s->instead) {
+		im->size = s->instead->size;
+		im->cut = 0;
+		im->waiting = true;
+	}
+	*ret = im;
+	return 0;
+}
+
+struct image *
+image_free(struct image *im)
+{
+	if (!im)
+		return NULL;
+	if (im->flow)
+		image_flow_drop(im);
+	image_form_free(im->form, &im->start.ops->store, im->start.arg);
+	held_free(&im->over);
+	spill_free(&im->own);
+	spill_free(&im->tail);
+	turn_done(&im->turn);
+	free(im);
+	return NULL;
+}
+
+/* What is looked at from outside is read without a turn. */
+uint64_t
+image_size(struct image *im)
+{
+	return atomic_load(&im->size);
+}
+
+bool
+image_waits(struct image *im)
+{
+	return atomic_load(&im->waiting);
+}
+
+bool
+image_is_blank(struct image *im)
+{
+	return atomic_load(&im->waiting) && !atomic_load(&im->size);
+}
+
+/* Bytes of the classic file that a netCDF-4 file would be. */
+static int
+input_content(struct image *im, const struct array_want *want, uint8_t *to)
+{
+	int r = 0;
+	for (uint64_t off = want->off, end = off + want->len, n; off < end && r == 0; off += n) {
+		const struct image_piece p = image_form_at(im->input_form, off);
+		n = min_u64(p.left, end - off);
+		if (p.owner == IMAGE_DATA)
+			r = nc4_input_read(im->input, &im->input_form->file, p.var, p.in, (size_t)n,
+				to + (off - want->off));
+		else
+			memset(to + (off - want->off), 0, (size_t)n);
+	}
+	return r;
+}
+
+int
+image_content(struct image *im, const struct array_want *want, uint8_t *to)
+{
+	uint64_t shown = min_u64(im->cut, im->size), end = want->off + want->len;
+	struct array_want w = *want;
+	int r = 0;
+	if (im->input)
+		return input_content(im, want, to);
+	if (im->instead)
+		return spill_read(im->instead, want->off, want->len, to);
+	w.len = want->off < shown ? (size_t)(min_u64(end, shown) - want->off) : 0;
+	/* What was written whole needs not be read. */
+	if (w.len && im->form && !held_has(&im->over, want->off, want->off + w.len))
+		r = image_form_read(im->form, &im->start.ops->store, im->start.arg, &w, to);
+	else
+		w.len = 0;
+	memset(to + w.len, 0, want->len - w.len);
+	held_lay(&im->over, want->off, want->len, to);
+	if (r == 0 && end > im->end && im->tail.size) {
+		uint64_t at = max_u64(want->off, im->end);
+		r = spill_read(&im->tail, at - im->end, (size_t)(end - at), to + (at - want->off));
+	}
+	return r;
+}
+
+int
+image_read(struct image *im, const struct array_want *want, uint8_t *to, size_t *ret_len)
+{
+	int r = turn_take(&im->turn, want->deadline);
+	if (r < 0)
+		return r;
+	struct array_want w = *want;
+	w.len = want->off < im->size ? (size_t)min_u64(want->len, im->size - want->off) : 0;
+	r = image_content(im, &w, to);
+	*ret_len = w.len;
+	return turn_give(&im->turn, r);
+}
+
+/* A file that replaces all. */
+static int
+hold_instead(struct image *im, uint64_t off, struct span bytes, const struct array_want *how)
+{
+	const uint64_t before = im->size;
+	int r = spill_write(im->instead, off, bytes, im->start.most);
+	im->size = im->instead->size;
+	im->waiting = true;
+	if (r == 0 && !im->flowed && image_would_flow(im->instead, im->start.most, before))
+		image_flow_begin(im, how); /* or it waits, as others do */
+	return r;
+}
+
+/* More waits. */
+static int
+hold(struct image *im, uint64_t off, struct span bytes, const struct array_want *how)
+{
+	if (im->instead)
+		return hold_instead(im, off, bytes, how);
+	const size_t before = off < im->end ? (size_t)min_u64(bytes.len, im->end - off) : 0;
+	const struct span behind = {bytes.data + before, bytes.len - before};
+	if (before && held_bytes(&im->over) + before > im->start.most)
+		return err_set(-EFBIG,
+			"more than %zu bytes wait for a header that gives them a meaning",
+			im->start.most);
+	int r = before ? held_put(&im->over, off, (struct span){bytes.data, before}) : 0;
+	if (r == 0 && behind.len)
+		r = spill_write(&im->tail, off + before - im->end, behind, im->start.most);
+	if (r == 0)
+		im->size = max_u64(im->size, off + bytes.len);
+	im->waiting = true;
+	return r;
+}
+
+int
+image_write(struct image *im, uint64_t off, struct span bytes, const struct array_want *how)
+{
+	if (off > INT64_MAX / 4 || !bytes.len)
+		return bytes.len ? err_set(-EFBIG, "no file is that long") : 0;
+	int r = turn_take(&im->turn, how->deadline);
+	if (r < 0)
+		return r;
+	if (im->flow)
+		r = image_flow_write(im, off, bytes, how);
+	else if (!im->waiting && !im->instead && im->form && off + bytes.len <= im->size)
+		r = image_through(im, off, bytes, how);
+	else
+		r = IMAGE_MUST_WAIT;
+	if (r == IMAGE_MUST_WAIT)
+		r = hold(im, off, bytes, how);
+	return turn_give(&im->turn, r);
+}
+
+int
+image_truncate(struct image *im, uint64_t size, const struct array_want *how)
+{
+	if (size > INT64_MAX / 4)
+		return err_set(-EFBIG, "no file is that long");
+	int r = turn_take(&im->turn, how->deadline);
+	if (r < 0 || size == im->size)
+		return r < 0 ? r : turn_give(&im->turn, 0);
+	if (im->flow && size)
+		r = image_flow_end(im, how);
+	else if (im->flow)
+		image_flow_drop(im);
+	if (!size) {
+		im->instead = &im->own;
+		im->flowed = false;
+	}
+	if (r == 0 && im->instead)
+		r = spill_truncate(im->instead, size, im->start.most);
+	if (r < 0)
+		return turn_give(&im->turn, r);
+	if (!im->instead && size > im->end)
+		r = spill_truncate(&im->tail, size - im->end, im->start.most);
+	else if (!im->instead)
+		spill_free(&im->tail);
+	if (r < 0)
+		return turn_give(&im->turn, r);
+	if (size < im->size)
+		held_drop(&im->over, size, UINT64_MAX / 2);
+	im->end = min_u64(im->end, size);
+	im->cut = min_u64(im->cut, size);
+	im->size = size;
+	im->waiting = true;
+	im->header_due = true;
+	return turn_give(&im->turn, 0);
+}
+
+/* The header as it is now. NC_PARSE_MORE: there is only a part of it. */
+static int
+parse(struct image *im, const struct array_want *how, struct buf *bytes, struct nc_file *ret)
+{
+	int r = NC_PARSE_MORE;
+	struct array_want w = *how;
+	w.off = 0;
+	size_t len = 0;
+	for (size_t n = HEADER_FIRST; r == NC_PARSE_MORE; n *= 4) {
+		w.len = (size_t)min_u64(n, im->size);
+		if (w.len <= bytes->len)
+			return NC_PARSE_MORE;
+		if (w.len > im->start.most)
+			return err_set(-EFBIG, "a netCDF header of more than %zu bytes", w.len);
+		r = buf_reserve(bytes, w.len);
+		if (r == 0)
+			r = image_content(im, &w, bytes->data);
+		bytes->len = w.len;
+		if (r == 0)
+			r = nc_parse(buf_span(bytes), im->size, ret, &len);
+	}
+	bytes->len = len;
+	return r;
+}
+
+static bool
+is_hdf5(struct image *im, const struct array_want *how)
+{
+	static const uint8_t magic[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+	uint8_t first[sizeof magic];
+	struct array_want w = *how;
+	w.off = 0;
+	w.len = sizeof first;
+	return im->size > sizeof first && image_content(im, &w, first) == 0 &&
+	       memcmp(first, magic, sizeof magic) == 0;
+}
+
+/* Of a netCDF-4 file. */
+static int
+make_input(struct image *im, struct image_form **ret)
+{
+	struct nc_file f = {.record = NC_NO_DIM};
+	if (!im->instead)
+		return err_set(-EINVAL, "a netCDF-4 file over a part of a classic one");
+	int r = nc4_input_open(im->instead, &f, &im->input);
+	if (r == 0)
+		r = image_form_new(&f, (struct span){0}, NULL, ret);
+	if (r == 0)
+		im->input_form = *ret;
+	nc_file_free(&f);
+	return r;
+}
+
+/* The form that the header says, of which no source is known yet. */
+static int
+make_form(struct image *im, const struct array_want *how, struct image_form **ret)
+{
+	CLEAN(buf_free) struct buf header = {0};
+	struct nc_file f = {.record = NC_NO_DIM};
+	if (is_hdf5(im, how))
+		return make_input(im, ret);
+	int r = parse(im, how, &header, &f);
+	if (r == NC_PARSE_MORE)
+		r = err_set(-EINVAL, "the file has half a netCDF header, or none");
+	if (r == 0)
+		r = nc_parse_places(&f, header.len, im->size);
+	if (r == 0)
+		r = image_form_new(&f, buf_span(&header), NULL, ret);
+	nc_file_free(&f);
+	return r;
+}
+
+/* What the file shows from now on: nothing waits any more. */
+static void
+adopt(struct image *im, struct image_form *now)
+{
+	image_form_free(im->form, &im->start.ops->store, im->start.arg);
+	im->form = now;
+	if (im->input) { /* its own bytes are all that its writer may read again */
+		im->waiting = im->header_due = false;
+		return;
+	}
+	im->cut = im->size;
+	im->instead = NULL;
+	im->end = im->size;
+	spill_free(&im->own);
+	spill_free(&im->tail);
+	held_drop(&im->over, 0, now->header.len);
+	for (size_t i = 0; i < now->file.nvars; i++) {
+		uint64_t left;
+		for (uint64_t in = 0; im->over.pages && in < image_form_bytes(now, i); in += left) {
+			uint64_t at = image_form_place(now, i, in, &left);
+			held_drop(&im->over, at, at + left);
+		}
+	}
+	im->waiting = im->header_due = false;
+}
+
+size_t
+image_own_of(const struct change *c, size_t own)
+{
+	for (size_t i = 0; i < c->now->file.nvars; i++)
+		if (c->var[i] == own)
+			return i;
+	return CHANGE_NONE;
+}
+
+static void
+end_input(struct image *im)
+{
+	im->input = nc4_input_free(im->input);
+	im->input_form = NULL;
+}
+
+/* Has anything been written from there on that is not what it showed? Bytes of variables only, where nothing was moved. */
+static int
+data_differ(struct image *im, uint64_t from, const struct array_want *how, bool *ret)
+{
+	enum { PIECE = 1 << 20 };
+	CLEAN(clean_free) uint8_t *bytes = malloc(2 * PIECE);
+	uint64_t to;
+	int r = bytes ? 0 : err_set(-ENOMEM, "no memory for a file");
+	*ret = false;
+	for (; r == 0 && !*ret && held_run(&im->over, from, im->end, &from, &to); from = to) {
+		struct array_want w = *how;
+		to = min_u64(to, from + PIECE);
+		w.off = from;
+		w.len = (size_t)(to - from);
+		r = image_form_read(im->form, &im->start.ops->store, im->start.arg, &w, bytes);
+		if (r == 0)
+			r = image_content(im, &w, bytes + PIECE);
+		*ret = r == 0 && memcmp(bytes, bytes + PIECE, w.len) != 0;
+	}
+	return r;
+}
+
+/* A variable that has another name has the elements that it had: else it is another one, in the place of one that is gone. */
+static int
+make_change(struct image *im, const struct image_form *now, unsigned flags,
+	const struct array_want *how, struct change *ret)
+{
+	int r = change_make(im->form, now, flags, im->start.own, ret);
+	bool differ = false;
+	for (size_t i = 0; r == 0 && !differ && i < now->file.nvars; i++)
+		if (change_renames(ret, i))
+			r = data_differ(im, now->file.var[i].begin, how, &differ);
+	if (r == 0 && !differ)
+		return 0;
+	if (differ || r < 0)
+		change_free(ret);
+	return r < 0 ? r
+		     : change_make(im->form, now, flags | CHANGE_NO_RENAMES, im->start.own, ret);
+}
+
+static int
+settle_header(struct image *im, const struct array_want *how)
+{
+	const struct image_ops *ops = im->start.ops;
+	struct image_form *now = NULL;
+	struct change c = {0};
+	const bool rewritten = im->cut == 0;
+	const bool of_group = im->start.own == CHANGE_NONE;
+	int r = make_form(im, how, &now);
+	if (r < 0) {
+		end_input(im);
+		return r;
+	}
+	const bool keep = rewritten && (!of_group || im->start.keep);
+	r = make_change(
+		im, now, (keep ? CHANGE_KEEP : 0) | (rewritten ? CHANGE_REWRITTEN : 0), how, &c);
+	if (r == 0)
+		r = ops->bind(im->start.arg, &c, now, how);
+	if (r == 0)
+		r = image_values(im, &c, how, false);
+	if (r == 0)
+		r = image_values(im, &c, how, true);
+	if (r == 0)
+		r = ops->commit(im->start.arg, &c, how);
+	if (r < 0)
+		image_form_free(now, &ops->store, im->start.arg);
+	else {
+		if (im->start.own != CHANGE_NONE)
+			im->start.own = image_own_of(&c, im->start.own);
+		adopt(im, now);
+	}
+	change_free(&c);
+	end_input(im);
+	return r;
+}
+
+/* Was the header written whole since it began to wait? Then it is no half of one. */
+static bool
+header_is_new(struct image *im, const struct array_want *how)
+{
+	CLEAN(buf_free) struct buf header = {0};
+	struct nc_file f = {.record = NC_NO_DIM};
+	int r = parse(im, how, &header, &f);
+	bool whole = r == 0 && nc_parse_places(&f, header.len, im->size) == 0 &&
+		     held_has(&im->over, 0, header.len);
+	nc_file_free(&f);
+	return whole;
+}
+
+static int
+settle(struct image *im, enum image_why why, const struct array_want *how)
+{
+	const struct image_ops *ops = im->start.ops;
+	if (im->waiting && !im->size)
+		return 0; /* it is empty: nothing is changed */
+	if (!im->waiting) {
+		int r = image_parts(im, how);
+		return r < 0 || !im->form ? r : ops->flush(im->start.arg, im->form, how);
+	}
+	if (im->flow)
+		return why == IMAGE_LOOK ? 0 : image_flow_settle(im, how);
+	if (why == IMAGE_LOOK && (im->header_due || !header_is_new(im, how)))
+		return 0;
+	return settle_header(im, how);
+}
+
+int
+image_settle(struct image *im, enum image_why why, const struct array_want *how)
+{
+	int r = turn_take(&im->turn, how->deadline);
+	return r < 0 ? r : turn_give(&im->turn, settle(im, why, how));
+}

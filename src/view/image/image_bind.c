@@ -1,0 +1,230 @@
+/* Which arrays of the store the variables of a new header are, or will be. */
+#include "model/cf.h"
+#include "model/edit.h"
+#include "view/flat.h"
+#include "view/image/image_new.h"
+#include "view/image/image_target.h"
+#include "view/netcdf/nc_plan.h"
+#include "view/state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static int
+copy_recode(const struct recode *c, struct recode *ret)
+{
+	struct recode copy = *c;
+	copy.part = NULL;
+	copy.where = c->where ? strdup(c->where) : NULL;
+	if (c->part) {
+		copy.part = malloc(c->nparts * sizeof *copy.part);
+		if (copy.part)
+			memcpy(copy.part, c->part, c->nparts * sizeof *copy.part);
+	}
+	if ((c->part && !copy.part) || (c->where && !copy.where)) {
+		recode_free(&copy);
+		return err_set(-ENOMEM, "no memory for a variable");
+	}
+	*ret = copy;
+	return 0;
+}
+
+/* How the elements become those of a file that has them in another type: such as one of its views has them in. */
+static int
+make_recode(const struct image_target *t, const struct image_source *was, const struct nc_var *v,
+	enum cdf_format format, struct recode *ret)
+{
+	const struct dtype *type = array_dtype(t->array);
+	const bool known =
+		nc_type_in_file(type, format) == v->type || nc_type_in_file(type, CDF_2) == v->type;
+	if (was->recode.part || !known)
+		return err_set(-EINVAL, "variable '%s' cannot become one of another type", v->name);
+	return recode_make(type, v->type, ret);
+}
+
+static uint32_t
+width_of(const struct image_target *of)
+{
+	const struct dtype *t = array_dtype(of->array);
+	return t->kind == DTYPE_VLEN_TEXT || t->kind == DTYPE_VLEN_BYTES ? t->size : 0;
+}
+
+/* The same array, longer. */
+static int
+grow(struct open_image *o, const struct nc_var *v, const struct image_target *old, uint64_t rows,
+	struct variable **ret)
+{
+	CLEAN(node_unrefp) struct node *now = NULL;
+	int r = model_lookup(o->mount->model, old->node->path, &now);
+	if (r == ZMAP_ABSENT || (r == 0 && !now->array))
+		return err_set(-EIO, "array '%s' is no longer in the store", old->node->path);
+	if (r < 0)
+		return r;
+	if (!flat_grows(o->mount, now))
+		return err_set(-EINVAL,
+			"variable '%s' cannot grow: its first dimension is not unlimited", v->name);
+	if (rows < now->array->shape[0])
+		return err_set(-EINVAL, "variable '%s' has %llu rows by now, more than %llu",
+			v->name, (unsigned long long)now->array->shape[0],
+			(unsigned long long)rows);
+	return variable_grown(o->mount, now, rows, width_of(old), ret);
+}
+
+/* What was new when the header was settled last is in the store by now. */
+static int
+find_made(struct open_image *o, const struct image_target *old, struct variable **ret)
+{
+	CLEAN(node_unrefp) struct node *now = NULL;
+	int r = model_lookup(o->mount->model, old->node->path, &now);
+	if (r == ZMAP_ABSENT || (r == 0 && !now->array))
+		return err_set(-EIO, "array '%s' is no longer in the store", old->node->path);
+	return r < 0 ? r : variable_get(o->mount, now, width_of(old), ret);
+}
+
+/* Is the variable what the file is for? */
+bool
+image_is_own(const struct open_image *o, const struct image_form *now, size_t i)
+{
+	const struct image_target *t = now->source[i].target;
+	if (o->own)
+		return strcmp(now->file.var[i].name, o->own) == 0;
+	return t && !image_is_companion(o, t);
+}
+
+/* A variable that the file had before. */
+int
+image_bind_known(struct open_image *o, const struct change *c, size_t i, struct image_form *now)
+{
+	const struct image_source *was = &c->was->source[c->var[i]];
+	const struct image_target *old = was->target;
+	const struct nc_var *v = &now->file.var[i], *w = &c->was->file.var[c->var[i]];
+	struct image_source *s = &now->source[i];
+	struct image_target *t = NULL;
+	struct variable *variable = NULL;
+	if (!old)
+		return 0;
+	uint64_t grown = w->rank ? c->grown[w->dim[0]] : 0;
+	int r = v->type == w->type ? copy_recode(&was->recode, &s->recode)
+				   : make_recode(old, was, v, now->file.format, &s->recode);
+	if (r == 0 && grown)
+		r = grow(o, v, old, grown, &variable);
+	else if (r == 0 && old->variable)
+		variable = variable_ref(old->variable);
+	else if (r == 0)
+		r = find_made(o, old, &variable);
+	if (r == 0)
+		r = image_target_new(variable, &t);
+	if (r < 0)
+		return r;
+	s->target = t;
+	s->guarded = o->shares && image_is_companion(o, t) && !grown;
+	return 0;
+}
+
+/* The array that a new variable will be. */
+static int
+plan_array(struct open_image *o, const struct change *c, size_t var, const struct node *group,
+	struct image_target *t)
+{
+	const struct nc_file *f = &c->now->file;
+	CLEAN(clean_free) char *path = NULL;
+	CLEAN(node_unrefp) struct node *there = NULL;
+	struct mount *m = o->mount;
+	int r = image_new_make(m, f, var, group, c->flows, &t->new);
+	if (r < 0)
+		return r;
+	if (asprintf(&path, "%s%s%s", group->path, *group->path ? "/" : "", t->new->name) < 0) {
+		path = NULL;
+		return err_set(-ENOMEM, "no memory for a path");
+	}
+	r = model_lookup(m->model, path, &there);
+	if (r == 0 &&
+		there->kind != NODE_ARRAY) /* chunks that no metadata know look like a group */
+		r = image_new_is_there(m, path);
+	if (r == 0)
+		return err_set(
+			-EINVAL, "'%s' is there, but was not in this file: write dataset.nc", path);
+	if (r == ZMAP_ABSENT)
+		r = model_plan_array(m->model, path, &t->new->is, &t->node);
+	if (r == 0)
+		r = array_open(m->data, m->zmap, path, t->node->array, 0, &t->array);
+	if (r == -ENOTSUP || r == -EPERM)
+		return err_add(-EINVAL, "variable '%s' cannot be stored here", f->var[var].name);
+	return r;
+}
+
+int
+image_bind_new(struct open_image *o, const struct change *c, size_t i, struct image_form *now)
+{
+	CLEAN(clean_free) char *path = NULL;
+	CLEAN(node_unrefp) struct node *group = NULL;
+	struct image_source *s = &now->source[i];
+	int r = image_group_path(o, &path);
+	if (r == 0)
+		r = model_lookup(o->mount->model, path, &group);
+	if (r == ZMAP_ABSENT || (r == 0 && group->kind != NODE_GROUP))
+		return err_set(-EIO, "group '%s' is no longer in the store", path);
+	struct image_target *t = r == 0 ? calloc(1, sizeof *t) : NULL;
+	if (!t)
+		return r < 0 ? r : err_set(-ENOMEM, "no memory for a variable");
+	r = plan_array(o, c, i, group, t);
+	if (r == 0)
+		r = recode_make(&t->node->array->dtype, now->file.var[i].type, &s->recode);
+	if (r < 0)
+		image_target_free(o, t);
+	else
+		s->target = t;
+	return r;
+}
+
+/* --- what goes with a variable --- */
+
+struct with {
+	const struct nc_file *file;
+	bool *is;
+	bool more;
+};
+
+static int
+add_with(void *arg, const char *name, enum cf_role role)
+{
+	struct with *w = arg;
+	for (size_t i = 0; i < w->file->nvars; i++) {
+		const char *is = w->file->var[i].name;
+		if (!w->is[i] && strcmp(is, name) == 0)
+			w->is[i] = w->more = true;
+	}
+	return 0;
+}
+
+static int
+add_of(struct with *w, const struct nc_var *v)
+{
+	static const char *const names[] = {"coordinates", "bounds", "climatology", "grid_mapping"};
+	int r = 0;
+	for (unsigned i = 0; r == 0 && i < v->rank; i++)
+		r = add_with(w, w->file->dim[v->dim[i]].name, CF_COORDINATE);
+	for (size_t i = 0; r == 0 && i < sizeof names / sizeof *names; i++) {
+		const char *text = attrs_text(&v->attrs, names[i]);
+		r = text ? cf_words(names[i], text, add_with, w) : 0;
+	}
+	return r;
+}
+
+int
+image_bind_with(const struct nc_file *f, const char *name, bool **ret)
+{
+	CLEAN(clean_free) bool *is = calloc(f->nvars + 1, sizeof *is);
+	struct with w = {.file = f, .is = is};
+	int r = is ? add_with(&w, name, CF_DATA) : err_set(-ENOMEM, "no memory for a file");
+	while (r == 0 && w.more) {
+		w.more = false;
+		for (size_t i = 0; r == 0 && i < f->nvars; i++)
+			if (is[i])
+				r = add_of(&w, &f->var[i]);
+	}
+	if (r == 0)
+		*ret = MOVE(is);
+	return r;
+}

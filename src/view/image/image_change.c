@@ -1,0 +1,273 @@
+#include "view/image/image_change.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+void
+change_free(struct change *c)
+{
+	free(c->var);
+	free(c->attr);
+	free(c->grown);
+	free(c->renamed);
+	free(c->gone);
+	*c = (struct change){0};
+}
+
+size_t
+change_find(const struct nc_file *f, const char *name)
+{
+	for (size_t i = 0; i < f->nvars; i++)
+		if (strcmp(f->var[i].name, name) == 0)
+			return i;
+	return CHANGE_NONE;
+}
+
+static bool
+same_number(struct attr_number a, struct attr_number b)
+{
+	if (a.real && b.real)
+		return a.d == b.d || (isnan(a.d) && isnan(b.d));
+	if (!a.real && !b.real)
+		return a.above == b.above && (a.above ? a.u == b.u : a.i == b.i);
+	const struct attr_number *real = a.real ? &a : &b, *whole = a.real ? &b : &a;
+	double d = whole->above ? (double)whole->u : (double)whole->i;
+	return d == real->d;
+}
+
+/* A list of strings is in a file that has none what a user reads of it. */
+static bool
+same_text(const struct attr *a, const struct attr *b)
+{
+	CLEAN(clean_free) char *one = attr_text(a);
+	CLEAN(clean_free) char *two = attr_text(b);
+	return one && two && strcmp(one, two) == 0;
+}
+
+bool
+change_same_attr(const struct attr *a, const struct attr *b, bool free_types)
+{
+	if (a->type == NC_TYPE_STRING || b->type == NC_TYPE_STRING)
+		return same_text(a, b);
+	if (a->count != b->count)
+		return false;
+	if (a->type == b->type)
+		return memcmp(a->data, b->data, a->count * nc_type_size(a->type)) == 0;
+	bool same = free_types && attr_is_number(a) && attr_is_number(b);
+	for (size_t i = 0; i < a->count && same; i++)
+		same = same_number(attr_number(a, i), attr_number(b, i));
+	return same;
+}
+
+static int
+add_attr(struct change *c, size_t var, const struct attr *from, const struct attr *to)
+{
+	if ((c->nattrs & (c->nattrs - 1)) == 0) {
+		size_t room = c->nattrs ? 2 * c->nattrs : 1;
+		struct change_attr *more = realloc(c->attr, room * sizeof *more);
+		if (!more)
+			return err_set(-ENOMEM, "no memory for changes");
+		c->attr = more;
+	}
+	c->attr[c->nattrs++] = (struct change_attr){
+		.var = var, .name = to ? to->name : from->name, .to = to, .from = from};
+	return 0;
+}
+
+/* keep: what `now` lacks is not deleted. */
+static int
+compare_attrs(
+	struct change *c, size_t var, const struct attrs *was, const struct attrs *now, bool keep)
+{
+	const bool other = c->was && nc_has_all_types(c->was->file.format) !=
+					     nc_has_all_types(c->now->file.format);
+	int r = 0;
+	for (size_t i = 0; was && !keep && i < was->count && r == 0; i++)
+		if (!attrs_find(now, was->attr[i].name))
+			r = add_attr(c, var, &was->attr[i], NULL);
+	for (size_t i = 0; i < now->count && r == 0; i++) {
+		const struct attr *a = was ? attrs_find(was, now->attr[i].name) : NULL;
+		if (!a || !change_same_attr(a, &now->attr[i], other))
+			r = add_attr(c, var, a, &now->attr[i]);
+	}
+	return r;
+}
+
+static bool
+has_dim(const struct nc_file *f, const char *name)
+{
+	bool has = false;
+	for (unsigned i = 0; i < f->ndims; i++)
+		has |= strcmp(f->dim[i].name, name) == 0;
+	return has;
+}
+
+/* Can it be that with another name? Then nothing has the old one any more, and nothing had the new one. */
+static bool
+may_rename(const struct nc_file *was, const struct nc_dim *a, const struct nc_file *now,
+	const struct nc_dim *b)
+{
+	return a->size == b->size && !has_dim(now, a->name) && !has_dim(was, b->name);
+}
+
+static int
+rename_dim(struct change *c, unsigned dim, const struct nc_var *was, const struct nc_dim *now)
+{
+	const struct nc_file *f = &c->was->file;
+	bool one = !c->rewritten && may_rename(f, &f->dim[dim], &c->now->file, now);
+	for (unsigned i = 0; i < f->ndims; i++)
+		one &= !c->renamed[i] || (i == dim) == (strcmp(c->renamed[i], now->name) == 0);
+	if (!one)
+		return err_set(-EINVAL, "dimension '%s' of variable '%s' cannot become '%s'",
+			f->dim[dim].name, was->name, now->name);
+	c->renamed[dim] = now->name;
+	return 0;
+}
+
+/* The dimension k of a variable that both have. */
+static int
+compare_dim(struct change *c, const struct nc_var *was, const struct nc_var *now, unsigned k)
+{
+	const struct nc_dim *a = &c->was->file.dim[was->dim[k]];
+	const struct nc_dim *b = &c->now->file.dim[now->dim[k]];
+	if (strcmp(a->name, b->name) != 0)
+		return rename_dim(c, was->dim[k], was, b);
+	if (b->size < a->size)
+		return err_set(-EINVAL, "dimension '%s' has %llu elements, more than %llu", a->name,
+			(unsigned long long)a->size, (unsigned long long)b->size);
+	if (b->size > a->size && k)
+		return err_set(-EINVAL,
+			"dimension '%s' of variable '%s' is not the first: it cannot grow", a->name,
+			was->name);
+	if (b->size > a->size)
+		c->grown[was->dim[k]] = b->size;
+	return 0;
+}
+
+static bool
+same_dims(const struct nc_file *f, const struct nc_var *v, const struct nc_file *g,
+	const struct nc_var *w)
+{
+	bool same = v->rank == w->rank;
+	for (unsigned k = 0; same && k < v->rank; k++) {
+		const struct nc_dim *a = &f->dim[v->dim[k]], *b = &g->dim[w->dim[k]];
+		same = a->size == b->size &&
+		       (strcmp(a->name, b->name) == 0 || may_rename(f, a, g, b));
+	}
+	return same;
+}
+
+/* What lay where a new variable lies, and is of no name any more. */
+static size_t
+find_renamed(const struct change *c, const struct nc_var *now)
+{
+	const struct nc_file *f = &c->was->file, *g = &c->now->file;
+	for (size_t i = 0; i < f->nvars && !c->by_name; i++) {
+		const struct nc_var *v = &f->var[i];
+		if (v->begin == now->begin && v->type == now->type && v->bytes == now->bytes &&
+			v->bytes && same_dims(f, v, g, now) &&
+			change_find(g, v->name) == CHANGE_NONE)
+			return i;
+	}
+	return CHANGE_NONE;
+}
+
+bool
+change_renames(const struct change *c, size_t var)
+{
+	return c->var[var] != CHANGE_NONE &&
+	       strcmp(c->was->file.var[c->var[var]].name, c->now->file.var[var].name) != 0;
+}
+
+static int
+compare_var(struct change *c, size_t i, bool keep)
+{
+	const struct nc_var *now = &c->now->file.var[i];
+	size_t at = c->was ? change_find(&c->was->file, now->name) : CHANGE_NONE;
+	if (c->was && at == CHANGE_NONE)
+		at = find_renamed(c, now);
+	c->var[i] = at;
+	if (at == CHANGE_NONE)
+		return compare_attrs(c, i, NULL, &now->attrs, keep);
+	const struct nc_var *was = &c->was->file.var[at];
+	if (now->type != was->type && c->was->file.format == c->now->file.format)
+		return err_set(
+			-EINVAL, "variable '%s' cannot become one of another type", now->name);
+	if (now->rank != was->rank)
+		return err_set(-EINVAL, "variable '%s' has %u dimensions, not %u", now->name,
+			was->rank, now->rank);
+	int r = 0;
+	for (unsigned k = 0; k < now->rank && r == 0; k++)
+		r = compare_dim(c, was, now, k);
+	return r < 0 ? r : compare_attrs(c, i, &was->attrs, &now->attrs, keep);
+}
+
+static void
+find_gone(struct change *c)
+{
+	const size_t n = c->was ? c->was->file.nvars : 0;
+	for (size_t i = 0; i < n; i++)
+		c->gone[i] = true;
+	c->missing = n;
+	for (size_t i = 0; n && i < c->now->file.nvars; i++)
+		if (c->var[i] != CHANGE_NONE && c->gone[c->var[i]]) {
+			c->gone[c->var[i]] = false;
+			c->missing--;
+		}
+}
+
+int
+change_make(const struct image_form *was, const struct image_form *now, unsigned how, size_t own,
+	struct change *ret)
+{
+	const bool keep = how & CHANGE_KEEP;
+	struct change c = {.was = was,
+		.now = now,
+		.rewritten = how & CHANGE_REWRITTEN,
+		.by_name = how & (CHANGE_REWRITTEN | CHANGE_NO_RENAMES)};
+	c.var = calloc(now->file.nvars + 1, sizeof *c.var);
+	c.grown = was ? calloc(was->file.ndims + 1, sizeof *c.grown) : NULL;
+	c.renamed = was ? calloc(was->file.ndims + 1, sizeof *c.renamed) : NULL;
+	c.gone = was ? calloc(was->file.nvars + 1, sizeof *c.gone) : NULL;
+	int r = c.var && ((c.grown && c.renamed && c.gone) || !was)
+			? 0
+			: err_set(-ENOMEM, "no memory for changes");
+	if (r == 0)
+		r = compare_attrs(
+			&c, CHANGE_NONE, was ? &was->file.attrs : NULL, &now->file.attrs, keep);
+	for (size_t i = 0; i < now->file.nvars && r == 0; i++) {
+		bool mine = was && own != CHANGE_NONE &&
+			    strcmp(was->file.var[own].name, now->file.var[i].name) == 0;
+		r = compare_var(&c, i, keep && !mine);
+	}
+	if (r < 0) {
+		change_free(&c);
+		return r;
+	}
+	find_gone(&c);
+	*ret = c;
+	return 0;
+}
+
+bool
+change_renames_dims(const struct change *c)
+{
+	bool any = false;
+	for (unsigned i = 0; c->was && i < c->was->file.ndims; i++)
+		any |= c->renamed[i] != NULL;
+	return any;
+}
+
+bool
+change_of_metadata(const struct change *c)
+{
+	bool any = c->nattrs != 0 || change_renames_dims(c);
+	for (size_t i = 0; i < c->now->file.nvars; i++)
+		any |= c->var[i] == CHANGE_NONE || change_renames(c, i);
+	for (unsigned i = 0; c->was && i < c->was->file.ndims; i++)
+		any |= c->grown[i] != 0;
+	return any;
+}

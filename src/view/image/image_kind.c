@@ -1,0 +1,306 @@
+/* netCDF files of a writable mount, as they are opened, read and written. */
+#include "view/image/images.h"
+
+#include "view/kind.h"
+#include "view/netcdf/nc_plan.h"
+#include "view/netcdf/netcdf.h"
+#include "view/state.h"
+
+#include "base/check.h"
+#include "base/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int
+begin(struct mount *m)
+{
+	return images_new(&m->images);
+}
+
+static void
+end(struct mount *m)
+{
+	m->images = images_free(m->images);
+}
+
+/* Those of netCDF-4 are only read. */
+static bool
+takes(const struct view_ops *v)
+{
+	const struct nc_want *want = netcdf_want(v);
+	return want && want->format != NC_4;
+}
+
+static struct array_want
+patience(const struct mount *m, struct cancel *cancel)
+{
+	return (struct array_want){
+		.deadline = clock_now() + m->options.data.timeout, .cancel = cancel};
+}
+
+/* While it is written, the name leads to the file as it was opened, whatever the metadata say by now. */
+static int
+lookup(struct mount *m, const char *path, struct entry *ret)
+{
+	enum { MODE = 0644 };
+	struct open_image *o = images_find(m, path);
+	if (!o)
+		return ZMAP_ABSENT;
+	int r = mount_entry(m, path, ENTRY_FILE, MODE, ret);
+	if (r == 0) {
+		ret->version = o->version;
+		ret->size = image_size(o->image);
+		ret->node = node_ref(o->node);
+		ret->view = o->view;
+		ret->mtime = atomic_load(&o->written);
+		ret->by = &kind_image;
+	}
+	images_put(o, false);
+	return r;
+}
+
+static int
+open_image(struct file *f, const struct entry *e, int flags)
+{
+	struct open_image *o = images_find(f->mount, e->path);
+	int r = file_writes(f) ? images_stuck(f->mount, e->path) : 0;
+	if (!o && !file_writes(f))
+		return ZMAP_ABSENT;
+	if (r == 0 && !o)
+		r = images_begin(f->mount, e, &o);
+	const bool counts = r == 0 && file_writes(f);
+	unsigned opened;
+	if (counts)
+		images_add_writer(o);
+	if (counts && flags & O_TRUNC) {
+		const struct array_want how = patience(f->mount, NULL);
+		r = image_truncate(o->image, 0, &how);
+	}
+	if (r < 0) {
+		if (counts)
+			images_leave(o, &opened);
+		if (o)
+			images_put(o, counts);
+		f->flags = (f->flags & ~O_ACCMODE) | O_RDONLY;
+		return r;
+	}
+	f->own = o;
+	f->size = image_size(o->image);
+	f->direct = true;
+	return 0;
+}
+
+static int
+read_image(struct file *f, const struct array_want *want, struct reply *ret)
+{
+	struct open_image *o = f->own;
+	size_t n = 0;
+	int r = buf_reserve(&ret->own, want->len + 1);
+	if (r == 0)
+		r = image_read(o->image, want, ret->own.data, &n);
+	if (r < 0 || !n)
+		return r;
+	ret->own.len = ret->len = n;
+	ret->part[0] = (struct iovec){ret->own.data, n};
+	ret->parts = 1;
+	return 0;
+}
+
+/* A program that does not look at this failure finds it again when it writes on, and when it opens the file again. */
+static bool
+sticks(int code)
+{
+	return code < 0 && code != -EINTR && code != -ENOMEM;
+}
+
+static int
+write_image(struct file *f, uint64_t off, struct span bytes, const struct array_want *how,
+	unsigned flags)
+{
+	struct open_image *o = f->own;
+	if (!file_writes(f))
+		return err_set(-EBADF, "'%s' was opened to be read", f->path);
+	int r = images_usable(o);
+	if (r < 0)
+		return r;
+	if (flags & FILE_APPEND)
+		off = image_size(o->image);
+	r = image_write(o->image, off, bytes, how);
+	atomic_store(&o->written, clock_wall());
+	return sticks(r) ? images_fail(o, r) : r;
+}
+
+static int
+truncate_image(struct file *f, uint64_t size, bool through_handle)
+{
+	struct open_image *o = f->own;
+	const struct array_want how = patience(f->mount, NULL);
+	if (!file_writes(f))
+		return err_set(-EBADF, "'%s' was opened to be read", f->path);
+	int r = images_usable(o);
+	return r < 0 ? r : image_truncate(o->image, size, &how);
+}
+
+/* Other files of what it shows are told. */
+static void
+tell(struct open_image *o)
+{
+	images_tell(o);
+	kinds_told(o->mount);
+}
+
+static int
+settle_now(struct open_image *o, enum image_why why, const struct array_want *how)
+{
+	int r = image_settle(o->image, why, how);
+	if (why != IMAGE_LOOK)
+		tell(o);
+	return r;
+}
+
+static int
+settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *cancel)
+{
+	struct open_image *o = f->own;
+	const struct array_want how = {.deadline = deadline, .cancel = cancel};
+	if (!file_writes(f))
+		return 0;
+	const bool release = why == SETTLE_RELEASE;
+	unsigned opened = 0;
+	if (release && !images_leave(o, &opened))
+		return 0;
+	/* A file is released after close() has returned: by then a retry may have forgotten this error. */
+	int r = images_usable(o);
+	if (r < 0)
+		return r;
+	r = settle_now(o, why == SETTLE_OTHER_READ ? IMAGE_LOOK : IMAGE_FLUSH, &how);
+	/* What another writer that has come since is about may have no meaning yet. */
+	if (sticks(r) && (r != -EINVAL || (release && images_opened(o) == opened)))
+		images_fail(o, r);
+	return r;
+}
+
+static uint64_t
+size_of(struct file *f)
+{
+	struct open_image *o = f->own;
+	return image_size(o->image);
+}
+
+static void
+close_image(struct file *f)
+{
+	if (f->own)
+		images_put(f->own, file_writes(f));
+}
+
+/* A reader comes to what an image may have changed. */
+static void
+other_read(struct file *f)
+{
+	CLEAN(clean_free) struct open_image **all = NULL;
+	if (images_all(f->mount, &all) < 0)
+		return;
+	for (size_t i = 0; all[i]; i++) {
+		const struct array_want how = patience(f->mount, NULL);
+		if (image_waits(all[i]->image) && strcmp(all[i]->path, f->path) != 0 &&
+			images_stuck(f->mount, all[i]->path) == 0)
+			settle_now(all[i], IMAGE_LOOK, &how); /* its writer hears of what fails */
+		images_put(all[i], false);
+	}
+}
+
+/* At the end all that fails is lost, and named with what failed before. */
+static int
+settle_all(struct mount *m, const char *dir, enum settle_why why, struct cancel *cancel,
+	struct buf *said)
+{
+	CLEAN(clean_free) struct open_image **all = NULL;
+	const struct array_want how = {.cancel = cancel};
+	struct err why_not = {0};
+	int r = images_all(m, &all);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; all[i]; i++) {
+		struct open_image *o = all[i];
+		r = path_is_below(o->path, dir) ? images_stuck(m, o->path) : 0;
+		if (r == 0 && path_is_below(o->path, dir))
+			r = settle_now(o, IMAGE_FLUSH, &how);
+		if (r < 0 && why == SETTLE_RELEASE)
+			images_stick(m, o->path, r);
+		if (r < 0 && !why_not.code)
+			err_save(err_add(r, "'%s'", o->path), &why_not);
+		images_put(o, false);
+	}
+	return why_not.code ? err_restore(&why_not) : 0;
+}
+
+/* What failed is stored once more; what fails again is lost, though its writers have the file open still. */
+static int
+retry(struct mount *m, struct buf *said)
+{
+	CLEAN(clean_free) struct open_image **all = NULL;
+	bool lost = false;
+	int r = images_all(m, &all);
+	for (size_t i = 0; r == 0 && all[i]; i++) {
+		const struct array_want how = patience(m, NULL);
+		if (images_stuck(m, all[i]->path) < 0) {
+			if (settle_now(all[i], IMAGE_FLUSH, &how) == 0) {
+				images_unstick(m, all[i]->path, NULL);
+			} else {
+				images_give_up(all[i]);
+				lost = true;
+			}
+		}
+		images_put(all[i], false);
+	}
+	images_unstick(m, NULL, said);
+	/* Elements that it brought wait no longer, either. */
+	return lost ? data_retry(m->data, said) : r;
+}
+
+static int
+error(struct mount *m, const char *path, struct buf *ret)
+{
+	if (images_stuck(m, path) == 0)
+		return ZMAP_ABSENT;
+	return buf_add(ret, err_text(), strlen(err_text()));
+}
+
+static bool
+unstored(struct mount *m)
+{
+	CLEAN(clean_free) struct open_image **all = NULL;
+	bool any = false;
+	if (images_all(m, &all) < 0)
+		return true;
+	for (size_t i = 0; all[i]; i++) {
+		any |= image_waits(all[i]->image);
+		images_put(all[i], false);
+	}
+	return any;
+}
+
+const struct file_kind kind_image = {
+	.name = "image",
+	.begin = begin,
+	.end = end,
+	.lookup = lookup,
+	.takes = takes,
+	.open = open_image,
+	.read = read_image,
+	.write = write_image,
+	.truncate = truncate_image,
+	.size = size_of,
+	.settle = settle,
+	.close = close_image,
+	.other_read = other_read,
+	.settle_all = settle_all,
+	.retry = retry,
+	.error = error,
+	.unstored = unstored,
+	.lost = images_lost,
+};

@@ -1,0 +1,316 @@
+/* Where the elements of an image's variables are in the store, and how they get there. */
+#include "view/image/images.h"
+
+#include "base/path.h"
+
+#include "model/edit.h"
+#include "view/flat_share.h"
+#include "view/image/image_new.h"
+#include "view/image/image_target.h"
+#include "view/netcdf/nc_plan.h"
+#include "view/state.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Takes over the reference to the variable, also when it fails. */
+int
+image_target_new(struct variable *v, struct image_target **ret)
+{
+	struct image_target *t = calloc(1, sizeof *t);
+	if (!t) {
+		variable_unref(v);
+		return err_set(-ENOMEM, "no memory for a variable");
+	}
+	t->variable = v;
+	t->node = v->node;
+	int r = variable_array(v, &t->array);
+	if (r == 0)
+		*ret = t;
+	else
+		image_target_free(NULL, t);
+	return r;
+}
+
+void
+image_target_free(void *arg, void *target)
+{
+	struct image_target *t = target;
+	stream_free(t->stream);
+	if (!t->variable) {
+		if (t->array)
+			array_unref(t->array);
+		node_unref(t->node);
+	}
+	variable_unref(t->variable);
+	image_new_free(t->new);
+	free(t);
+}
+
+int
+image_target_follow(struct open_image *o, struct image_target *t, const char *path)
+{
+	CLEAN(node_unrefp) struct node *n = NULL;
+	struct variable *v = NULL;
+	int r = model_lookup(o->mount->model, path, &n);
+	if (r == ZMAP_ABSENT || (r == 0 && !n->array))
+		return err_set(-EIO, "'%s' is no longer in the store", path);
+	if (r == 0)
+		r = variable_get(o->mount, n, 0, &v);
+	if (r < 0)
+		return r;
+	t->stream = stream_free(t->stream);
+	variable_unref(t->variable);
+	t->variable = v;
+	t->array = v->array;
+	t->node = v->node;
+	return 0;
+}
+
+static int
+usable(const struct image_target *t)
+{
+	return t->variable ? variable_usable(t->variable) : 0;
+}
+
+static int
+target_read(void *arg, void *target, const struct array_want *how, uint64_t off, size_t len,
+	uint8_t *to)
+{
+	struct image_target *t = target;
+	struct reply reply = {0};
+	struct array_want w = *how;
+	int r = usable(t);
+	if (r == 0 && !t->stream)
+		r = stream_new(t->array, &t->stream);
+	w.off = off;
+	w.len = len;
+	w.since = 0;
+	if (r == 0)
+		r = stream_read(t->stream, &w, &reply);
+	if (r == 0 && reply.len != len)
+		r = err_set(-EIO, "%zu bytes instead of %zu", reply.len, len);
+	if (r == 0)
+		reply_copy(&reply, to);
+	reply_done(&reply);
+	return r;
+}
+
+static int
+target_write(void *arg, void *target, const struct array_want *how, uint64_t off, struct span bytes)
+{
+	struct open_image *o = arg;
+	struct image_target *t = target;
+	struct array_want w = *how;
+	int r = usable(t);
+	w.off = off;
+	w.len = bytes.len;
+	if (r == 0 && t->round != 1 + atomic_load(&o->round)) {
+		t->round = 1 + atomic_load(&o->round);
+		r = images_touch(o, t->node->path);
+	}
+	return r < 0 ? r : array_write(t->array, &w, bytes.data);
+}
+
+/* The path of the file's group. */
+int
+image_group_path(const struct open_image *o, char **ret)
+{
+	const char *path = o->node->path;
+	if (o->node->kind == NODE_ARRAY && !*path)
+		return err_set(-EINVAL, "the store is an array: it has no group for anything else");
+	*ret = o->node->kind == NODE_GROUP ? strdup(path) : path_above(path);
+	return *ret ? 0 : err_set(-ENOMEM, "no memory for a path");
+}
+
+/* Is the variable one that goes with what the file is for? */
+bool
+image_is_companion(const struct open_image *o, const struct image_target *t)
+{
+	if (o->own)
+		return strcmp(t->node->name, o->own) != 0;
+	return !o->of_group && strcmp(t->node->path, o->node->path) != 0;
+}
+
+struct neighbours {
+	const struct image_source *source;
+	size_t n;
+};
+
+/* An array of the group that the file has not. */
+static int
+is_other(const struct model_child *c, void *arg)
+{
+	const struct neighbours *all = arg;
+	bool known = false;
+	for (size_t i = 0; i < all->n; i++) {
+		const struct image_target *t = all->source[i].target;
+		known |= t && strcmp(t->node->name, c->name) == 0;
+	}
+	return c->kind == NODE_ARRAY && !known;
+}
+
+/* What goes with the variable goes with others, too: the file must not change it. */
+static void
+guard(struct open_image *o, const struct image_source *s, size_t n, bool *ret)
+{
+	CLEAN(clean_free) char *path = NULL;
+	struct neighbours all = {s, n};
+	*ret = o->own != NULL;
+	if (!o->own && !o->of_group && image_group_path(o, &path) == 0)
+		*ret = model_children(o->mount->model, path, is_other, &all) != 0;
+}
+
+/* --- the file as its plan has it --- */
+
+int
+image_form_of(struct open_image *o, struct nc_plan *p, struct image_form **ret)
+{
+	struct image_source *s = calloc(p->file.nvars + 1, sizeof *s);
+	int r = s ? 0 : err_set(-ENOMEM, "no memory for an image");
+	for (size_t i = 0; i < p->file.nvars && r == 0; i++) {
+		struct variable *v = p->source[i].variable;
+		struct image_target *t = NULL;
+		if (v)
+			r = image_target_new(variable_ref(v), &t);
+		s[i] = (struct image_source){
+			.target = t, .axis = p->source[i].axis, .recode = p->source[i].recode};
+		p->source[i].recode = (struct recode){0};
+	}
+	const struct span header = buf_span(&p->file.header);
+	const size_t n = p->file.nvars;
+	if (r == 0)
+		guard(o, s, n, &o->shares);
+	for (size_t i = 0; i < n && r == 0; i++)
+		s[i].guarded = o->shares && s[i].target && image_is_companion(o, s[i].target);
+	struct buf kept = p->file.header;
+	p->file.header = (struct buf){0};
+	if (r == 0) {
+		/* The sources of a plan are as many as its variables. */
+		free(p->source);
+		p->source = NULL;
+		r = image_form_new(&p->file, header, s, ret);
+	}
+	buf_free(&kept);
+	for (size_t i = 0; r < 0 && s && i < n; i++) {
+		if (s[i].target)
+			image_target_free(o, s[i].target);
+		recode_free(&s[i].recode);
+	}
+	if (r < 0)
+		free(s);
+	return r;
+}
+
+/* --- under a new header --- */
+
+static int
+flush(void *arg, const struct image_form *form, const struct array_want *how)
+{
+	struct open_image *o = arg;
+	int r = 0;
+	for (size_t i = 0; i < form->file.nvars && r == 0; i++) {
+		const struct image_target *t = form->source[i].target;
+		r = t ? array_flush(t->array, how->cancel) : 0;
+	}
+	return r < 0 ? r : zmap_sync(o->mount->zmap);
+}
+
+/* Each dimension that has grown, by one of the variables that lead with it. */
+static int
+share_rows(struct open_image *o, const struct change *c, const struct array_want *how,
+	int (*share)(struct mount *, const struct node *, uint64_t rows, struct cancel *))
+{
+	CLEAN(clean_free) bool *done = calloc(c->was ? c->was->file.ndims + 1 : 1, sizeof *done);
+	int r = done ? 0 : err_set(-ENOMEM, "no memory for dimensions");
+	for (size_t i = 0; i < c->now->file.nvars && r == 0; i++) {
+		const size_t at = c->var[i];
+		const struct nc_var *w = at == CHANGE_NONE ? NULL : &c->was->file.var[at];
+		const struct image_target *t = c->now->source[i].target;
+		CLEAN(node_unrefp) struct node *n = NULL;
+		if (!t || !w || !w->rank || !c->grown[w->dim[0]] || done[w->dim[0]])
+			continue;
+		done[w->dim[0]] = true;
+		r = model_lookup(o->mount->model, t->node->path, &n);
+		if (r == ZMAP_ABSENT || (r == 0 && !n->array))
+			r = err_set(
+				-EIO, "'%s' is no longer in the store", t->variable->node->path);
+		if (r == 0 && n->array->shape[0] < c->grown[w->dim[0]])
+			r = share(o->mount, n, c->grown[w->dim[0]], how->cancel);
+	}
+	return r == -ENOTSUP ? -EINVAL : r;
+}
+
+static int
+commit(void *arg, const struct change *c, const struct array_want *how)
+{
+	struct open_image *o = arg;
+	const bool drops =
+		o->of_group && c->rewritten && o->mount->options.allow_delete && !o->adds;
+	if (o->of_group && c->missing && !drops)
+		notes_add(&o->mount->notes,
+			"'%s' was written without %zu of its variables: they stay in the store",
+			o->path, c->missing);
+	int r = flush(o, c->now, how);
+	if (r == 0)
+		r = share_rows(o, c, how, flat_share_commit);
+	if (r == 0)
+		r = image_edit_all(o, c, true, how);
+	if (r == 0)
+		r = image_move_dims(o, c, false);
+	if (r == 0)
+		r = image_move_all(o, c);
+	if (r == 0)
+		image_new_made(c->now);
+	if (r == 0 && drops)
+		r = image_move_drop(o, c);
+	return r < 0 ? r : zmap_sync(o->mount->zmap);
+}
+
+static int
+no_own(const struct open_image *o)
+{
+	if (!o->own)
+		return err_set(-EINVAL, "the variable that the file is for is no longer in it");
+	return err_set(-EINVAL,
+		"there is no variable '%s' in it: only dataset.nc takes in any variables", o->own);
+}
+
+static int
+bind(void *arg, const struct change *c, struct image_form *now, const struct array_want *how)
+{
+	struct open_image *o = arg;
+	bool found = o->of_group;
+	CLEAN(clean_free) bool *with = NULL;
+	int r = o->own ? image_bind_with(&now->file, o->own, &with) : 0;
+	for (size_t i = 0; i < now->file.nvars && r == 0; i++) {
+		if (c->var[i] == CHANGE_NONE && with && !with[i])
+			notes_add(&o->mount->notes,
+				"'%s': variable '%s' does not go with it and is left out "
+				"(dataset.nc takes all)",
+				o->path, now->file.var[i].name);
+		else if (c->var[i] == CHANGE_NONE)
+			r = image_bind_new(o, c, i, now);
+		else
+			r = image_bind_known(o, c, i, now);
+		if (r == 0 && change_renames(c, i))
+			r = image_move_check(o, c, i);
+		found |= r == 0 && image_is_own(o, now, i);
+	}
+	if (r == 0 && !found)
+		r = no_own(o);
+	if (r == 0)
+		r = image_edit_all(o, c, false, how);
+	if (r == 0)
+		r = image_move_dims(o, c, true);
+	return r < 0 ? r : share_rows(o, c, how, flat_share_clear);
+}
+
+const struct image_ops image_mount_ops = {
+	.store = {.read = target_read, .write = target_write, .let_go = image_target_free},
+	.bind = bind,
+	.begin = image_new_begin,
+	.undo = image_new_undo,
+	.commit = commit,
+	.flush = flush,
+};

@@ -1,0 +1,464 @@
+#include "view/image/scratch.h"
+
+#include "view/kind.h"
+#include "view/state.h"
+
+#include "base/check.h"
+#include "base/path.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+enum { MODE = 0644 };
+static const size_t MEMORY = 64 << 20; /* bytes of one file that lie in memory */
+
+static int
+begin(struct mount *m)
+{
+	return scratches_new(&m->scratches);
+}
+
+static void
+end(struct mount *m)
+{
+	m->scratches = scratches_free(m->scratches);
+}
+
+static int
+describe(struct mount *m, struct scratch *s, const char *path, struct entry *ret)
+{
+	int r = mount_entry(m, path, ENTRY_FILE, MODE, ret);
+	if (r < 0)
+		return r;
+	ret->size = atomic_load(&s->size);
+	ret->mtime = atomic_load(&s->mtime);
+	ret->version = s->version;
+	ret->by = &kind_scratch;
+	return 0;
+}
+
+static int
+lookup(struct mount *m, const char *path, struct entry *ret)
+{
+	struct scratch *s = scratches_hold(m, path);
+	int r = s ? describe(m, s, path, ret) : ZMAP_ABSENT;
+	scratches_put(m, s);
+	return r == ZMAP_ABSENT && scratches_hides(m, path) ? -ENOENT : r;
+}
+
+static int
+list(struct mount *m, const char *dir, mount_dir_fn *fn, void *arg)
+{
+	CLEAN(buf_free) struct buf names = {0};
+	int r = scratches_paths(m, dir, &names);
+	for (size_t at = 0; at < names.len && r == 0;) {
+		const char *path = (const char *)names.data + at;
+		at += strlen(path) + 1;
+		r = fn(arg, path_name(path), mount_ino(path), DT_REG);
+	}
+	return r;
+}
+
+/* New names are made in groups. */
+static int
+check_dir(struct mount *m, const char *path)
+{
+	CLEAN(clean_free) char *dir = strndup(path, scratch_dir_len(path));
+	CLEAN(node_unrefp) struct node *n = NULL;
+	if (!dir)
+		return err_set(-ENOMEM, "no memory for a path");
+	int r = model_lookup(m->model, dir, &n);
+	if (r == ZMAP_ABSENT)
+		return err_set(-ENOENT, "there is no '%s'", dir);
+	if (r == 0 && n->kind != NODE_GROUP)
+		return err_set(-EACCES, "'%s' is no group", dir);
+	return r;
+}
+
+static int
+create(struct mount *m, const char *path, struct entry *ret)
+{
+	struct scratch *s = NULL;
+	int r = check_dir(m, path);
+	if (r == 0)
+		r = scratches_make(m, path, &s);
+	if (r == 0)
+		r = describe(m, s, path, ret);
+	scratches_put(m, s);
+	return r;
+}
+
+static bool
+ends_with(const char *path, const char *suffix)
+{
+	size_t n = strlen(path), k = strlen(suffix);
+	return n > k && strcmp(path + n - k, suffix) == 0;
+}
+
+/* --- what goes to variables as it comes; in turn --- */
+
+/* What of the image is no longer so is the file's own again. */
+static void
+leave_image(struct scratch *s)
+{
+	if (!s->image || image_flows(s->image->image) || !image_waits(s->image->image))
+		return;
+	images_end(s->image);
+	s->image = NULL;
+	s->waits = true;
+}
+
+/* All bytes are the file's own: they get another meaning, or none yet. */
+static int
+take_back(struct scratch *s, const struct array_want *how)
+{
+	int r = s->image ? image_flow_back(s->image->image, how) : 0;
+	if (r == 0)
+		leave_image(s);
+	return r;
+}
+
+/* What was written and is no whole file goes. */
+static void
+drop_image(struct scratch *s)
+{
+	images_end(s->image);
+	s->image = NULL;
+	spill_free(&s->bytes);
+	s->size = 0;
+}
+
+static int
+put(struct mount *m, struct scratch *s, uint64_t off, struct span bytes,
+	const struct array_want *how)
+{
+	const uint64_t before = s->bytes.size;
+	int r = s->image ? image_write(s->image->image, off, bytes, how)
+			 : spill_write(&s->bytes, off, bytes, MEMORY);
+	leave_image(s);
+	if (r < 0 || s->image || s->waits || !image_would_flow(&s->bytes, MEMORY, before))
+		return r;
+	CLEAN(clean_free) char *path = scratches_target(m, s);
+	s->waits = !path || !ends_with(path, ".nc") || scratches_is_taken(m, s) ||
+		   images_stream(m, path, &s->bytes, how, &s->image) != 0;
+	return 0;
+}
+
+static int
+cut(struct scratch *s, uint64_t size)
+{
+	const struct array_want how = {.cancel = NULL};
+	int r = turn_take(&s->turn, 0);
+	if (r < 0)
+		return r;
+	if (s->image && !size)
+		drop_image(s);
+	if (!size)
+		s->waits = false;
+	if (s->image)
+		r = image_truncate(s->image->image, size, &how);
+	leave_image(s);
+	if (r == 0 && !s->image)
+		r = spill_truncate(&s->bytes, size, MEMORY);
+	s->size = s->image ? image_size(s->image->image) : s->bytes.size;
+	s->changed = true;
+	return turn_give(&s->turn, r);
+}
+
+static int
+open_scratch(struct file *f, const struct entry *e, int flags)
+{
+	struct scratch *s = scratches_hold(f->mount, e->path);
+	int r = 0;
+	if (!s || s->version != e->version) {
+		scratches_put(f->mount, s);
+		return err_set(-ESTALE, "'%s' has changed since it was looked up", e->path);
+	}
+	if (file_writes(f) && flags & O_TRUNC)
+		r = cut(s, 0);
+	f->own = s;
+	f->size = atomic_load(&s->size);
+	f->direct = true;
+	if (r == 0 && file_writes(f))
+		atomic_fetch_add(&s->writers, 1);
+	return r;
+}
+
+static int
+read_scratch(struct file *f, const struct array_want *want, struct reply *ret)
+{
+	struct scratch *s = f->own;
+	size_t n = 0;
+	int r = buf_reserve(&ret->own, want->len + 1);
+	if (r == 0)
+		r = turn_take(&s->turn, want->deadline);
+	if (r < 0)
+		return r;
+	uint64_t size = s->bytes.size;
+	n = want->off < size ? (size_t)min_u64(want->len, size - want->off) : 0;
+	if (s->image)
+		r = image_read(s->image->image, want, ret->own.data, &n);
+	else if (n)
+		r = spill_read(&s->bytes, want->off, n, ret->own.data);
+	r = turn_give(&s->turn, r);
+	if (r < 0 || !n)
+		return r;
+	ret->own.len = ret->len = n;
+	ret->part[0] = (struct iovec){ret->own.data, n};
+	ret->parts = 1;
+	return 0;
+}
+
+static int
+write_scratch(struct file *f, uint64_t off, struct span bytes, const struct array_want *how,
+	unsigned flags)
+{
+	struct scratch *s = f->own;
+	int r = turn_take(&s->turn, how->deadline);
+	if (r < 0)
+		return r;
+	r = put(f->mount, s, flags & FILE_APPEND ? s->size : off, bytes, how);
+	s->size = s->image ? image_size(s->image->image) : s->bytes.size;
+	s->mtime = clock_wall();
+	s->changed = true;
+	return turn_give(&s->turn, r);
+}
+
+static int
+truncate_scratch(struct file *f, uint64_t size, bool through_handle)
+{
+	return cut(f->own, size);
+}
+
+/* --- taking in --- */
+
+/* In turn. */
+static int
+take_in_now(struct mount *m, const char *path, struct scratch *s, const struct array_want *how)
+{
+	if (!s->image)
+		return images_take_in(m, path, &s->bytes, how);
+	int r = image_settle(s->image->image, IMAGE_FLUSH, how);
+	images_tell(s->image);
+	return r;
+}
+
+/* What was written becomes what the path says. always: also if that was tried before. */
+static int
+take_in(struct mount *m, const char *path, struct scratch *s, bool always,
+	const struct array_want *how)
+{
+	int r = turn_take(&s->turn, how->deadline);
+	if (r < 0)
+		return r;
+	if (always || (s->changed && s->size)) {
+		r = take_in_now(m, path, s, how);
+		if (r == 0)
+			s->changed = false;
+	} else {
+		r = ZMAP_ABSENT;
+	}
+	return turn_give(&s->turn, r);
+}
+
+/* Does the last writer let go of one that was taken in? Then what cannot be taken in now is lost, for no name leads to it. What has come of a copy that
+ * broke off goes. */
+static bool
+is_last(struct mount *m, struct scratch *s)
+{
+	if (atomic_fetch_sub(&s->writers, 1) != 1)
+		return false;
+	if (turn_take(&s->turn, 0) == 0) {
+		if (s->image && image_flows(s->image->image))
+			drop_image(s);
+		turn_give(&s->turn, 0);
+	}
+	return scratches_is_taken(m, s);
+}
+
+/* A new file that is a netCDF file by its name means something when it is closed. */
+static int
+settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *cancel)
+{
+	struct scratch *s = f->own;
+	struct mount *m = f->mount;
+	const struct array_want how = {.deadline = deadline, .cancel = cancel};
+	if (!file_writes(f) || why == SETTLE_OTHER_READ)
+		return 0;
+	if (why == SETTLE_RELEASE && !is_last(m, s))
+		return 0;
+	CLEAN(clean_free) char *path = scratches_target(m, s);
+	if (!path || !ends_with(path, ".nc"))
+		return 0;
+	int r = take_in(m, path, s, false, &how);
+	if (r < 0 && why == SETTLE_RELEASE)
+		images_stick(m, path, r);
+	if (r)
+		return r < 0 ? r : 0;
+	scratches_become(m, s, path);
+	kinds_told(m);
+	return 0;
+}
+
+static uint64_t
+size_of(struct file *f)
+{
+	struct scratch *s = f->own;
+	return atomic_load(&s->size);
+}
+
+static void
+close_scratch(struct file *f)
+{
+	scratches_put(f->mount, f->own);
+}
+
+static int
+unlink_it(struct mount *m, const struct entry *e)
+{
+	if (e->by == &kind_scratch) {
+		struct scratch *s = scratches_hold(m, e->path);
+		if (s)
+			scratches_unname(m, s);
+		scratches_put(m, s);
+		return 0;
+	}
+	return e->view && kind_image.takes(e->view) ? scratches_hide(m, e->path) : ZMAP_ABSENT;
+}
+
+/* Bytes of a flat file, as O_TRUNC and write would put them; in turn. */
+static int
+put_flat(struct mount *m, const struct entry *to, struct scratch *s, const struct array_want *how)
+{
+	enum { PIECE = 1 << 20 };
+	struct file *f = NULL;
+	CLEAN(clean_free) uint8_t *bytes = malloc(PIECE);
+	int r = bytes ? file_open_for(m, to, O_WRONLY | O_TRUNC, &f)
+		      : err_set(-ENOMEM, "no memory for a file");
+	uint64_t size = s->bytes.size, n;
+	for (uint64_t at = 0; at < size && r == 0; at += n) {
+		n = min_u64(size - at, PIECE);
+		r = spill_read(&s->bytes, at, (size_t)n, bytes);
+		if (r == 0)
+			r = file_write(f, at, (struct span){bytes, (size_t)n}, how, 0);
+	}
+	if (r == 0)
+		r = file_settle(f, SETTLE_FLUSH, 0, how->cancel);
+	if (f) {
+		int e = file_settle(f, SETTLE_RELEASE, 0, how->cancel);
+		r = r < 0 ? r : e;
+	}
+	file_close(f);
+	return r;
+}
+
+static int
+rename_it(struct mount *m, const struct entry *from, const struct entry *to, unsigned flags)
+{
+	const struct array_want how = {.cancel = NULL};
+	struct scratch *s = from->by == &kind_scratch ? scratches_hold(m, from->path) : NULL;
+	int r;
+	if (!s)
+		return ZMAP_ABSENT;
+	r = turn_take(&s->turn, 0);
+	r = r < 0 ? r : turn_give(&s->turn, take_back(s, &how));
+	if (r < 0) {
+		scratches_put(m, s);
+		return r;
+	}
+	const bool nc = ends_with(to->path, ".nc") && atomic_load(&s->size);
+	if (to->view && !*to->view->suffix) {
+		r = turn_take(&s->turn, 0);
+		r = r < 0 ? r : turn_give(&s->turn, put_flat(m, to, s, &how));
+	} else if (to->view ? kind_image.takes(to->view) : nc && !to->ino) {
+		r = take_in(m, to->path, s, true, &how);
+		if (r < 0)
+			r = err_add(r, "to '%s'", to->path);
+	} else if (to->ino && to->by != &kind_scratch) {
+		r = err_set(-EACCES, "'%s' cannot be written", to->path);
+	} else {
+		r = check_dir(m, to->path);
+		r = r < 0 ? r : scratches_move(m, s, to->path);
+		scratches_put(m, s);
+		return r;
+	}
+	if (r == 0)
+		scratches_become(m, s, to->path);
+	scratches_put(m, s);
+	return r;
+}
+
+static bool
+waits(const struct scratch *s)
+{
+	return atomic_load(&s->changed) && atomic_load(&s->size);
+}
+
+/* A taken file that is still open at the end has no release: its last writer is taken to have let go of it now. */
+static int
+settle_all(struct mount *m, const char *dir, enum settle_why why, struct cancel *cancel,
+	struct buf *said)
+{
+	CLEAN(clean_free) struct scratch **all = NULL;
+	const struct array_want how = {.cancel = cancel};
+	int r = why == SETTLE_RELEASE ? scratches_taken(m, &all) : 0, worst = 0;
+	for (size_t i = 0; all && all[i]; i++) {
+		CLEAN(clean_free) char *path = scratches_target(m, all[i]);
+		int e = path && waits(all[i]) ? take_in(m, path, all[i], false, &how) : 0;
+		if (e < 0)
+			worst = images_stick(m, path, e);
+		scratches_put(m, all[i]);
+	}
+	return r < 0 ? r : worst;
+}
+
+static int
+say_lost(const char *path, struct buf *said)
+{
+	if (said)
+		buf_addf(said, "'%s': it was written, but never taken into the store\n", path);
+	return err_set(-EIO, "'%s' was never taken into the store", path);
+}
+
+/* Those of which nothing was taken in, and what was written since of those that were; images_lost names what was refused. */
+static int
+lost(struct mount *m, struct buf *said)
+{
+	CLEAN(buf_free) struct buf left = {0};
+	CLEAN(clean_free) struct scratch **all = NULL;
+	int r = scratches_paths(m, NULL, &left), e = scratches_taken(m, &all);
+	for (size_t at = 0; at < left.len;) {
+		const char *path = (const char *)left.data + at;
+		at += strlen(path) + 1;
+		r = say_lost(path, said);
+	}
+	for (size_t i = 0; all && all[i]; i++) {
+		CLEAN(clean_free) char *path = scratches_target(m, all[i]);
+		if (path && waits(all[i]) && images_stuck(m, path) == 0)
+			r = say_lost(path, said);
+		scratches_put(m, all[i]);
+	}
+	return r < 0 ? r : e;
+}
+
+const struct file_kind kind_scratch = {
+	.name = "scratch",
+	.begin = begin,
+	.end = end,
+	.lookup = lookup,
+	.list = list,
+	.create = create,
+	.unlink = unlink_it,
+	.rename = rename_it,
+	.open = open_scratch,
+	.read = read_scratch,
+	.write = write_scratch,
+	.truncate = truncate_scratch,
+	.size = size_of,
+	.settle = settle,
+	.close = close_scratch,
+	.settle_all = settle_all,
+	.lost = lost,
+};

@@ -1,0 +1,56 @@
+/* New names of a writable mount: files of its own, whose content is seen nowhere else until it is taken in, when it is renamed over what the store
+ * has, or when a file NAME.nc with a variable NAME is closed. And names of netCDF files that were unlinked, for a while. Any thread.
+ * scratches.c has the table of them, scratch.c what is done with one. */
+#pragma once
+
+#include "view/image/images.h"
+#include "view/image/spill.h"
+#include "view/image/turn.h"
+
+struct scratches;
+
+struct scratch {
+	struct scratch *next;
+	unsigned users; /* open files; down to `taken` all is under the lock of the table */
+	bool named;
+	char *path;
+	uint64_t version; /* of its inode: never the same again */
+	bool taken; /* what it holds has become what its path names, and what is written to it still does; then next is of those */
+	struct turn turn; /* of the call that is under way: the rest is its own */
+	struct spill bytes;
+	struct open_image *
+		image; /* its bytes go to variables as they come, or went; NULL: they are in `bytes` */
+	bool waits;    /* they did not, and will not */
+	atomic_ullong size; /* theirs: these are read without a turn */
+	atomic_llong mtime;
+	atomic_uint writers; /* handles that may write to it */
+	atomic_bool changed; /* since it was last looked at whether it can be taken in */
+};
+
+int scratches_new(struct scratches **ret);
+struct scratches *scratches_free(struct scratches *);
+
+/* One user more of the file of that path; NULL: there is none. */
+struct scratch *scratches_hold(struct mount *, const char *path);
+void scratches_put(struct mount *, struct scratch *); /* NULL allowed */
+/* A new one, held. -EEXIST. */
+int scratches_make(struct mount *, const char *path, struct scratch **ret);
+/* The paths in a directory, NULL: all there are, each with its NUL. */
+int scratches_paths(struct mount *, const char *dir, struct buf *ret);
+/* All that were taken in and are still open, held; ends with NULL. The caller puts them and frees the list. */
+int scratches_taken(struct mount *, struct scratch ***ret);
+/* What its path is now, of one that has a name or was taken in, else NULL; the caller frees it. */
+char *scratches_target(struct mount *, struct scratch *);
+bool scratches_is_taken(struct mount *, struct scratch *);
+/* The name is gone; handles that are open go on. */
+void scratches_unname(struct mount *, struct scratch *);
+/* To a name that is free, or that of another scratch. */
+int scratches_move(struct mount *, struct scratch *, const char *to);
+/* Its content has been taken in as that of the path, which others know now. */
+void scratches_become(struct mount *, struct scratch *, const char *path);
+
+/* A name of the store is not there for a while: a program that removes a file to make it anew does so at once. */
+int scratches_hide(struct mount *, const char *path);
+bool scratches_hides(struct mount *, const char *path);
+
+size_t scratch_dir_len(const char *path); /* of the path of its directory */
