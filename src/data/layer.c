@@ -33,11 +33,11 @@ layer_cost(const struct layer *l)
 
 /* Grows the window to [from, to), which holds the one there is. */
 static int
-widen(struct layer *l, size_t from, size_t to)
+widen(struct layer *l, size_t from, size_t to, void *(*get)(size_t *size))
 {
 	size_t cap = to - from, before = l->len ? l->lo - from : 0;
 	uint64_t *bits = l->bits ? calloc((to - from) / WORD, sizeof *bits) : NULL;
-	uint8_t *data = mem_get(&cap);
+	uint8_t *data = get(&cap);
 	if ((l->bits && !bits) || !data) {
 		free(bits);
 		mem_put(data, cap);
@@ -71,13 +71,20 @@ layer_room(struct layer *l, size_t most, size_t from, size_t to)
 		high = max_u64(high, l->lo + l->len);
 	}
 	if (high - low >= all / WHOLE_FROM)
-		return widen(l, 0, all);
+		return widen(l, 0, all, mem_get);
 	size_t want = 2 * l->len; /* so that it is not copied for each row */
 	if (high - low < want && low < l->lo)
 		low = high > want ? high - want : 0;
 	if (high - low < want)
 		high = min_u64(all, low + want);
-	return widen(l, low, high);
+	return widen(l, low, high, mem_get);
+}
+
+int
+layer_room_ahead(struct layer *l, size_t most)
+{
+	size_t all = round_up(most, WORD);
+	return l->len == all ? 0 : widen(l, 0, all, mem_get_bare);
 }
 
 /* Of word i of a range that ends at bit `end` of the window: the bits in [at, end). */

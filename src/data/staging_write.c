@@ -10,6 +10,8 @@ enum {
 	BREATHE = 256 << 10, /* bytes after which a writer lets others in */
 	LONG_RUN =
 		4, /* a writer that has come so far through chunks in order (a quarter) has all of their memory */
+	SHORT_RUN = 32, /* after so small a part of them it has their addresses … */
+	ROOM_PART = 4,  /* … if they are at most this part of what is not pushed out */
 };
 
 static size_t
@@ -100,6 +102,19 @@ note_whole(struct staging *s, const struct array *a, struct staged_chunk *c)
 	}
 }
 
+/* A writer that goes in order has windows of whole chunks before it needs them: growing step by step takes fresh memory each time.
+ * Not where chunks of one step have no room together: a larger one would be pushed out before it is written to once more. */
+static int
+make_room(const struct writer *w, const struct part *p, struct layer *l)
+{
+	size_t all = w->array->grid.chunk_bytes, push = w->staging->push;
+	if (w->run >= w->stretch / LONG_RUN && w->stretch <= push)
+		return layer_room(l, all, 0, all);
+	if (w->run >= w->stretch / SHORT_RUN && w->stretch <= push / ROOM_PART)
+		return layer_room_ahead(l, all);
+	return layer_room(l, all, p->in_chunk, p->last);
+}
+
 /* The lock is held. */
 static int
 put_part(struct writer *w, const struct part *p)
@@ -114,9 +129,8 @@ put_part(struct writer *w, const struct part *p)
 	if (!c || !c->now)
 		return err_set(-ENOMEM, "no memory for what is written");
 	struct staged_object *o = c->object;
-	size_t before = c->now->len ? layer_cost(c->now) : 0, all = w->array->grid.chunk_bytes;
-	bool long_run = w->run >= w->stretch / LONG_RUN; /* the rest will come */
-	int r = layer_room(c->now, all, long_run ? 0 : p->in_chunk, long_run ? all : p->last);
+	size_t before = c->now->len ? layer_cost(c->now) : 0;
+	int r = make_room(w, p, c->now);
 	if (r < 0)
 		return r;
 	r = put_rows(w, p, c->now);
