@@ -10,59 +10,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-static void
-enlist(struct file *f)
-{
-	struct open_files *o = &f->mount->files;
-	LOCKED(&o->lock) {
-		f->next = o->first;
-		f->link = &o->first;
-		if (f->next)
-			f->next->link = &f->next;
-		o->first = f;
-	}
-}
-
-static void
-delist(struct file *f)
-{
-	LOCKED(&f->mount->files.lock) {
-		if (!f->link)
-			return;
-		*f->link = f->next;
-		if (f->next)
-			f->next->link = f->link;
-	}
-}
-
-/* Does it show elements of the node? */
-static bool
-shows(const struct file *f, const char *node_path)
-{
-	const struct layout *l = view_layout(f->reader);
-	for (size_t i = 0; i < l->nspans; i++) {
-		const struct variable *v = l->span[i].variable;
-		if (v && strcmp(v->node->path, node_path) == 0)
-			return true;
-	}
-	return false;
-}
-
-void
-files_stale(struct mount *m, const char *node_path, const char *except, enum stale_what what)
-{
-	struct stale *s = atomic_load(&m->stale);
-	CLEAN(buf_free) struct buf paths = {0};
-	LOCKED(&m->files.lock) {
-		for (const struct file *f = m->files.first; f; f = f->next)
-			if (shows(f, node_path) && !(except && strcmp(f->path, except) == 0) &&
-				buf_add(&paths, f->path, strlen(f->path) + 1) < 0)
-				break; /* versions and the TTL still hold */
-	}
-	for (size_t i = 0; s && i < paths.len; i += strlen((char *)paths.data + i) + 1)
-		stale_push(s, (char *)paths.data + i, what);
-}
-
 struct file *
 file_close(struct file *f)
 {
@@ -70,7 +17,7 @@ file_close(struct file *f)
 		return NULL;
 	if (f->kind)
 		f->kind->close(f);
-	delist(f);
+	files_remove(f);
 	if (f->counted)
 		facts_close(&f->mount->facts, f->path);
 	view_reader_free(f->reader);
@@ -129,7 +76,7 @@ open_layout(struct file *f, const struct entry *e, const struct node *now)
 	f->counted = true;
 	if (m->zmap->caps & ZMAP_REMOTE && e->view == view_table[0])
 		f->spread = is_spread(m, l);
-	enlist(f);
+	files_add(f);
 	return 0;
 }
 

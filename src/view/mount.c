@@ -17,52 +17,6 @@
 #include <sys/stat.h>
 
 static const char STORE_DIR[] = ".store", OWN_DIR[] = ".zarrfs";
-
-enum {
-	ROOT_INO = 1,
-};
-
-uint64_t
-mount_ino(const char *path)
-{
-	if (!*path)
-		return ROOT_INO;
-	uint64_t h = hash_end(hash_text(HASH_START, path));
-	return h > ROOT_INO ? h : h + 2;
-}
-
-int
-mount_error(int code)
-{
-	switch (code) {
-	case -EACCES:
-	case -EFBIG:
-	case -EINTR:
-	case -EISDIR:
-	case -ENOMEM:
-	case -ENOTDIR:
-	case -ESTALE: return code;
-	default: return code < 0 ? -EIO : code;
-	}
-}
-
-const char *
-mount_path(struct mount *m, const char *node_path)
-{
-	return !*node_path && atomic_load(&m->root_is_array) ? m->single : node_path;
-}
-
-void
-mount_stale(struct mount *m, const char *node_path, enum stale_what what)
-{
-	struct stale *s = atomic_load(&m->stale);
-	if (!s)
-		return;
-	const char *flat = mount_path(m, node_path);
-	stale_push(s, flat, what);
-	files_stale(m, node_path, flat, what);
-}
-
 static void
 set_root(struct mount *m, struct node *now)
 {
@@ -83,24 +37,6 @@ get_root(struct mount *m)
 	LOCKED(&m->lock)
 		n = node_ref(m->root);
 	return n;
-}
-
-void
-views_stale(struct mount *m, const char *node_path, const char *except, enum stale_what what)
-{
-	struct stale *s = atomic_load(&m->stale);
-	const char *path = mount_path(m, node_path), *slash = strrchr(path, '/');
-	int dir = slash ? (int)(slash + 1 - path) : 0;
-	for (const struct view_ops *const *v = view_table; s && *v; v++) {
-		char *file = NULL;
-		bool group = (*v)->of_group;
-		if ((group || *(*v)->suffix) &&
-			asprintf(&file, "%.*s%s", group ? dir : (int)strlen(path), path,
-				(*v)->suffix) >= 0 &&
-			!(except && strcmp(file, except) == 0))
-			stale_push(s, file, what);
-		free(file);
-	}
 }
 
 /* The model has replaced a node, or it has vanished. */
@@ -238,32 +174,6 @@ mount_data(struct mount *m)
 	return m->data;
 }
 
-void
-entry_free(struct entry *e)
-{
-	free(e->path);
-	node_unref(e->node);
-	*e = (struct entry){0};
-}
-
-bool
-entry_is_netcdf(const struct entry *e)
-{
-	return e->view && e->view->netcdf;
-}
-
-int
-mount_entry(struct mount *m, const char *path, enum entry_kind kind, mode_t mode, struct entry *ret)
-{
-	struct entry e = {.kind = kind, .path = strdup(path), .ino = mount_ino(path)};
-	if (!e.path)
-		return err_set(-ENOMEM, "no memory for a path");
-	e.mode = (kind == ENTRY_DIR ? S_IFDIR : S_IFREG) | (mode & ~m->options.umask);
-	e.version = kind == ENTRY_DIR;
-	*ret = e;
-	return 0;
-}
-
 static uint64_t
 object_version(const struct node *n)
 {
@@ -312,13 +222,6 @@ below(const char *path, const char *dir)
 {
 	size_t len = strlen(dir);
 	return strncmp(path, dir, len) == 0 && (path[len] == 0 || path[len] == '/');
-}
-
-void
-mount_count_memory(struct mount *m)
-{
-	data_set_other(m->data, m->zmap,
-		model_bytes(m->model) + layouts_bytes(m) + pictures_bytes(m) + variables_bytes(m));
 }
 
 /* Models make room when what is held in them, or listed, outgrows their share of the memory. */

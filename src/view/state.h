@@ -67,6 +67,9 @@ enum special {
 
 /* The path in the mount of a node's flat file or directory. */
 const char *mount_path(struct mount *, const char *node_path);
+/* A file is open: files_stale finds it until it is removed. */
+void files_add(struct file *);
+void files_remove(struct file *);
 /* The callback of mount_on_stale will be told of the node's file. */
 void mount_stale(struct mount *, const char *node_path, enum stale_what);
 /* The same for the open files that show its elements, but for the one of the path `except` (or NULL). */

@@ -8,6 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool
+nc_build_is_record(const struct nc_build *b, const struct nc_dim_use *u)
+{
+	return u == b->record || (b->want->format == NC_4 && b->record && !u->before &&
+					 strcmp(u->name, b->record->name) == 0);
+}
+
 /* Has the store a variable for it? */
 static bool
 has_variable(const struct nc_build *b, const struct nc_dim_use *u)

@@ -14,6 +14,17 @@
 #include <string.h>
 
 void
+nc_plan_free(struct nc_plan *p)
+{
+	for (size_t i = 0; p->source && i < p->file.nvars; i++)
+		recode_free(&p->source[i].recode);
+	free(p->source);
+	nc_file_free(&p->file);
+	nc_members_free(&p->members);
+	*p = (struct nc_plan){0};
+}
+
+void
 nc_build_leave_out(struct nc_build *b, struct nc_candidate *c, const char *why)
 {
 	c->out = true;

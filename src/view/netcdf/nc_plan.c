@@ -10,17 +10,6 @@
 /* The most that CDF-2 holds in a variable that is not the last. */
 static const uint64_t FIXED_MAX = UINT32_MAX - 3;
 
-void
-nc_plan_free(struct nc_plan *p)
-{
-	for (size_t i = 0; p->source && i < p->file.nvars; i++)
-		recode_free(&p->source[i].recode);
-	free(p->source);
-	nc_file_free(&p->file);
-	nc_members_free(&p->members);
-	*p = (struct nc_plan){0};
-}
-
 static unsigned
 array_rank(const struct nc_candidate *c)
 {
@@ -126,13 +115,6 @@ check_record(struct nc_build *b)
 		if (!c->out && has_behind(c, b->record))
 			nc_build_leave_out(b, c, "the record dimension is not its first");
 	}
-}
-
-bool
-nc_build_is_record(const struct nc_build *b, const struct nc_dim_use *u)
-{
-	return u == b->record || (b->want->format == NC_4 && b->record && !u->before &&
-					 strcmp(u->name, b->record->name) == 0);
 }
 
 /* In a netCDF-4 file what grows lies in chunks of whole rows. */
