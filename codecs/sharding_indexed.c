@@ -371,6 +371,12 @@ sharding_lossy(const void *obj)
 	return codec_chain_lossy(shard_chain(obj), &names) < 0 || names.len;
 }
 
+static bool
+sharding_by_extent(const void *obj)
+{
+	return codec_chain_by_extent(shard_chain(obj));
+}
+
 const struct codec_ops codec_sharding_indexed = {
 	.ids = (const char *const[]){"sharding_indexed", NULL},
 	.kind = CODEC_PACK,
@@ -384,5 +390,5 @@ const struct codec_ops codec_sharding_indexed = {
 	.read_only = sharding_read_only,
 	.width = sharding_width,
 	.lossy = sharding_lossy,
-	.by_extent = true, /* perhaps: one of its own codecs may be */
+	.by_extent = sharding_by_extent,
 };

@@ -357,7 +357,7 @@ codec_chain_by_extent(const struct codec_chain *c)
 {
 	bool any = false;
 	for (size_t i = 0; i < c->n; i++)
-		any |= c->link[i].ops->by_extent;
+		any |= c->link[i].ops->by_extent && c->link[i].ops->by_extent(c->link[i].obj);
 	return any;
 }
 

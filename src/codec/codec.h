@@ -86,7 +86,8 @@ struct codec_ops {
 		struct buf *out);
 	/* One of its own codecs that can only be read, or NULL. No hook: it has none. */
 	const char *(*read_only)(const void *);
-	bool by_extent; /* open looks at form.extent */
+	/* Does the array's extent say how it decodes? NULL: it does not. */
+	bool (*by_extent)(const void *);
 	/* Encoding takes each element by itself, however many there are: whether it can be stored is seen without the others. */
 	bool each;
 	/* Does decoding not always give back what encoding was given? NULL: it does. */
