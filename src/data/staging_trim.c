@@ -162,6 +162,17 @@ remove_beyond(struct array *a, uint64_t before, struct cancel *cancel)
 	return m.err.code ? err_restore(&m.err) : 0;
 }
 
+/* What is left in the space is stored by this array, which is as short as the store's now. The one that did, to be let go of; or NULL. */
+static struct array *
+take_over(struct staged_space *p, struct array *a)
+{
+	struct array *was = p->array;
+	if (was == a)
+		return NULL;
+	p->array = array_ref(a);
+	return was;
+}
+
 int
 array_trim(struct array *a, uint64_t before, struct cancel *cancel)
 {
@@ -174,8 +185,10 @@ array_trim(struct array *a, uint64_t before, struct cancel *cancel)
 	LOCKED(&s->lock) {
 		r = wait_for_stores(s, a->space, cancel);
 		p = r == 0 ? staging_hold_space(s, a, &was) : NULL;
-		if (p)
+		if (p) {
 			forget_beyond(s, a->space, a->grid.count[0] * per_row(a));
+			was = was ? was : take_over(p, a);
+		}
 		if (r == 0)
 			r = p ? mark_tail(s, a) : err_set(-ENOMEM, "no memory for what is written");
 	}
