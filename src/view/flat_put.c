@@ -107,6 +107,16 @@ wrote(struct flat *w, const struct layout *l, uint64_t end)
 		facts_written(&w->mount->facts, flat_variable(l)->node->path, clock_wall());
 }
 
+/* As it is stored. */
+static void
+fill_value(const struct array_meta *meta, size_t item, uint8_t *to)
+{
+	if (meta->fill)
+		memcpy(to, meta->fill, item);
+	else if (meta->fill_text)
+		memcpy(to, meta->fill_text, min_u64(meta->fill_len, item));
+}
+
 int
 flat_put_fill(struct flat *w, struct array *a, uint64_t off, uint64_t end)
 {
@@ -114,17 +124,12 @@ flat_put_fill(struct flat *w, struct array *a, uint64_t off, uint64_t end)
 	CLEAN(node_unrefp) struct node *node = NULL;
 	LOCKED(&w->lock)
 		node = node_ref(w->node);
-	const struct array_meta *meta = node->array;
 	uint64_t step = max_u64(PIECE / w->item, 1) * w->item;
 	CLEAN(clean_free) uint8_t *fill = calloc(1, step + w->item);
 	if (!fill)
 		return err_set(-ENOMEM, "no memory for %llu bytes", (unsigned long long)step);
-	for (uint64_t at = 0; at < step + w->item; at += w->item) {
-		if (meta->fill)
-			memcpy(fill + at, meta->fill, w->item);
-		else if (meta->fill_text)
-			memcpy(fill + at, meta->fill_text, min_u64(meta->fill_len, w->item));
-	}
+	for (uint64_t at = 0; at < step + w->item; at += w->item)
+		fill_value(node->array, w->item, fill + at);
 	int r = 0;
 	for (uint64_t n; off < end && r == 0; off += n) {
 		struct array_want where = {.off = off};
@@ -224,14 +229,36 @@ flat_put_bytes(struct flat *w, uint64_t off, struct span b, const struct array_w
 	return r;
 }
 
+/* Of an element that was written in part the rest: fill in the file's order, in which its first bytes came. */
+static int
+complete_element(struct flat *w, const struct flat_state *st)
+{
+	const struct layout_span *s = &st->layout->span[0];
+	const size_t written = st->size % w->item;
+	const struct array_want how = {0};
+	CLEAN(clean_free) uint8_t *fill = calloc(1, w->item);
+	if (!fill)
+		return err_set(-ENOMEM, "no memory for an element");
+	LOCKED(&w->lock)
+		fill_value(w->node->array, w->item, fill);
+	if (s->convert == CONVERT_SWAP)
+		convert_swap(s->swap, fill, 0, w->item);
+	return put_elements(st, st->size, (struct span){fill + written, w->item - written}, &how);
+}
+
 int
 flat_complete(struct flat *w)
 {
 	struct flat_state st;
+	int r = 0;
 	flat_take(w, &w->growing);
 	flat_now(w, &st);
-	uint64_t end = w->row ? round_up(st.size, w->row) : st.size;
-	int r = st.size < end ? flat_put_fill(w, flat_variable(st.layout)->array, st.size, end) : 0;
+	uint64_t end = w->row ? round_up(st.size, w->row) : st.size,
+		 whole = round_up(st.size, w->item);
+	if (st.size < whole && whole <= end)
+		r = complete_element(w, &st);
+	if (r == 0 && whole < end)
+		r = flat_put_fill(w, flat_variable(st.layout)->array, whole, end);
 	if (r == 0 && st.size < end)
 		wrote(w, st.layout, end);
 	flat_give(w, &w->growing);
