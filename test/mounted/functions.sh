@@ -158,6 +158,13 @@ find_corpus()
 	tar -C "$stores" -xJf "$corpus/zarr-v2.tar.xz" || exit 1
 }
 
+# in_v3 FORM STORE: $formed, a copy of a store of Zarr V2 as V3 has it; FORM: v3, or shards, in which its chunks lie
+in_v3()
+{
+	formed=$2.$1
+	"$python" "$here/as_v3.py" "$2" "$formed" "$1" || exit 1
+}
+
 # find_references icechunk|kerchunk: $tmp/c, with that folder of the corpus, and $options, with which what its references lead to is read there
 find_references()
 {

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The netCDF files of variables of every type: values, types, dimensions, attributes.
+# The netCDF files of variables of every type, of Zarr V2, V3 and in shards: values, types, dimensions, attributes.
 . "$(dirname "$0")/functions.sh"
 
 "$python" -c 'import netCDF4' 2>/dev/null || skip "no netCDF4-python"
@@ -16,6 +16,15 @@ if command -v cdo >/dev/null; then
 fi
 ncdump "$mnt"/long/%*.nc >"$tmp/out" 2>&1 || fail "ncdump and long names: $(tail -n 1 "$tmp/out")"
 umount_store
+
+# The same of Zarr V3, which has no fields that are arrays.
+rm -r "$tmp/store.zarr/table"
+for form in v3 shards; do
+	in_v3 $form "$tmp/store.zarr"
+	must_mount "$formed"
+	"$python" "$here/netcdf.py" check "$tmp/store.zarr" "$mnt" || fail "files differ, $form"
+	umount_store
+done
 
 # What options ask for, of what can be.
 must_mount "$tmp/store.zarr" unlimited=t
