@@ -174,11 +174,15 @@ def key_of(document, at):
     return "/".join(["c"] + [str(i) for i in at])
 
 
-def chunks_of(document):
-    """Indices of all chunks, or inner chunks."""
+def place_of(document, content, at):
+    """Where the bytes of a chunk begin in its object."""
     how = sharding_of(document)
-    chunk = how["chunk_shape"] if how else document["chunk_grid"]["configuration"]["chunk_shape"]
-    return itertools.product(*[range(-(-s // n)) for s, n in zip(document["shape"], chunk)])
+    if not how:
+        return 0
+    each = [m // n for m, n in zip(document["chunk_grid"]["configuration"]["chunk_shape"], how["chunk_shape"])]
+    entry = 16 * int(np.ravel_multi_index([i % n for i, n in zip(at, each)], each))
+    index = 16 * int(np.prod(each)) + 4
+    return int(np.frombuffer(content, "<u8", 1, entry + (0 if how["index_location"] == "start" else len(content) - index))[0])
 
 
 def put_chunks(folder, document, stored):

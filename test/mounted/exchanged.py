@@ -7,7 +7,6 @@ import sys
 import time
 
 import numpy as np
-import zarr
 
 import stores
 
@@ -21,7 +20,7 @@ def make(folder):
     for name, values, how in ("v1", ONE, {"chunks": (64, 64)}), ("v2", TWO, {"chunks": (64, 64), "dtype": ">i4"}):
         for k in range(ARRAYS):
             stores.put(os.path.join(folder, name), "a%02d" % k, values + k, compressor=None, **how)
-        zarr.consolidate_metadata(os.path.join(folder, name))
+        stores.consolidate(os.path.join(folder, name))
     hour = time.time() - 3600
     for where, _, files in os.walk(os.path.join(folder, "v2")):  # the second is older, and no ETag of it is one of the first
         for file in files:

@@ -6,29 +6,33 @@
 # try_way WAY PATH [BASE]: mounts the path below a new folder, or below that folder's at a web server, and reads while it is exchanged
 try_way()
 {
-	local folder=$tmp/$1
+	local folder=$tmp/$form/$1
 	"$python" "$here/exchanged.py" make "$folder" || exit 1
 	sleep 1.5 # all is older than what is known of it will be
 	if [ "$1" = bind ] && ! mount --bind "$folder/v1" "$folder/bound" 2>/dev/null; then
 		return # not root, or not allowed here
 	fi
 	must_mount "${3:-$folder}/$2"
-	"$python" "$here/exchanged.py" check "$folder" "$mnt" "$1" || fail "$1: see above"
+	"$python" "$here/exchanged.py" check "$folder" "$mnt" "$1" || fail "$form, $1: see above"
 	umount_store
 	if [ "$1" = bind ]; then
 		umount "$folder/bound" "$folder/bound"
 	fi
 }
 
-try_way link cur
-try_way above above/cur
-try_way rename v1
-try_way bind bound
-if mount --bind "$tmp/bind/bound" "$tmp/bind/bound" 2>/dev/null; then
-	umount "$tmp/bind/bound"
-	try_way arrays v1
-	umount "$tmp/arrays/v1/a"*
-fi
+for form in v2 shards; do
+	export STORES_FORM=$form
+	mkdir "$tmp/$form"
+	try_way link cur
+	try_way above above/cur
+	try_way rename v1
+	try_way bind bound
+	if mount --bind "$tmp/$form/bind/bound" "$tmp/$form/bind/bound" 2>/dev/null; then
+		umount "$tmp/$form/bind/bound"
+		try_way arrays v1
+		umount "$tmp/$form/arrays/v1/a"*
+	fi
+done
 
 # Behind a web server nothing tells but the metadata, which are looked at once a second while chunks are loaded.
 . "$here/nginx_functions.sh"
@@ -40,11 +44,14 @@ nginx_serves <<END_OF_CONF
   access_log $tmp/access.log short;
   server { listen 127.0.0.1:$port; root $tmp; }
 END_OF_CONF
-begin_nginx "$base/link/v1/.zgroup"
+begin_nginx "$base/v2/link/v1/.zgroup"
 trap 'kill $web 2>/dev/null; finish' EXIT
-try_way web cur "$base/web"
+for form in shards v2; do
+	export STORES_FORM=$form
+	try_way web cur "$base/$form/web"
+done
 
-must_mount "$base/web/v2"
+must_mount "$base/v2/web/v2"
 : >"$tmp/access.log"
 before=$SECONDS
 cat "$mnt"/a?? >/dev/null || fail "the arrays behind the web server cannot be read"

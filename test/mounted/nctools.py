@@ -22,7 +22,7 @@ def values(which):
 def make(folder):
     for which, name in enumerate("ab"):
         store = os.path.join(folder, name + ".zarr")
-        zarr.open_group(zarr.DirectoryStore(store), "w").attrs["Conventions"] = "CF-1.8"
+        stores.group(store, {"Conventions": "CF-1.8"})
         stores.coordinates(store, "", SHAPE[0], which * SHAPE[0], SHAPE[1:])
         for variable in ("t", "u"):
             stores.put(store, variable, values(which) + (variable == "u"), {"_ARRAY_DIMENSIONS": ["time", "lat", "lon"], "units": "K", "long_name": variable},

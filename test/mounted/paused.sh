@@ -26,4 +26,10 @@ umount_store
 touch "$tmp/hangs"
 must_mount "fault+file://$tmp/second.zarr#fault.kind=hang&fault.match=/1.0.0&fault.calls=get&fault.file=$tmp/hangs" metadata_ttl=1,timeout=12
 pause "a reader that pauses while another one hangs, or began twice" "$tmp/second.zarr" raw:again shuffled:hung lz4:hung
+umount_store
+
+export STORES_FORM=shards
+"$python" "$here/versions.py" make "$tmp/shards.zarr" || exit 1
+must_mount "$tmp/shards.zarr" metadata_ttl=1
+pause "a reader of a shard that pauses" "$tmp/shards.zarr" raw:same zlib:unnoticed blosc:noticed lz4:shared
 exit $((failures != 0))

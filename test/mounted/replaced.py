@@ -1,8 +1,8 @@
-"""replaced.py make STORE: arrays of one chunk, all elements the same
-replaced.py write ARRAY SECONDS: replaces the chunk by another again and again, by rename
+"""replaced.py make STORE: arrays of one object, all elements the same
+replaced.py write ARRAY SECONDS: replaces the object by another again and again, by rename
 replaced.py read FILE SECONDS: reads it again and again, whole, through the page cache and around it
 replaced.py idle FILE ARRAY: replaces it while the file is open and not read
-replaced.py last ARRAY: what its chunk holds now"""
+replaced.py last ARRAY: what it holds now"""
 
 import mmap
 import os
@@ -10,24 +10,23 @@ import sys
 import time
 
 import numpy as np
-import zarr
 
 import stores
 
 SHAPE = (128, 128)  # 64 KiB
+CHUNK = (64, 128) if stores.FORM == "shards" else SHAPE
+LAYOUTS = {"raw": None, "packed": stores.ZLIB}
 
 
 def make(store):
-    for name, how in (("raw", {"compressor": None}), ("packed", {"compressor": stores.ZLIB})):
-        stores.put(store, name, np.full(SHAPE, 1, "<i4"), chunks=SHAPE, **how)
+    for name, codec in LAYOUTS.items():
+        stores.put(store, name, np.full(SHAPE, 1, "<i4"), chunks=CHUNK, compressor=codec)
 
 
 def replace(array, number):
-    opened, path = zarr.open_array(array, "r"), os.path.join(array, "0.0")
-    chunk = np.full(SHAPE, number, "<i4")
-    with open(path + ".new", "wb") as file:
-        file.write(opened.compressor.encode(chunk) if opened.compressor else chunk.tobytes())
-    os.rename(path + ".new", path)
+    chunk, codec = np.full(CHUNK, number, "<i4"), LAYOUTS[os.path.basename(array)]
+    stored = bytes(codec.encode(chunk)) if codec else chunk.tobytes()
+    stores.put_chunks(array, {(n, 0): stored for n in range(SHAPE[0] // CHUNK[0])})
 
 
 def write(array, seconds):
@@ -82,4 +81,4 @@ elif sys.argv[1] == "read":
 elif sys.argv[1] == "idle":
     idle(*sys.argv[2:])
 else:
-    print(zarr.open_array(sys.argv[2], "r")[0, 0])
+    print(stores.values(*os.path.split(sys.argv[2]))[0, 0])

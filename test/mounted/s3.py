@@ -1,4 +1,4 @@
-"""s3.py store STORE WANT: a consolidated store, and below WANT the flat files that a mount of it must show
+"""s3.py store STORE WANT: a consolidated store in the form of STORES_FORM, and below WANT the flat files that a mount of it must show
 s3.py odd STORE WANT: one whose names have every odd character
 s3.py many STORE N: N variables, consolidated
 s3.py long STORE N: v, of N chunks of 128 KiB, wide, of two chunks of 4 MiB, packed, of 24 compressed chunks of 1 MiB, fields, of 48
@@ -26,11 +26,6 @@ VARIABLES = {  # name → shape, dtype, how
 SPARSE = ((64, 32), "i4")  # of its 16 chunks the first and the last are there
 
 
-def consolidate(store):
-    import zarr
-    zarr.consolidate_metadata(zarr.DirectoryStore(store))
-
-
 def want_file(want, name, values):
     path = os.path.join(want, name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -47,7 +42,7 @@ def make_store(store, want):
     values[:4], values[-4:] = 1, 2
     stores.put(store, "sparse", values, chunks=(4, 32), compressor=None, fill_value=-7, write_empty_chunks=False)
     want_file(want, "sparse", values)
-    consolidate(store)
+    stores.consolidate(store)
 
 
 def make_odd(store, want):
@@ -64,7 +59,7 @@ def make_odd(store, want):
 def make_many(store, count):
     for number in range(int(count)):
         stores.put(store, "v%03d" % number, stores.field((5, 6), "f4", number), {"units": "K", "long_name": "number %d" % number}, chunks=(5, 6))
-    consolidate(store)
+    stores.consolidate(store)
 
 
 def make_long(store, count):
@@ -79,7 +74,7 @@ def make_long(store, count):
     stores.put(store, "cubes", cubes, chunks=(24, 128, 128), compressor=stores.BLOSC)
     stores.coordinates(store, "", 4, 0, (3, 5))
     stores.put(store, "grid", stores.field((4, 3, 5), "f4", 0), {"_ARRAY_DIMENSIONS": ["time", "lat", "lon"]}, chunks=(4, 3, 5))
-    consolidate(store)
+    stores.consolidate(store)
 
 
 def extend_index(conf, bucket, key, count):

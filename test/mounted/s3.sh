@@ -9,6 +9,8 @@ begin_radosgw
 s3 make bucket
 s3 put "$tmp/store.zarr" bucket/a/store.zarr
 s3 make open public
+STORES_FORM=shards "$python" "$here/s3.py" store "$tmp/shards.zarr" "$tmp/want" || exit 1
+s3 put "$tmp/shards.zarr" bucket/a/shards.zarr
 S3_PUBLIC=1 s3 put "$tmp/store.zarr" open/store.zarr
 
 # shows WHAT STORE [OPTIONS]: the store is mounted and shows what it must
@@ -23,6 +25,7 @@ shows()
 
 port=${S3_ENDPOINT##*:}
 shows "s3://bucket/key" s3://bucket/a/store.zarr
+shows "shards" s3://bucket/a/shards.zarr
 shows "endpoint and region in the URL" "s3://bucket/a/store.zarr#mode=zarr,s3&aws.endpoint=$S3_ENDPOINT&aws.region=eu-west-9"
 shows "host and bucket in the URL" "http://127.0.0.1:$port/bucket/a/store.zarr#mode=zarr,s3"
 shows "the bucket as host" "http://bucket.$S3_DOMAIN/a/store.zarr#mode=zarr,s3" addressing=virtual

@@ -1,7 +1,9 @@
-"""Stores for the mounted tests, and what their flat files must hold."""
+"""Stores for the mounted tests, and what their flat files must hold. With STORES_FORM, v3 or shards, they are of Zarr V3 (see as_v3.py)."""
 
 import os
+import shutil
 import sys
+import tempfile
 
 import numcodecs
 import numpy as np
@@ -27,8 +29,90 @@ def flat(values, order="="):
     return np.ascontiguousarray(values).astype(values.dtype.newbyteorder(order)).tobytes()
 
 
+FORM = os.environ.get("STORES_FORM", "v2")
+
+
 def put(store, path, values, attrs=None, **how):
     """An array at path of a directory store."""
+    if FORM != "v2":
+        return put_v3(store, path, values, attrs, how)
+    return put_v2(store, path, values, attrs, **how)
+
+
+def group(store, attrs, path=""):
+    """A new one, of a directory store."""
+    if FORM == "v2":
+        zarr.open_group(zarr.DirectoryStore(store), "w", path=path).attrs.update(attrs)
+    else:
+        import as_v3
+        import zarr3
+        as_v3.save(os.path.join(store, path, "zarr.json"), zarr3.group(attrs))
+
+
+def put_v3(store, path, values, attrs, how):
+    import as_v3
+    with tempfile.TemporaryDirectory() as folder:
+        put_v2(folder, path, values, attrs, **how)
+        as_v3.put_groups(store, path)
+        shutil.rmtree(os.path.join(store, path, "c"), ignore_errors=True)
+        as_v3.copy_array(os.path.join(folder, path), os.path.join(store, path), os.path.basename(path), FORM == "shards")
+
+
+def values(store, path):
+    """What is stored, read by another than zarrfs."""
+    if FORM != "v2":
+        import as_v3
+        return as_v3.values_in(store, path)
+    return zarr.open_group(zarr.DirectoryStore(store), "r")[path][...]
+
+
+def consolidate(store):
+    if FORM != "v2":
+        import as_v3
+        return as_v3.consolidate(store)
+    return zarr.consolidate_metadata(zarr.DirectoryStore(store))
+
+
+def scatter(store):
+    """Consolidated metadata are taken out of it."""
+    if FORM == "v2":
+        return os.unlink(os.path.join(store, ".zmetadata"))
+    import as_v3
+    document = as_v3.load(os.path.join(store, "zarr.json"))
+    del document["consolidated_metadata"]
+    return as_v3.save(os.path.join(store, "zarr.json"), document)
+
+
+def encoded(array, values):
+    """What a chunk of a V2 array is stored as."""
+    for codec in array.filters or []:
+        values = codec.encode(values)
+    return bytes(array.compressor.encode(values) if array.compressor else np.ascontiguousarray(values).tobytes())
+
+
+def put_chunks(path, chunks):
+    """Chunks of an array are stored, each object anew by rename; chunks: indices to encoded bytes, of V3 all that are in the same shards."""
+    if FORM != "v2":
+        import as_v3
+        return as_v3.put_chunks(path, as_v3.load(os.path.join(path, "zarr.json")), chunks)
+    for at, content in chunks.items():
+        name, _ = object_of(path, at)
+        with open(name + ".new", "wb") as file:
+            file.write(content)
+        os.rename(name + ".new", name)
+
+
+def object_of(path, at):
+    """The file that holds a chunk of an array, and where its bytes begin in that."""
+    if FORM == "v2":
+        return os.path.join(path, ".".join(map(str, at))), 0
+    import as_v3
+    document = as_v3.load(os.path.join(path, "zarr.json"))
+    name = os.path.join(path, as_v3.key_of(document, at))
+    return name, as_v3.place_of(document, read(name), at)
+
+
+def put_v2(store, path, values, attrs, **how):
     array = zarr.open_array(zarr.DirectoryStore(store), "w", path=path, shape=values.shape, dtype=how.pop("dtype", values.dtype), **how)
     array[...] = values
     if attrs:

@@ -1,4 +1,4 @@
-"""versions.py make STORE: arrays of two chunks of 4 MiB
+"""versions.py make STORE: arrays of two chunks of 4 MiB, in the form of STORES_FORM; of `shards` both lie in one
 versions.py replace ARRAY SECONDS: replaces the chunks by others every 20 ms, by rename
 versions.py read FILE SECONDS [HOW...]: reads it in several ways at once (all, or those named), each in a process of its own; no read may
 give some of one version of a chunk and some of another, and new versions must be seen in time"""
@@ -8,11 +8,11 @@ import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 import time
 
 import numcodecs
 import numpy as np
-import zarr
 
 import stores
 
@@ -42,24 +42,15 @@ def make(store):
         stores.put(store, name, np.concatenate([chunk(0), chunk(0)]), chunks=CHUNK, **how)
 
 
-def encode(array, values):
-    for codec in array.filters or []:
-        values = codec.encode(values)
-    return bytes(array.compressor.encode(values) if array.compressor else np.ascontiguousarray(values).tobytes())
-
-
 def replace(path, seconds):
-    array = zarr.open_array(path, "r")
-    stored = [encode(array, chunk(version)) for version in range(VERSIONS)]
+    with tempfile.TemporaryDirectory() as folder:
+        array = stores.put_v2(folder, "a", chunk(0), None, chunks=CHUNK, **LAYOUTS[os.path.basename(path)])
+        stored = [stores.encoded(array, chunk(version)) for version in range(VERSIONS)]
     print("ready", flush=True)
     end, number = time.monotonic() + seconds, 0
     while time.monotonic() < end:
         number += 1
-        for c in range(2):
-            name = os.path.join(path, "%d.0.0" % c)
-            with open(name + ".new", "wb") as file:
-                file.write(stored[(number + c) % VERSIONS])
-            os.rename(name + ".new", name)
+        stores.put_chunks(path, {(c, 0, 0): stored[(number + c) % VERSIONS] for c in range(2)})
         time.sleep(EVERY)
 
 

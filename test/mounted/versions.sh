@@ -4,18 +4,18 @@
 . "$(dirname "$0")/functions.sh"
 
 seconds=${1:-4}
-"$python" "$here/versions.py" make "$tmp/store.zarr" || exit 1
-for layout in raw zlib shuffled blosc lz4; do
-	for memory in 256M 16M; do
-		[ $memory = 256M ] || [ $layout = raw ] || [ $layout = blosc ] || continue
-		must_mount "$tmp/store.zarr" "metadata_ttl=1,memory=$memory"
-		exec {ready}< <("$python" "$here/versions.py" replace "$tmp/store.zarr/$layout" "$((seconds + 1))")
-		writer=$!
-		read -r -u $ready _
-		"$python" "$here/versions.py" read "$mnt/$layout" "$seconds" || fail "$layout with memory=$memory"
-		wait $writer
-		exec {ready}<&-
-		[ $failures = 0 ] || cat "$log"
-		umount_store
-	done
+for run in v2:raw:256M v2:raw:16M v2:zlib:256M v2:shuffled:256M v2:blosc:256M v2:blosc:16M v2:lz4:256M shards:raw:256M shards:blosc:16M; do
+	IFS=: read -r form layout memory <<<"$run"
+	export STORES_FORM=$form
+	store=$tmp/$form.zarr
+	[ -d "$store" ] || "$python" "$here/versions.py" make "$store" || exit 1
+	must_mount "$store" "metadata_ttl=1,memory=$memory"
+	exec {ready}< <("$python" "$here/versions.py" replace "$store/$layout" "$((seconds + 1))")
+	writer=$!
+	read -r -u $ready _
+	"$python" "$here/versions.py" read "$mnt/$layout" "$seconds" || fail "$layout of $form with memory=$memory"
+	wait $writer
+	exec {ready}<&-
+	[ $failures = 0 ] || cat "$log"
+	umount_store
 done

@@ -1,4 +1,4 @@
-"""whole.py make STORE ARCHIVE: a store of many small fields, and the same as a zip archive in which some chunks are damaged
+"""whole.py make STORE ARCHIVE: a store of many small fields, in the form of STORES_FORM, and the same as a zip archive in which some chunks are damaged
 whole.py serve STORE: a web server for it, which says its port; fails chunks that faults.json in STORE names
 whole.py check KIND STORE MOUNT RUNS COUNTS: tools that read netCDF, on fields of which a chunk cannot be read: each gives what is in the store, or says
 that it failed; what they did is added to COUNTS. KIND: dir, hang, http, s3, zip; of `hang` STORE is the file with which the store hangs at HUNG
@@ -15,8 +15,6 @@ import sys
 import tempfile
 import time
 import zipfile
-
-import zarr
 
 import stores
 from whole_tools import DEAF, EXACT, FAST, PLANE, STEPS, TOOLS, is_there, opens
@@ -40,15 +38,17 @@ def values(k):
     return stores.field((STEPS,) + PLANE, "f4", k) + 1  # none is zero
 
 
-def chunk_of(k, step):
-    return "%s/%d.0.0" % (name_of(k), step)
+def chunk_of(store, k, step):
+    """The key of its object, and where the chunk begins in that."""
+    name, at = stores.object_of(os.path.join(store, name_of(k)), (step, 0, 0))
+    return os.path.relpath(name, store), at
 
 
 def make(store, archive):
     for k in range(FIELDS):
         stores.put(store, name_of(k), values(k), {"_ARRAY_DIMENSIONS": ["time", "lat", "lon"]}, chunks=(1,) + PLANE, compressor=stores.ZLIB)
     stores.coordinates(store, "", STEPS, 0, PLANE)
-    zarr.consolidate_metadata(zarr.DirectoryStore(store))
+    stores.consolidate(store)
     shutil.copytree(store, store + ".damaged")
     for k in range(FIELDS - 1):
         damage(store + ".damaged", k, PLACES[k // len(ZIPPED) % len(PLACES)], ZIPPED[k % len(ZIPPED)])
@@ -61,13 +61,14 @@ def make(store, archive):
 
 
 def damage(store, k, step, how):
-    path = os.path.join(store, chunk_of(k, step))
-    content = stores.read(path)
+    key, at = chunk_of(store, k, step)
+    path = os.path.join(store, key)
+    content, at = stores.read(path), at + 200
     if how == "denied":  # to root, too
         os.unlink(path)
         os.symlink(os.path.basename(path), path)
         return
-    new = {"corrupt": content[:200] + bytes(b ^ 0x55 for b in content[200:300]) + content[300:], "truncated": content[:len(content) // 2], "empty": b""}[how]
+    new = {"corrupt": content[:at] + bytes(b ^ 0x55 for b in content[at:at + 100]) + content[at + 100:], "truncated": content[:len(content) // 2], "empty": b""}[how]
     with open(path + ".new", "wb") as file:
         file.write(new)
     os.rename(path + ".new", path)
@@ -152,7 +153,7 @@ class Runs:
 
     def begin(self, k, step, how):
         if how in ("busy", "refused", "silent") and self.kind != "hang":
-            note_faults(self.store, {chunk_of(k, step): how})
+            note_faults(self.store, {chunk_of(self.store, k, step)[0]: how})
         elif self.kind == "hang":
             open(self.store, "w", encoding="utf8").close()
         elif self.kind != "zip":

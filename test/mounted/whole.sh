@@ -1,5 +1,5 @@
 #!/bin/bash
-# What tools make of a netCDF file of which a chunk cannot be read: what is in the store, or a failure, never zeros.
+# What tools make of a netCDF file of which a chunk, in an object of its own or in a shard, cannot be read: what is in the store, or a failure, never zeros.
 # By hand, WHOLE_ROUNDS=3 test/mounted/whole.sh: all tools that are there, three times 900 runs, and a table of what they did.
 . "$(dirname "$0")/functions.sh"
 
@@ -8,7 +8,9 @@ unset http_proxy https_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 PATH=/usr/bin:/bin:$PATH # whose Python Debian's tools want
 runs=24
 [ -z "${WHOLE_ROUNDS:-}" ] || runs=1000
-"$python" "$here/whole.py" make "$tmp/store.zarr" "$tmp/store.zip" || exit 1
+"$python" "$here/whole.py" make "$tmp/v2" "$tmp/store.zip" || exit 1
+STORES_FORM=shards "$python" "$here/whole.py" make "$tmp/shards" "$tmp/shards.zip" || exit 1
+export STORES_FORM=v2
 
 # check_tools KIND WHAT STORE [OPTIONS]: on what a mount of STORE shows, where WHAT is what is damaged
 check_tools()
@@ -27,7 +29,7 @@ check_tools()
 # check_copy OPTIONS: on a directory that is damaged on the way
 check_copy()
 {
-	cp -r "$tmp/store.zarr" "$tmp/copy.zarr"
+	cp -r "$tmp/$STORES_FORM" "$tmp/copy.zarr"
 	check_tools dir "$tmp/copy.zarr" "$tmp/copy.zarr" "${1:-}"
 	rm -r "$tmp/copy.zarr"
 }
@@ -36,7 +38,7 @@ check_copy()
 check_served()
 {
 	local server where
-	cp -r "$tmp/store.zarr" "$tmp/copy.zarr"
+	cp -r "$tmp/$STORES_FORM" "$tmp/copy.zarr"
 	"$python" "$here/whole.py" serve "$tmp/copy.zarr" >"$tmp/port" 2>"$tmp/server.log" &
 	server=$!
 	eventually 20 test -s "$tmp/port" || fail "the web server does not start: $(cat "$tmp/server.log")"
@@ -57,12 +59,14 @@ one_round()
 	export WHOLE_SEED=$1
 	check_copy
 	check_copy direct_io=no
+	STORES_FORM=shards check_copy
 	check_tools zip - "$tmp/store.zip"
 	check_tools zip - "$tmp/store.zip" direct_io=yes
 	[ -n "${WHOLE_ROUNDS:-}" ] || runs=9 # they wait for answers
 	check_served http
 	check_served s3
-	check_tools hang "$tmp/hangs" "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=/2.0.0&fault.calls=get,stat&fault.file=$tmp/hangs" timeout=2
+	STORES_FORM=shards check_served http
+	check_tools hang "$tmp/hangs" "fault+file://$tmp/v2#fault.kind=hang&fault.match=/2.0.0&fault.calls=get,stat&fault.file=$tmp/hangs" timeout=2
 }
 
 for ((round = 1; round <= ${WHOLE_ROUNDS:-1}; round++)); do
