@@ -42,6 +42,7 @@ open_store(const struct opts *o, struct mount **ret)
 {
 	struct mount_options options;
 	serve_options(o, &options);
+	options.read_whole = true;
 	int r = mount_open(o->store, &options, ret);
 	if (r == 0)
 		mount_on_note(*ret, log_once_note, NULL);

@@ -17,6 +17,7 @@ struct entry {
 
 struct consolidated_index {
 	atomic_uint refs;
+	atomic_llong doubted; /* clock_now() */
 	uint64_t id;
 	int64_t mtime;
 	const struct dialect *dialect;
@@ -53,6 +54,18 @@ uint64_t
 consolidated_id(const struct consolidated_index *c)
 {
 	return c->id;
+}
+
+void
+consolidated_doubt(struct consolidated_index *c, int64_t then)
+{
+	atomic_store_explicit(&c->doubted, then, memory_order_relaxed);
+}
+
+int64_t
+consolidated_doubted(const struct consolidated_index *c)
+{
+	return atomic_load_explicit(&c->doubted, memory_order_relaxed);
 }
 
 const struct cf_index *

@@ -1,5 +1,5 @@
 /* Consolidated metadata (an object of their own, or within a group's): all metadata objects below a group in one. Kept as its text and an index of where each
- * object lies in it; an object is parsed when it is asked for. Counted and immutable. Paths are relative to the group. */
+ * object lies in it; an object is parsed when it is asked for. Counted; immutable but for a doubt. Paths are relative to the group. */
 #pragma once
 
 #include "model/cf_index.h"
@@ -16,6 +16,10 @@ struct consolidated_index *consolidated_unref(struct consolidated_index *);
 CLEAN_DEFINE(struct consolidated_index, consolidated_unref)
 
 uint64_t consolidated_id(const struct consolidated_index *);
+/* An array's own metadata, looked at then (clock_now), say otherwise: those of others may, too. The latest such moment; 0: none. Any thread
+ * may call. */
+void consolidated_doubt(struct consolidated_index *, int64_t then);
+int64_t consolidated_doubted(const struct consolidated_index *);
 int64_t consolidated_mtime(const struct consolidated_index *);
 size_t consolidated_bytes(const struct consolidated_index *);
 

@@ -69,23 +69,42 @@ model_look_again(struct model *m, const char *path, struct node **ret)
 	return node_cache_get(m, path, HOW_NOW, NULL, ret);
 }
 
-/* Of the nearest group above with consolidated metadata. Lock held. */
-static int64_t
-seen_above(const struct model *m, const char *path)
+/* The nearest group above with consolidated metadata, or NULL. Lock held. */
+static const struct cached_node *
+consolidated_above(const struct model *m, const char *path)
 {
 	char above[PATH_BYTES_MAX + 1];
 	size_t len = strlen(path);
 	if (len > PATH_BYTES_MAX)
-		return 0;
+		return NULL;
 	memcpy(above, path, len + 1);
 	while (*above) {
 		char *slash = strrchr(above, '/');
 		*(slash ? slash : above) = 0;
 		const struct cached_node *p = node_cache_find(m, above);
 		if (p && p->con)
-			return p->wall;
+			return p;
 	}
-	return 0;
+	return NULL;
+}
+
+/* Lock held. */
+static int64_t
+doubted(const struct model *m, const char *path)
+{
+	const struct cached_node *p = node_cache_find(m, path);
+	if (!p || !p->con)
+		p = consolidated_above(m, path);
+	return p ? consolidated_doubted(p->con) : 0;
+}
+
+int64_t
+model_doubted(struct model *m, const char *path)
+{
+	int64_t then = 0;
+	LOCKED(&m->lock)
+		then = doubted(m, path);
+	return then;
 }
 
 bool
@@ -95,7 +114,7 @@ model_is_due(struct model *m, const char *path)
 	LOCKED(&m->lock) {
 		const struct cached_node *p = node_cache_find(m, path);
 		due = m->opt.consolidated != CONSOLIDATED_TRUST &&
-		      (!p || !p->known || p->due <= clock_now());
+		      (!p || !p->known || p->due <= clock_now() || p->begun < doubted(m, path));
 	}
 	return due;
 }
@@ -105,7 +124,9 @@ static int64_t
 seen_so_far(const struct model *m, const char *path, const struct cached_node *p)
 {
 	int64_t wall = p ? p->wall : 0;
-	int64_t above = m->opt.consolidated == CONSOLIDATED_TRUST ? seen_above(m, path) : 0;
+	const struct cached_node *con =
+		m->opt.consolidated == CONSOLIDATED_TRUST ? consolidated_above(m, path) : NULL;
+	int64_t above = con ? con->wall : 0;
 	return above > wall ? above : wall;
 }
 

@@ -134,6 +134,9 @@ int model_check(struct model *, const char *path, struct node **ret);
 int model_look_again(struct model *, const char *path, struct node **ret);
 /* Would model_check have to ask the store now? */
 bool model_is_due(struct model *, const char *path);
+/* When the consolidated metadata that the path is below, or at, were last found to be older than an array's own, clock_now(); 0: never. What was
+ * looked at before then is due. */
+int64_t model_doubted(struct model *, const char *path);
 /* When the node's own metadata were last seen, clock_wall() clock; 0: never, or it was gone. *ret (or ret NULL): a reference to the node as it was
  * then; NULL: it is not known apart from consolidated metadata. Where that is before `wanted` it waits for the look that is under way. */
 int64_t model_seen(struct model *, const char *path, int64_t wanted, struct node **ret);

@@ -248,7 +248,8 @@ fresh(const struct model *m, const struct cached_node *p, const struct discovery
 {
 	const struct consolidated_index *con = l->walk->con;
 	bool covered = con && consolidated_has(con, l->path + l->walk->con_skip);
-	bool in_time = l->begun < p->due;
+	bool doubted = con && l->how == HOW_CHECK && p->begun < consolidated_doubted(con);
+	bool in_time = l->begun < p->due && !doubted;
 	if (!p->known || p->con_id != (covered ? consolidated_id(con) : 0))
 		return false;
 	if (l->how >= HOW_NOW)
@@ -340,10 +341,25 @@ forget_versions(struct seen *s)
 	}
 }
 
+/* Chunks mean other elements than they did. */
+static bool
+means_other(const struct node *old, const struct node *now)
+{
+	const struct array_meta *a = old ? old->array : NULL, *b = now ? now->array : NULL;
+	if (!a || !b)
+		return false;
+	bool other = a->layout != b->layout || a->rank != b->rank;
+	for (unsigned i = 0; !other && i < a->rank; i++)
+		other = b->shape[i] < a->shape[i];
+	return other;
+}
+
 /* Puts the outcome of a look in. Lock held. */
 static void
 put(struct model *m, struct cached_node *p, struct discovery *l)
 {
+	if (l->own && l->con_id && means_other(l->old, l->node))
+		consolidated_doubt(l->walk->con, l->begun);
 	count_out(m, p);
 	m->nabsent -= p->known && !p->node;
 	p->known = true;

@@ -1,4 +1,5 @@
 /* Open files of a mount. */
+#include "view/companions.h"
 #include "view/kind.h"
 #include "view/raw.h"
 #include "view/special.h"
@@ -58,12 +59,13 @@ is_spread(const struct mount *m, const struct layout *l)
 	return false;
 }
 
+/* known: the layout, or NULL. */
 static int
-open_layout(struct file *f, const struct entry *e, const struct node *now)
+open_layout(struct file *f, const struct entry *e, const struct node *now, struct layout *known)
 {
 	struct mount *m = f->mount;
-	CLEAN(layout_unrefp) struct layout *l = NULL;
-	int r = layouts_get(m, &(struct view_file){e->view, now, e->path}, &l);
+	CLEAN(layout_unrefp) struct layout *l = known ? layout_ref(known) : NULL;
+	int r = l ? 0 : layouts_get(m, &(struct view_file){e->view, now, e->path}, &l);
 	if (r == 0)
 		r = view_reader_new(l, &f->reader);
 	if (r < 0)
@@ -94,25 +96,49 @@ expect_reader(struct mount *m, const struct entry *e)
 		array_expect(v->array);
 }
 
+/* By the own metadata of all its variables, not only of the one that it is named after: the kernel looks up again only once. */
+static int
+check_others(struct mount *m, const struct entry *e, struct node **now, struct layout *l)
+{
+	if (!companions_look(m, *now, l))
+		return 0;
+	node_unref(MOVE(*now));
+	return model_check(m->model, e->node->path, now);
+}
+
+/* Is the entry what the file is now? ret_layout: that of *now, where it is known by now. */
+static int
+check_entry(struct mount *m, const struct entry *e, struct node **now, struct layout **ret_layout)
+{
+	struct view_facts facts;
+	CLEAN(layout_unrefp) struct layout *l = NULL;
+	int r = model_check(m->model, e->node->path, now);
+	if (r == 0 && !(*now)->error && !e->view->measure &&
+		layouts_get(m, &(struct view_file){e->view, *now, e->path}, &l) == 0)
+		r = check_others(m, e, now, l);
+	if (r == 0 && (*now)->kind == e->node->kind)
+		r = layouts_facts(m, &(struct view_file){e->view, *now, e->path}, &facts);
+	if (r == ZMAP_ABSENT ||
+		(r == 0 && ((*now)->kind != e->node->kind || facts.version != e->version)))
+		return stale_entry(e->path);
+	if (r == 0 && l && l->version == e->version)
+		*ret_layout = MOVE(l);
+	return r;
+}
+
 int
 file_view_open(struct file *f, const struct entry *e)
 {
 	CLEAN(node_unrefp) struct node *now = NULL;
-	struct view_facts facts;
+	CLEAN(layout_unrefp) struct layout *l = NULL;
 	expect_reader(f->mount, e);
-	int r = model_check(f->mount->model, e->node->path, &now);
-	if (r == ZMAP_ABSENT || (r == 0 && now->kind != e->node->kind))
-		return stale_entry(e->path);
-	if (r == 0)
-		r = layouts_facts(f->mount, &(struct view_file){e->view, now, e->path}, &facts);
-	if (r == ZMAP_ABSENT || (r == 0 && facts.version != e->version))
-		return stale_entry(e->path);
+	int r = check_entry(f->mount, e, &now, &l);
 	if (r < 0)
 		return r;
 	if (now->error)
 		r = err_set(now->error_code == -EACCES ? -EACCES : -EIO, "%s", now->error);
 	else
-		r = open_layout(f, e, now);
+		r = open_layout(f, e, now, l);
 	if (r < 0 && r != -ESTALE && now->made_of)
 		err_add(r, "'%s%s%s'", now->path, *now->path ? "/" : "", now->made_of);
 	return r;
