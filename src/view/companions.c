@@ -5,6 +5,10 @@
 
 #include <string.h>
 
+enum {
+	FEW = 128, /* spans: what opening a file may cost of looks at a local store, a tenth of a millisecond each */
+};
+
 struct looking {
 	struct mount *mount;
 	const struct layout *layout;
@@ -37,7 +41,8 @@ companions_look(struct mount *m, const struct node *n, const struct layout *l)
 	struct looking g = {m, l};
 	const bool remote = m->zmap->caps & ZMAP_REMOTE;
 	int64_t doubted = model_doubted(m->model, n->path);
-	if (!has_others(l, n) || (remote && !doubted && !m->options.read_whole))
+	const bool costly = remote || l->nspans > FEW;
+	if (!has_others(l, n) || (costly && !doubted && !m->options.read_whole))
 		return false;
 	in_parallel(l->nspans, remote, look, &g);
 	/* By this look: those that were not due before it are now. */
