@@ -35,7 +35,7 @@ struct mount_options {
 	mode_t umask;
 	int (*config)(struct
 		buf *ret); /* text of .zarrfs/config, by the parser of the options; may be NULL */
-	bool read_whole; /* what is opened will be: all of its metadata are asked for at once */
+	bool read_whole;   /* what is opened will be: all of its metadata are asked for at once */
 	bool rw;
 	/* What may be written, and how; all of it means nothing without rw. */
 	bool allow_delete;              /* of arrays */

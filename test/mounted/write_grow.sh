@@ -9,7 +9,7 @@ needs ncdump
 groups=(nc pure)
 [ "${STORES_FORM:-v2}" = v2 ] || groups=(pure)
 for group in "${groups[@]}"; do
-	must_mount "$tmp/s/$group" "rw$([ $group = nc ] || echo ,unlimited=time)"
+	must_mount "$tmp/s/$group" "rw$([ "$group" = nc ] || echo ,unlimited=time)"
 	"$python" "$here/write_grow.py" run "$tmp/s/$group" "$mnt" || fail "$group: $(tail -n 3 "$log")"
 	dd if=/dev/zero of="$mnt/c" bs=200 seek=1 count=1 conv=notrunc status=none 2>/dev/null && fail "$group: c grew"
 	umount_store
