@@ -433,3 +433,35 @@ json_quote(const char *s, size_t len, struct buf *ret)
 	}
 	return r < 0 ? r : buf_add(ret, "\"", 1);
 }
+
+/* A character beyond ASCII, by its code in UTF-16. */
+static int
+add_escaped(struct buf *ret, utf8proc_int32_t c)
+{
+	if (c < 0x10000)
+		return buf_addf(ret, "\\u%04x", (unsigned)c);
+	const unsigned above = (unsigned)c - 0x10000;
+	return buf_addf(ret, "\\u%04x\\u%04x", 0xd800 + (above >> 10), 0xdc00 + (above & 0x3ff));
+}
+
+int
+json_to_ascii(struct buf *value)
+{
+	CLEAN(buf_free) struct buf plain = {0};
+	const utf8proc_uint8_t *s = value->data;
+	utf8proc_ssize_t left = (utf8proc_ssize_t)value->len;
+	int r = 0;
+	for (utf8proc_ssize_t n; left > 0 && r == 0; s += n, left -= n) {
+		utf8proc_int32_t c;
+		n = utf8proc_iterate(s, left, &c);
+		if (n <= 0)
+			return err_set(-EINVAL, "text that is no UTF-8");
+		r = n == 1 ? buf_add(&plain, s, 1) : add_escaped(&plain, c);
+	}
+	if (r < 0)
+		return r;
+	const struct buf was = *value;
+	*value = plain;
+	plain = was;
+	return 0;
+}

@@ -20,3 +20,5 @@ int json_edit_find(struct span doc, const char *const *path, struct span *ret);
 
 /* Appends text as JSON has it, between quotes. Bytes that are no UTF-8 become "\udcXX", as Python writes them; json_parse gives them back. */
 int json_quote(const char *text, size_t len, struct buf *ret);
+/* A JSON value without characters beyond ASCII: as \uXXXX, which is all that zarr-python 2 reads. Untouched on failure. */
+int json_to_ascii(struct buf *value);

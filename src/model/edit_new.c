@@ -111,8 +111,10 @@ encode_attrs(const struct new_array *a, bool nczarr, const struct names *n, stru
 	int r = buf_addf(ret, "{%s", named ? "\"_ARRAY_DIMENSIONS\": " : "");
 	if (r == 0 && named)
 		r = nczarr && !a->rank ? add_list(one, 1, ret) : add_list(n->of, n->n, ret);
+	if (r == 0 && !nczarr)
+		r = buf_add(ret, "}", 1);
 	if (r < 0 || !nczarr)
-		return r < 0 ? r : buf_add(ret, "}", 1);
+		return r < 0 ? r : json_to_ascii(ret);
 	r = buf_addf(ret, ", \"_nczarr_array\": {\"dimension_references\": ");
 	if (r == 0)
 		r = add_list(n->full, n->n, ret);

@@ -25,6 +25,10 @@ same "units" "$(value units sst)" K
 same "units of the other file" "$(value units sst.nc)" K
 same "units as ncdump has them" "$(ncdump -h sst.nc | sed -n 's/.*sst:units = //p')" '"K" ;'
 same "units as stored" "$(stored units sst)" "'K'"
+setfattr -n user.units -v '°C 😀' sst || fail "setfattr beyond ASCII"
+same "units beyond ASCII" "$(value units sst)" '°C 😀'
+same "units beyond ASCII as stored" "$(stored units sst)" "'°C 😀'"
+setfattr -n user.units -v K sst || fail "setfattr"
 setfattr -n user.valid_range -v '-2.5f, 40.f' sst || fail "setfattr of numbers"
 same "numbers" "$(value valid_range sst)" "-2.5f, 40.f"
 same "numbers as stored" "$(stored valid_range sst)" "[-2.5, 40.0]"

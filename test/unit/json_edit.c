@@ -189,6 +189,14 @@ test_quote(void)
 	CHECK_INT(json_quote("h\xc3\xa9\xe9\"\n\x01", 7, &b), 0);
 	CHECK_INT(buf_terminate(&b), 0);
 	CHECK_STR((char *)b.data, "\"h\xc3\xa9\\udce9\\\"\\n\\u0001\"");
+	CHECK_INT(json_to_ascii(&b), 0);
+	CHECK_INT(buf_add(&b, "\xf0\x9f\x98\x80", 4), 0);
+	CHECK_INT(json_to_ascii(&b), 0);
+	CHECK_INT(buf_terminate(&b), 0);
+	CHECK_STR((char *)b.data, "\"h\\u00e9\\udce9\\\"\\n\\u0001\"\\ud83d\\ude00");
+	CLEAN(buf_free) struct buf bad = {0};
+	CHECK_INT(buf_add(&bad, "\xe9", 1), 0);
+	CHECK_INT(json_to_ascii(&bad), -EINVAL);
 }
 
 /* Random changes: the document says afterwards what a plain table of them says. */
