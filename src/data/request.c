@@ -79,7 +79,10 @@ too_old(const struct request *q, const struct extent *p, int r)
 static int
 give_up(const struct request *q, const struct extent *p)
 {
-	int r = q->why->code ? err_restore(q->why) : err_set(-EIO, "timed out");
+	char key[ARRAY_KEY_MAX];
+	int r = q->why->code ? err_restore(q->why) : array_chunk_key(q->array, p->id.chunk, key);
+	if (r == 0)
+		r = err_set(-EIO, "'%s': timed out", key);
 	if (clock_over(q->now + q->array->data->options.timeout / 2))
 		load_missed(q->array, p->id.chunk, r);
 	return r;
