@@ -10,8 +10,9 @@ enum {
 	BREATHE = 256 << 10, /* bytes after which a writer lets others in */
 	LONG_RUN =
 		4, /* a writer that has come so far through chunks in order (a quarter) has all of their memory */
-	SHORT_RUN = 32, /* after so small a part of them it has their addresses … */
-	ROOM_PART = 4,  /* … if they are at most this part of what is not pushed out */
+	SHORT_RUN =
+		32, /* after so small a part of them whole windows are reserved, whose pages come as they are written, … */
+	ROOM_PART = 4, /* … if they are at most this part of what is not pushed out */
 };
 
 static size_t

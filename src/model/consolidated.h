@@ -16,7 +16,7 @@ struct consolidated_index *consolidated_unref(struct consolidated_index *);
 CLEAN_DEFINE(struct consolidated_index, consolidated_unref)
 
 uint64_t consolidated_id(const struct consolidated_index *);
-/* An array's own metadata, looked at then (clock_now), say otherwise: those of others may, too. The latest such moment; 0: none. Any thread
+/* An array's own metadata were found then (clock_now) to say otherwise: those of others may, too. The latest such moment; 0: none. Any thread
  * may call. */
 void consolidated_doubt(struct consolidated_index *, int64_t then);
 int64_t consolidated_doubted(const struct consolidated_index *);

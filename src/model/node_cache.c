@@ -248,7 +248,7 @@ fresh(const struct model *m, const struct cached_node *p, const struct discovery
 {
 	const struct consolidated_index *con = l->walk->con;
 	bool covered = con && consolidated_has(con, l->path + l->walk->con_skip);
-	bool doubted = con && l->how == HOW_CHECK && p->begun < consolidated_doubted(con);
+	bool doubted = covered && l->how == HOW_CHECK && p->begun < consolidated_doubted(con);
 	bool in_time = l->begun < p->due && !doubted;
 	if (!p->known || p->con_id != (covered ? consolidated_id(con) : 0))
 		return false;
@@ -358,8 +358,8 @@ means_other(const struct node *old, const struct node *now)
 static void
 put(struct model *m, struct cached_node *p, struct discovery *l)
 {
-	if (l->own && l->con_id && means_other(l->old, l->node))
-		consolidated_doubt(l->walk->con, l->begun);
+	if (l->own && l->con_id && l->old_con_id == l->con_id && means_other(l->old, l->node))
+		consolidated_doubt(l->walk->con, clock_now());
 	count_out(m, p);
 	m->nabsent -= p->known && !p->node;
 	p->known = true;

@@ -45,7 +45,7 @@ companions_look(struct mount *m, const struct node *n, const struct layout *l)
 	if (!has_others(l, n) || (costly && !doubted && !m->options.read_whole))
 		return false;
 	in_parallel(l->nspans, remote, look, &g);
-	/* By this look: those that were not due before it are now. */
+	/* The first pass found an array to differ: what was looked at before is due again. */
 	if (model_doubted(m->model, n->path) != doubted)
 		in_parallel(l->nspans, remote, look, &g);
 	return true;
