@@ -16,6 +16,7 @@ import numcodecs
 import numpy as np
 import zarr
 
+import as_v3
 import zarr3
 from zarr3 import BIG, LITTLE, ZIP
 
@@ -47,50 +48,6 @@ KINDS3 = {
     "s_turned": dict(shape=(41, 50), chunks=(16, 16), fill=2, codecs=[zarr3.sharding([16, 4], [TURN, LITTLE, BLOSC])]),
     "s_big": dict(shape=(1500, 300), chunks=(1000, 300), fill=0, codecs=[zarr3.sharding([100, 150], [LITTLE, BLOSC])]),
 }
-TYPES = {"float64": "f8", "float32": "f4", "int64": "i8", "int16": "i2", "uint8": "u1"}
-
-
-def unpacked(codecs, stored, shape, data_type, fill):
-    """The values of stored bytes."""
-    codecs, turned = list(codecs), False
-    while codecs[-1]["name"] in ("gzip", "zstd", "blosc", "crc32c"):
-        name = codecs.pop()["name"]
-        if name == "crc32c":
-            assert zarr3.crc32c(stored[:-4]).to_bytes(4, "little") == stored[-4:], "a checksum does not fit"
-            stored = stored[:-4]
-        else:
-            stored = {"gzip": numcodecs.GZip(), "zstd": numcodecs.Zstd(), "blosc": numcodecs.Blosc()}[name].decode(stored)
-    if codecs[0]["name"] == "transpose":
-        turned = True
-        codecs.pop(0)
-    how = codecs[0].get("configuration", {})
-    if codecs[0]["name"] == "bytes":
-        a = np.frombuffer(stored, (">" if how.get("endian") == "big" else "<") + TYPES[data_type])
-        return a.reshape(shape[::-1]).T if turned else a.reshape(shape)
-    inner, grid = how["chunk_shape"], [n // m for n, m in zip(shape, how["chunk_shape"])]
-    index = 16 * int(np.prod(grid))
-    part = stored[:index + 4] if how["index_location"] == "start" else stored[-index - 4:]
-    assert zarr3.crc32c(part[:-4]).to_bytes(4, "little") == part[-4:], "an index's checksum does not fit"
-    big = how["index_codecs"][0]["configuration"]["endian"] == "big"
-    places = np.frombuffer(part[:-4], ">u8" if big else "<u8").reshape(-1, 2)
-    a = np.full(shape, fill, TYPES[data_type])
-    for at, (off, n) in zip(np.ndindex(*grid), places):
-        if off != zarr3.MISSING:
-            a[tuple(slice(i * m, i * m + m) for i, m in zip(at, inner))] = unpacked(how["codecs"], stored[int(off):int(off + n)], inner, data_type, fill)
-    return a
-
-
-def values3(read, name):
-    """All of an array of Zarr V3; read: a key's bytes, or None."""
-    meta = json.loads(read(name + "/zarr.json"))
-    shape, chunk = meta["shape"], meta["chunk_grid"]["configuration"]["chunk_shape"]
-    a = np.full(shape, meta["fill_value"], TYPES[meta["data_type"]])
-    for at in np.ndindex(*[-(-n // m) for n, m in zip(shape, chunk)]):
-        stored = read("/".join([name, "c"] + [str(i) for i in at]))
-        if stored is not None:
-            where = tuple(slice(i * m, min(i * m + m, n)) for i, m, n in zip(at, chunk, shape))
-            a[where] = unpacked(meta["codecs"], stored, chunk, meta["data_type"], meta["fill_value"])[tuple(slice(0, w.stop - w.start) for w in where)]
-    return a
 
 
 def make3(store):
@@ -143,7 +100,7 @@ def read_key(store, key):
 
 def bytes_of(store, name):
     if name in KINDS3:
-        return native(values3(lambda key: read_key(store, key), name))
+        return native(as_v3.values(lambda key: read_key(store, key), name))
     kind = zarr.ZipStore if store.endswith(".zip") else zarr.DirectoryStore
     return native(zarr.open_group(kind(store), mode="r")[name][...])
 
