@@ -11,7 +11,7 @@ enum {
 	LONG_RUN =
 		4, /* a writer that has come so far through chunks in order (a quarter) has all of their memory */
 	SHORT_RUN =
-		32, /* after so small a part of them whole windows are reserved, whose pages come as they are written, … */
+		32, /* after so small a part of them whole windows are reserved; their pages come with the bytes … */
 	ROOM_PART = 4, /* … if they are at most this part of what is not pushed out */
 };
 
