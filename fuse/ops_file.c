@@ -226,6 +226,9 @@ run_open(struct request *r)
 	int result = server_entry(r->server, r->inode, &e);
 	if (result == 0)
 		result = open_entry(r, r->inode, &e, &f);
+	else if (result == -ESTALE &&
+		 e.path) /* the kernel tries once more: it must not find yet another */
+		file_look(r->server->mount, &e);
 	if (result < 0)
 		request_fail(r, result);
 	else if (!request_answer(r, fuse_reply_open(r->req, &r->fi)))

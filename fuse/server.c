@@ -216,18 +216,12 @@ server_child(const struct inode *dir, const char *name)
 int
 server_entry(struct server *s, struct inode *i, struct entry *ret)
 {
-	struct entry e = {0};
-	int r = mount_lookup(s->mount, i->path, &e);
+	int r = mount_lookup(s->mount, i->path, ret);
 	if (r < 0)
 		return r;
 	if (r == ZMAP_ABSENT)
 		return err_set(-ESTALE, "'%s' is gone", i->path);
-	if (!inodes_see(s->inodes, i, &e)) {
-		entry_free(&e);
-		return err_set(-ESTALE, "'%s' has changed", i->path);
-	}
-	*ret = e;
-	return 0;
+	return inodes_see(s->inodes, i, ret) ? 0 : err_set(-ESTALE, "'%s' has changed", i->path);
 }
 
 int

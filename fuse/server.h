@@ -73,7 +73,7 @@ int handle_resume(struct request *);
 bool handle_paused(struct handle *);
 /* s: how long the kernel may believe the attributes of an inode. */
 double server_known_for(const struct server *, const struct inode *);
-/* The entry that an inode stands for. -ESTALE: it is gone, or has another layout now. */
+/* The entry that an inode stands for. -ESTALE: it is gone, or has another layout now; *ret is then what there is instead. */
 int server_entry(struct server *, struct inode *, struct entry *ret);
 /* What an inode stands for, from what was seen last: of a layout that is no longer the path's, or when no thread is free to ask the store. But
  * a handle knows how long it is. */

@@ -96,6 +96,8 @@ struct file;
 int file_open(struct mount *, const struct entry *, struct file **ret);
 /* The same with the flags of open(2): how it is to be written, and O_TRUNC. -EACCES: no file of this sort can be; -EROFS: not this one. */
 int file_open_for(struct mount *, const struct entry *, int flags, struct file **ret);
+/* Looks at what an open would look at, and opens nothing: the next lookup of its path finds what can be opened. */
+void file_look(struct mount *, const struct entry *);
 struct file *file_close(struct file *);
 /* Past the end: a shorter or empty reply. */
 int file_read(struct file *, const struct array_want *, struct reply *ret);

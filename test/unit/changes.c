@@ -272,6 +272,40 @@ test_above(void)
 	place_remove(&p);
 }
 
+/* Consolidated metadata of before: what an open would find is found without one, and then it opens at once. */
+static void
+test_looked(void)
+{
+	static const char meta[] =
+		"{\"zarr_format\": 2, \"shape\": [2], \"chunks\": [2], \"dtype\": \"<i2\", "
+		"\"compressor\": null, \"order\": \"C\", \"fill_value\": 0, \"filters\": null}";
+	struct zmap *z = store_new("mem:looked");
+	struct mount_options o = options_new();
+	struct entry before = {0}, after = {0};
+	struct file *f = NULL;
+	put_text(z, ".zgroup", "{\"zarr_format\": 2}");
+	put_text(z, ".zmetadata",
+		"{\"zarr_consolidated_format\": 1, \"metadata\": {\".zgroup\": "
+		"{\"zarr_format\": 2}, \"a/.zarray\": %s, \"b/.zarray\": %s}}",
+		meta, meta);
+	put_meta(z, "a", "\"<i2\"", "[2]", "[2]", "\"fill_value\": 0");
+	put_meta(z, "b", "\"<f8\"", "[2]", "[1]", "\"fill_value\": 0");
+	struct mount *m = mount_new("mem:looked", &o);
+	CHECK_INT(mount_lookup(m, "dataset.nc", &before), 0);
+	CHECK_INT(file_open(m, &before, &f), -ESTALE);
+	m = mount_close(m);
+	m = mount_new("mem:looked", &o);
+	file_look(m, &before);
+	CHECK_INT(mount_lookup(m, "dataset.nc", &after), 0);
+	CHECK(after.version != before.version);
+	CHECK_INT(file_open(m, &after, &f), 0);
+	file_close(f);
+	entry_free(&before);
+	entry_free(&after);
+	m = mount_close(m);
+	z = zmap_close(z);
+}
+
 static void
 nap(void)
 {
@@ -341,6 +375,7 @@ main(void)
 	z = zmap_close(z);
 	test_single();
 	test_above();
+	test_looked();
 	test_moved(false);
 	test_moved(true);
 	return check_end();
