@@ -8,7 +8,7 @@
  *   ls PREFIX            "" or with '/' at its end; a name a line, prefixes with '/'
  *   version KEY
  *   sync
- *   wait FILE            until there is such a file
+ *   wait FILE            prints "waiting", until there is such a file
  *   rewrite KEY N        N puts of 1 MiB of one letter each, with a sync after each; prints the letter when it is done
  *
  * Says what fails, and goes on; the exit status is then 1. */
@@ -85,6 +85,8 @@ try(struct zmap *z)
 static int
 wait_for(const char *file)
 {
+	puts("waiting");
+	fflush(stdout);
 	while (access(file, F_OK) != 0)
 		usleep(5000);
 	return 0;
