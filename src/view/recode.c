@@ -253,7 +253,7 @@ recode_make(const struct dtype *t, enum nc_type type, struct recode *ret)
 		c.undo = undo_utf8_to_ucs4;
 	} else if (type == NC_TYPE_CHAR || nc_type_size(type) == 1)
 		c.atoms = widen(t, type, &c) ? c.atoms : copy_bytes;
-	else if (!(type == NC_TYPE_DOUBLE && recode_time_make(t, &c)) && !widen(t, type, &c))
+	else if (!recode_time_make(t, type, &c) && !widen(t, type, &c))
 		same(&c, t->big);
 	if (t->kind == DTYPE_BOOL)
 		c.undo = undo_bool;
@@ -306,7 +306,8 @@ recode_free(struct recode *c)
 bool
 recode_refuses(const struct recode *c)
 {
-	return c->atoms == int64_to_double || c->atoms == uint64_to_double;
+	return c->atoms == int64_to_double || c->atoms == uint64_to_double ||
+	       recode_time_refuses(c);
 }
 
 bool

@@ -48,12 +48,18 @@ store32(uint8_t *p, uint32_t v)
 }
 
 static inline void
+store64(uint8_t *p, uint64_t v)
+{
+	v = htobe64(v);
+	memcpy(p, &v, sizeof v);
+}
+
+static inline void
 store_double(uint8_t *p, double d)
 {
 	uint64_t v;
 	memcpy(&v, &d, sizeof v);
-	v = htobe64(v);
-	memcpy(p, &v, sizeof v);
+	store64(p, v);
 }
 
 static inline uint16_t
@@ -72,13 +78,19 @@ load_big32(const uint8_t *p)
 	return be32toh(v);
 }
 
+static inline uint64_t
+load_big64(const uint8_t *p)
+{
+	uint64_t v;
+	memcpy(&v, p, sizeof v);
+	return be64toh(v);
+}
+
 static inline double
 load_double(const uint8_t *p)
 {
-	uint64_t v;
+	const uint64_t v = load_big64(p);
 	double d;
-	memcpy(&v, p, sizeof v);
-	v = be64toh(v);
 	memcpy(&d, &v, sizeof d);
 	return d;
 }

@@ -1,9 +1,12 @@
 #include "view/recode_time.h"
 
+#include "base/err.h"
 #include "view/recode.h"
 #include "view/recode_bytes.h"
 #include "view/recode_undo.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 
 __extension__ typedef __int128 wide;
@@ -93,6 +96,44 @@ put_time(const struct recode *c, int64_t v, uint8_t *out)
 }
 
 static int
+refuse(int64_t v)
+{
+	return err_set(
+		-EIO, "a time is %" PRId64 ", which 64 bits do not hold in the file's unit", v);
+}
+
+static bool
+in_64_bits(wide v)
+{
+	return v > NAT && v <= INT64_MAX;
+}
+
+static int
+time_to_int64(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		int64_t v = (int64_t)load64(in + 8 * i, c->swap);
+		const wide whole = v == NAT ? 0 : (wide)v * (wide)c->mul;
+		if (v != NAT && !in_64_bits(whole))
+			return refuse(v);
+		store64(out + 8 * i, v == NAT ? (uint64_t)v : (uint64_t)whole);
+	}
+	return 0;
+}
+
+static int
+int64_to_time(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		const int64_t v = (int64_t)load_big64(in + 8 * i);
+		if (v != NAT && (wide)v % (wide)c->mul)
+			return undo_refuse((double)v);
+		put_time(c, v == NAT ? v : (int64_t)((wide)v / (wide)c->mul), out + 8 * i);
+	}
+	return 0;
+}
+
+static int
 double_to_time(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++) {
@@ -141,22 +182,36 @@ months_to_days(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *o
 	return 0;
 }
 
-/* Multiples of months: the one that begins on that day. */
+static int
+months_to_whole_days(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		int64_t v = (int64_t)load64(in + 8 * i, c->swap);
+		const wide days = v == NAT ? 0 : days_of_months((wide)v * (wide)c->mul);
+		if (!in_64_bits(days))
+			return refuse(v);
+		store64(out + 8 * i, v == NAT ? (uint64_t)v : (uint64_t)days);
+	}
+	return 0;
+}
+
+/* Multiples of months: the one that begins on that day, of which `rounded` has the nearest double where days are doubles. */
 static bool
-months_of_days(const struct recode *c, double d, int64_t *ret)
+months_of_days(const struct recode *c, long double day, bool rounded, int64_t *ret)
 {
 	enum { AROUND = 3 };
 	static const long double MONTH = 30.436875L; /* days, the mean of 400 years */
-	const long double near = (long double)d / MONTH / (long double)c->mul;
+	const long double near = day / MONTH / (long double)c->mul;
 	if (!(fabsl(near) < 0x1p64L))
 		return false;
 	const wide at = number_near(near);
-	for (wide v = at - AROUND; v <= at + AROUND; v++)
-		if (v > INT64_MIN && v <= INT64_MAX &&
-			(double)days_of_months(v * (wide)c->mul) == d) {
+	for (wide v = at - AROUND; v <= at + AROUND; v++) {
+		const wide days = days_of_months(v * (wide)c->mul);
+		if (in_64_bits(v) && (rounded ? (double)days == (double)day : days == (wide)day)) {
 			*ret = (int64_t)v;
 			return true;
 		}
+	}
 	return false;
 }
 
@@ -166,33 +221,46 @@ days_to_months(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *o
 	for (uint64_t i = 0; i < n; i++) {
 		double d = load_double(in + 8 * i);
 		int64_t v = NAT;
-		if (d != recode_nat && !months_of_days(c, d, &v))
+		if (d != recode_nat && !months_of_days(c, d, true, &v))
 			return undo_refuse(d);
 		put_time(c, v, out + 8 * i);
 	}
 	return 0;
 }
 
-/* How times are counted: a number n of the type is n × mul / div of the unit. */
+static int
+whole_days_to_months(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		const int64_t days = (int64_t)load_big64(in + 8 * i);
+		int64_t v = NAT;
+		if (days != NAT && !months_of_days(c, days, false, &v))
+			return undo_refuse((double)days);
+		put_time(c, v, out + 8 * i);
+	}
+	return 0;
+}
+
+/* How times are counted: a number n of the type is n × mul / div of the unit, n × times of the exact one. */
 struct counting {
 	const char *unit, *exact; /* in double; in int64, NULL: not there */
-	uint64_t mul, div;
+	uint64_t mul, div, times;
 };
 
 static const struct counting counting[] = {
-	[TIME_Y] = {"days", NULL, 12, 1},
-	[TIME_M] = {"days", NULL, 1, 1},
-	[TIME_W] = {"days", NULL, 7, 1},
-	[TIME_D] = {"days", "days", 1, 1},
-	[TIME_H] = {"seconds", "hours", 3600, 1},
-	[TIME_MIN] = {"seconds", "minutes", 60, 1},
-	[TIME_S] = {"seconds", "seconds", 1, 1},
-	[TIME_MS] = {"seconds", "milliseconds", 1, 1000},
-	[TIME_US] = {"seconds", "microseconds", 1, 1000000},
-	[TIME_NS] = {"seconds", "nanoseconds", 1, 1000000000},
-	[TIME_PS] = {"seconds", NULL, 1, 1000000000000},
-	[TIME_FS] = {"seconds", NULL, 1, 1000000000000000},
-	[TIME_AS] = {"seconds", NULL, 1, 1000000000000000000},
+	[TIME_Y] = {"days", "days", 12, 1, 12},
+	[TIME_M] = {"days", "days", 1, 1, 1},
+	[TIME_W] = {"days", "days", 7, 1, 7},
+	[TIME_D] = {"days", "days", 1, 1, 1},
+	[TIME_H] = {"seconds", "hours", 3600, 1, 1},
+	[TIME_MIN] = {"seconds", "minutes", 60, 1, 1},
+	[TIME_S] = {"seconds", "seconds", 1, 1, 1},
+	[TIME_MS] = {"seconds", "milliseconds", 1, 1000, 1},
+	[TIME_US] = {"seconds", "microseconds", 1, 1000000, 1},
+	[TIME_NS] = {"seconds", "nanoseconds", 1, 1000000000, 1},
+	[TIME_PS] = {"seconds", NULL, 1, 1000000000000, 0},
+	[TIME_FS] = {"seconds", NULL, 1, 1000000000000000, 0},
+	[TIME_AS] = {"seconds", NULL, 1, 1000000000000000000, 0},
 };
 
 static bool
@@ -212,28 +280,40 @@ recode_time_unit(const struct dtype *t, enum nc_type type)
 {
 	if (!is_time(t))
 		return NULL;
-	if (type == NC_TYPE_INT64)
-		return t->unit_count == 1 ? counting[t->unit].exact : NULL;
 	/* Months have no length of their own. */
 	if (t->kind == DTYPE_TIMEDELTA && in_months(t))
 		return t->unit == TIME_Y ? "years" : "months";
-	return counting[t->unit].unit;
+	return type == NC_TYPE_INT64 ? counting[t->unit].exact : counting[t->unit].unit;
 }
 
 bool
-recode_time_make(const struct dtype *t, struct recode *c)
+recode_time_make(const struct dtype *t, enum nc_type type, struct recode *c)
 {
-	if (!is_time(t))
+	if (!is_time(t) || !recode_time_unit(t, type))
 		return false;
-	bool months = in_months(t);
+	const bool whole = type == NC_TYPE_INT64, months = in_months(t);
 	const bool calendar = months && t->kind == DTYPE_DATETIME;
-	c->atoms = calendar ? months_to_days : time_to_double;
-	c->undo = calendar ? days_to_months : double_to_time;
-	c->mul = counting[t->unit].mul;
+	const uint64_t each = months && !calendar ? 1
+			      : whole             ? counting[t->unit].times
+						  : counting[t->unit].mul;
+	const uint64_t mul = each * (t->unit_count ? t->unit_count : 1);
+	if (whole && !calendar && mul == 1)
+		return false;
+	if (calendar) {
+		c->atoms = whole ? months_to_whole_days : months_to_days;
+		c->undo = whole ? whole_days_to_months : days_to_months;
+	} else {
+		c->atoms = whole ? time_to_int64 : time_to_double;
+		c->undo = whole ? int64_to_time : double_to_time;
+	}
+	c->mul = mul;
 	c->div = counting[t->unit].div;
-	if (months && t->kind == DTYPE_TIMEDELTA)
-		c->mul = 1;
-	c->mul *= t->unit_count ? t->unit_count : 1;
 	c->atom_out = 8;
 	return true;
+}
+
+bool
+recode_time_refuses(const struct recode *c)
+{
+	return c->atoms == time_to_int64 || c->atoms == months_to_whole_days;
 }

@@ -107,7 +107,7 @@ def make(store):
     stores.put(store, "rows", rows, dims("row"), chunks=3, fill_value=None)
     for unit in ("ns", "us", "ms", "s", "m", "h", "D", "W", "M", "Y", "10ms"):
         for kind in "Mm":
-            values = rng.integers(-10 ** 6, 10 ** 6, 40) if unit in "WMY" else rng.integers(-10 ** 9, 10 ** 9, 40) if unit in "Dhm" else rng.integers(-2 ** 60, 2 ** 60, 40)
+            values = rng.integers(-10 ** 6, 10 ** 6, 40) if unit in "WMY" else rng.integers(-10 ** 9, 10 ** 9, 40) if unit in "Dhm" else rng.integers(-2 ** 59, 2 ** 59, 40)
             values[3] = NAT
             values[4] = 0
             stores.put(store, "%s_%s" % (kind, unit), values.view("%s8[%s]" % (kind, unit)), dims("moment"), chunks=9)
@@ -181,6 +181,15 @@ def times(values):
     return np.array(out).reshape(values.shape)
 
 
+def whole_times(values):
+    """As 64-bit numbers of a unit that netCDF has."""
+    name, count = np.datetime_data(values.dtype)
+    raw = values.astype(values.dtype.newbyteorder("=")).view("i8")
+    if name in "YM" and values.dtype.kind == "M":
+        return values.astype("M8[D]").view("i8")
+    return np.where(raw == NAT, NAT, raw * count * (7 if name == "W" else 1)).astype("i8").reshape(values.shape)
+
+
 def chars(values, width):
     """Bytes of texts, padded."""
     if values.dtype.kind == "S":
@@ -209,10 +218,7 @@ def expected(values, cdf5):
     if kind == "f" and size == 2:
         return values.astype("f4")
     if kind in "Mm":
-        unit = np.datetime_data(values.dtype)
-        if cdf5 and unit[1] == 1 and unit[0] in ("D", "h", "m", "s", "ms", "us", "ns"):
-            return values.view("i8")
-        return times(values)
+        return whole_times(values) if cdf5 and np.datetime_data(values.dtype)[0] not in ("ps", "fs", "as") else times(values)
     if not cdf5 and kind in "iu":
         return values.astype({"u1": "i2", "u2": "i4", "u4": "f8", "i8": "f8", "u8": "f8"}.get(values.dtype.str[1:], values.dtype))
     return values

@@ -112,6 +112,52 @@ is_time(enum time_unit unit, uint32_t count, int64_t v, double want)
 	CHECK(got == want);
 }
 
+/* As a whole number of the file's unit, or what it is refused with. */
+static void
+is_whole_time(enum time_unit unit, uint32_t count, int64_t v, int64_t want)
+{
+	for (int big = 0; big < 2; big++) {
+		const struct dtype t = {.kind = DTYPE_DATETIME,
+			.size = 8,
+			.unit = unit,
+			.unit_count = count,
+			.big = big};
+		struct recode c = {0};
+		const uint64_t in = big ? htobe64((uint64_t)v) : htole64((uint64_t)v);
+		uint64_t out = 0, back = 0;
+		CHECK_INT(recode_make(&t, NC_TYPE_INT64, &c), 0);
+		const int r = recode_run(&c, (const uint8_t *)&in, 1, (uint8_t *)&out);
+		CHECK_INT(r, want == -EIO ? -EIO : 0);
+		if (r == 0) {
+			CHECK((int64_t)be64toh(out) == want);
+			CHECK_INT(recode_undo(&c, (const uint8_t *)&out, 1, (uint8_t *)&back), 0);
+			CHECK(back == in);
+		}
+		recode_free(&c);
+	}
+}
+
+static void
+test_whole_times(void)
+{
+	is_whole_time(TIME_US, 1, INT64_MAX, INT64_MAX);
+	is_whole_time(TIME_US, 10, 7, 70);
+	is_whole_time(TIME_US, 10, -136663172, -1366631720);
+	is_whole_time(TIME_US, 10, INT64_MAX / 10, INT64_MAX / 10 * 10);
+	is_whole_time(TIME_US, 10, INT64_MAX / 10 + 1, -EIO);
+	is_whole_time(TIME_US, 10, INT64_MIN, INT64_MIN);
+	is_whole_time(TIME_S, 2, INT64_MIN / 2, -EIO); /* would be NaT */
+	is_whole_time(TIME_S, 2, INT64_MIN / 2 + 1, INT64_MIN + 2);
+	is_whole_time(TIME_H, 3, -246094220, -738282660);
+	is_whole_time(TIME_W, 1, 3, 21);
+	is_whole_time(TIME_W, 2, -1, -14);
+	is_whole_time(TIME_M, 1, 26, 790);
+	is_whole_time(TIME_Y, 5, 6, 10957);
+	is_whole_time(TIME_M, 1, INT64_MAX / 31, 9055826508524006586);
+	is_whole_time(TIME_Y, 1, INT64_MAX / 300, -EIO);
+	is_whole_time(TIME_Y, 1, INT64_MIN, INT64_MIN);
+}
+
 static void
 test_times(void)
 {
@@ -202,6 +248,7 @@ main(void)
 	test_allowed();
 	test_mistaken();
 	test_times();
+	test_whole_times();
 	test_half();
 	test_text();
 	test_parts();

@@ -72,6 +72,11 @@ static const struct {
 		true},
 	{{.kind = DTYPE_TIMEDELTA, .size = 8, .unit = TIME_US, .unit_count = 1}, NC_TYPE_DOUBLE,
 		true},
+	{{.kind = DTYPE_DATETIME, .size = 8, .unit = TIME_US, .unit_count = 1}, NC_TYPE_INT64},
+	{{.kind = DTYPE_DATETIME, .size = 8, .unit = TIME_US, .unit_count = 10, .big = true},
+		NC_TYPE_INT64},
+	{{.kind = DTYPE_DATETIME, .size = 8, .unit = TIME_M, .unit_count = 1}, NC_TYPE_INT64},
+	{{.kind = DTYPE_TIMEDELTA, .size = 8, .unit = TIME_W, .unit_count = 3}, NC_TYPE_INT64},
 };
 
 enum { KINDS = sizeof kind / sizeof *kind };
