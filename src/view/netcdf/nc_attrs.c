@@ -208,10 +208,16 @@ unfit(const struct attr *a, size_t before)
 	static const char *const names[] = {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST",
 		"DIMENSION_LABELS", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties",
 		"_nc3_strict", NULL};
+	/* libnetcdf rounds by them whatever it converts, and NCZarr writes them without having rounded. */
+	static const char *const rounding[] = {"_QuantizeBitGroomNumberOfSignificantDigits",
+		"_QuantizeGranularBitRoundNumberOfSignificantDigits",
+		"_QuantizeBitRoundNumberOfSignificantBits", NULL};
 	enum { ATTRS_MAX = 60000, REFERENCE = 16 };
 	const size_t each = a->type == NC_TYPE_STRING ? REFERENCE : nc_type_size(a->type);
 	if (in_list(names, a->name))
 		return "netCDF-4 means something else by the name";
+	if (in_list(rounding, a->name))
+		return "libnetcdf would round once more what it makes doubles of";
 	if (before >= ATTRS_MAX)
 		return "there are too many";
 	if (a->count <= NC4_ATTR_MAX / each)
