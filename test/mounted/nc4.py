@@ -111,7 +111,7 @@ def wanted(values):
     if kind == "U":
         width = values.dtype.itemsize
         return np.char.encode(values, "utf8").astype("S%d" % width).reshape(-1).view("S1").reshape(values.shape + (width,))
-    if kind == "S":
+    if kind == "S" and values.dtype.itemsize > 1:
         return np.ascontiguousarray(values).reshape(-1).view("S1").reshape(values.shape + (values.dtype.itemsize,))
     if kind == "V":
         return np.ascontiguousarray(values).reshape(-1).view("u1").reshape(values.shape + (values.dtype.itemsize,))
@@ -286,9 +286,5 @@ def check_all(store, mnt):
     check.end()
 
 
-if sys.argv[1] == "make":
-    make(sys.argv[2])
-elif sys.argv[1] == "equal":
-    equal(*sys.argv[2:])
-else:
-    check_all(sys.argv[2], sys.argv[3])
+if __name__ == "__main__":
+    {"make": make, "equal": equal, "check": check_all}[sys.argv[1]](*sys.argv[2:])

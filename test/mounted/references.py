@@ -77,4 +77,5 @@ def main():
     sys.exit(1 if counts["wrong"] or (counts["refused"] and not faults) or not sum(counts.values()) else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
