@@ -65,13 +65,16 @@ must_mount "$tmp/store"
 cp -r "$mnt" "$tmp/folder"
 umount_store
 
-# all_same URL [OPTIONS]: it shows the files that the folder shows
+fewer=()
+# all_same URL [OPTIONS]: it shows the files that the folder shows; of a slow daemon each but the first shows the variables only
 all_same()
 {
 	must_mount "$@"
-	diff -r "$mnt" "$tmp/folder" >"$tmp/said" || fail "$1: $(head -n 5 "$tmp/said")"
+	diff -r "$mnt" "$tmp/folder" "${fewer[@]}" >"$tmp/said" || fail "$1: $(head -n 5 "$tmp/said")"
 	! grep -q 'no consolidated' "$log" || fail "$1: $(cat "$log")"
 	umount_store
+	! sanitized || fewer=(-x '*.nc' -x '*.nc4' -x '*.csv' -x '*.cdl')
+	[ ${#fewer[@]} = 0 ] || return
 	must_mount "$@"
 	"$python" "$here/tools.py" memmap "$mnt" "$tmp/want" || fail "memory maps of $1 differ"
 	umount_store

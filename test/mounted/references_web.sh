@@ -52,6 +52,7 @@ s3 make corpus public
 s3 put "$tmp/c/icechunk" corpus/icechunk
 s3 put "$tmp/c/kerchunk" corpus/kerchunk
 rows s3 s3://corpus "${stores[@]}"
+! sanitized || exit $((failures != 0)) # once is enough of a slow daemon
 
 port=$(free_port)
 nginx_serves <<END
