@@ -75,6 +75,12 @@ astype_lossy(const void *state)
 		       : c->encoded.kind == DTYPE_FLOAT && c->encoded.size <= c->decoded.size;
 }
 
+static int
+astype_fill(const void *state, struct span element, struct buf *out)
+{
+	return number_codec_fill(state, element, out);
+}
+
 const struct codec_ops codec_astype = {
 	.ids = (const char *const[]){"astype", "numcodecs.astype", NULL},
 	.kind = CODEC_ARRAY,
@@ -82,6 +88,7 @@ const struct codec_ops codec_astype = {
 	.close = astype_close,
 	.decode = astype_decode,
 	.encode = astype_encode,
+	.fill = astype_fill,
 	.each = true,
 	.lossy = astype_lossy,
 };

@@ -71,12 +71,19 @@ bitround_lossy(const void *state)
 	return b->drop != 0;
 }
 
+static int
+bitround_fill(const void *state, struct span element, struct buf *out)
+{
+	return buf_add(out, element.data, element.len);
+}
+
 const struct codec_ops codec_bitround = {
 	.ids = (const char *const[]){"bitround", "numcodecs.bitround", NULL},
 	.kind = CODEC_ARRAY,
 	.open = bitround_open,
 	.close = free,
 	.encode = bitround_encode,
+	.fill = bitround_fill,
 	.each = true,
 	.lossy = bitround_lossy,
 };

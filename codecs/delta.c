@@ -166,6 +166,12 @@ delta_encode(const void *state, const struct form *form, struct span in, struct 
 	return r < 0 || delta_lossy(c) ? r : check_differences(c, form, in, buf_span(out));
 }
 
+static int
+delta_fill(const void *state, struct span element, struct buf *out)
+{
+	return number_codec_fill(state, element, out);
+}
+
 const struct codec_ops codec_delta = {
 	.ids = (const char *const[]){"delta", "numcodecs.delta", NULL},
 	.kind = CODEC_ARRAY,
@@ -173,5 +179,6 @@ const struct codec_ops codec_delta = {
 	.close = delta_close,
 	.decode = delta_decode,
 	.encode = delta_encode,
+	.fill = delta_fill,
 	.lossy = delta_lossy,
 };

@@ -171,6 +171,12 @@ scale_offset_lossy(const void *state)
 	return true;
 }
 
+static int
+scale_offset_fill(const void *state, struct span element, struct buf *out)
+{
+	return number_codec_fill(&((const struct scale_offset *)state)->number, element, out);
+}
+
 const struct codec_ops codec_fixedscaleoffset = {
 	.ids = (const char *const[]){"fixedscaleoffset", "numcodecs.fixedscaleoffset", NULL},
 	.kind = CODEC_ARRAY,
@@ -178,6 +184,7 @@ const struct codec_ops codec_fixedscaleoffset = {
 	.close = scale_offset_close,
 	.decode = scale_offset_decode,
 	.encode = scale_offset_encode,
+	.fill = scale_offset_fill,
 	.each = true,
 	.lossy = scale_offset_lossy,
 };

@@ -146,3 +146,9 @@ number_run_grow(const struct number_job *j, struct span in, struct buf *out)
 		r = buf_reserve(out, bytes);
 	return r < 0 ? r : number_run(j, in, out);
 }
+
+int
+number_codec_fill(const struct number_codec *c, struct span element, struct buf *out)
+{
+	return number_run_grow(&(struct number_job){&c->decoded, &c->encoded}, element, out);
+}

@@ -19,6 +19,8 @@ struct number_keys {
 int number_codec_open(const struct json *config, const struct number_keys *, const struct form *in,
 	struct form *out, struct number_codec *ret);
 void number_codec_done(struct number_codec *);
+/* The fill value behind such a codec of numcodecs, whose value stays the same: a number of `encoded`. */
+int number_codec_fill(const struct number_codec *, struct span element, struct buf *out);
 
 /* Elements of `from` become elements of `to`, by way of step where there is one: it gets blocks of numbers in
  * order, changes them in place and says what they are then. */

@@ -86,6 +86,12 @@ quantize_lossy(const void *state)
 	return true;
 }
 
+static int
+quantize_fill(const void *state, struct span element, struct buf *out)
+{
+	return number_codec_fill(&((const struct quantize *)state)->number, element, out);
+}
+
 const struct codec_ops codec_quantize = {
 	.ids = (const char *const[]){"quantize", "numcodecs.quantize", NULL},
 	.kind = CODEC_ARRAY,
@@ -93,6 +99,7 @@ const struct codec_ops codec_quantize = {
 	.close = quantize_close,
 	.decode = quantize_decode,
 	.encode = quantize_encode,
+	.fill = quantize_fill,
 	.each = true,
 	.lossy = quantize_lossy,
 };

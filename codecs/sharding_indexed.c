@@ -23,7 +23,7 @@ sharding_open(const struct json *config, const struct form *in, struct form *out
 	struct shard *s;
 	if (!in->dtype)
 		return err_set(-EINVAL, "bytes have no chunks");
-	int r = shard_open(config, in, &s);
+	int r = shard_open(config, in, NULL, 0, &s);
 	if (r < 0)
 		return r;
 	uint64_t bytes;

@@ -1,4 +1,4 @@
-#include "codec/codec.h"
+#include "codec/chain_impl.h"
 
 #include "base/check.h"
 #include "base/err.h"
@@ -10,18 +10,6 @@
 #include <string.h>
 
 enum { CHAIN_MAX = 32, LINKS_MAX = CHAIN_MAX + 1 }; /* one more widens elements */
-
-struct link {
-	const struct codec_ops *ops;
-	void *obj;
-	struct form in, out; /* as encoding sees them */
-};
-
-struct codec_chain {
-	struct form array;
-	size_t n;
-	struct link link[];
-};
 
 /* Codecs whose file is only built where their library is. */
 static const struct {
@@ -80,13 +68,19 @@ open_ops(const struct codec_ops *ops, const struct json *config, const struct fo
 }
 
 static int
-open_link(const struct codec_spec *s, const struct form *array, const struct form *in,
-	struct link *ret)
+open_link(const struct codec_spec *s, const struct form *array, struct codec_chain *c)
 {
 	const struct codec_ops *ops = find_codec(s->id);
 	if (!ops)
 		return no_codec(s->id);
-	int r = open_ops(ops, s->config, array, in, ret);
+	struct form in = c->n ? c->link[c->n - 1].out : *array;
+	if (c->n && ops->kind == CODEC_PACK && ops->carries) { /* a shard, behind other codecs */
+		int r = chain_note_fill(c);
+		if (r < 0)
+			return r;
+		in.fill = c->fill;
+	}
+	int r = open_ops(ops, s->config, array, &in, &c->link[c->n]);
 	return r < 0 ? err_add(r, "codec '%s'", s->id) : 0;
 }
 
@@ -121,9 +115,8 @@ codec_chain_open(
 	size_t widened = widened_before(spec, n, array), links = n + (widened <= n);
 	for (size_t i = 0; c->n < links; c->n++) {
 		const struct form *in = c->n ? &c->link[c->n - 1].out : array;
-		struct link *l = &c->link[c->n];
-		int r = c->n == widened ? open_ops(&widen_codec, NULL, array, in, l)
-					: open_link(&spec[i++], array, in, l);
+		int r = c->n == widened ? open_ops(&widen_codec, NULL, array, in, &c->link[c->n])
+					: open_link(&spec[i++], array, c);
 		if (r < 0)
 			return r;
 	}
@@ -141,6 +134,7 @@ codec_chain_free(struct codec_chain *c)
 		if (l->ops->close)
 			l->ops->close(l->obj);
 	}
+	free(c->fill);
 	free(c);
 	return NULL;
 }

@@ -34,7 +34,7 @@ struct form {
 		extent; /* shape of the whole array that the chunk is a piece of; of the form given to codec_chain_open */
 	const struct form *origin; /* that form, wherever in the chain the codec stands */
 	const uint8_t *
-		fill; /* of the origin: one element; borrowed. NULL: there is none that elements could have */
+		fill; /* one element, borrowed: what lies where nothing is stored. NULL: there is none that elements could have */
 	unsigned nested; /* of the origin: how many shards it lies in */
 	bool measuring; /* of the origin: it is not known yet how long its elements of variable length are */
 	/* The array's own order for vlen and object packers etc. is always C here: Zarr V2's order F is a transpose codec. */
@@ -88,6 +88,8 @@ struct codec_ops {
 	const char *(*read_only)(const void *);
 	/* Does the array's extent say how it decodes? NULL: it does not. */
 	bool (*by_extent)(const void *);
+	/* What stands, behind this codec, for an element that is not stored. NULL: what encoding makes of it. */
+	int (*fill)(const void *, struct span element, struct buf *out);
 	/* Encoding takes each element by itself, however many there are: whether it can be stored is seen without the others. */
 	bool each;
 	/* Does decoding not always give back what encoding was given? NULL: it does. */
@@ -156,6 +158,9 @@ int codec_chain_decode_range(
 int codec_chain_grain(const struct codec_chain *, struct codec_src *, size_t *ret);
 /* Longest element of a chunk of a variable-length dtype. */
 int codec_chain_width(const struct codec_chain *, struct span in, size_t *ret);
+/* Does an element of fill that lies missing behind these codecs come back as it is? 1, 0 or -errno. Of a chain whose codecs all
+ * take each element by itself; of any other 0. */
+int codec_chain_keeps_fill(const struct codec_chain *);
 /* Appends "shuffle,zlib", in order of encoding. */
 int codec_chain_text(const struct codec_spec *, size_t n, struct buf *ret);
 

@@ -132,10 +132,24 @@ read_index(const struct json *config, struct shard *s)
 }
 
 static int
-open_chain(const struct json *config, const struct form *in, struct shard *s)
+open_specs(const struct codec_spec *before, size_t n, struct shard *s)
+{
+	size_t all = n + s->specs.n;
+	CLEAN(clean_free) struct codec_spec *spec = calloc(all + 1, sizeof *spec); /* borrowed */
+	if (!spec)
+		return err_set(-ENOMEM, "out of memory");
+	if (n)
+		memcpy(spec, before, n * sizeof *spec);
+	if (s->specs.n)
+		memcpy(spec + n, s->specs.spec, s->specs.n * sizeof *spec);
+	return codec_chain_open(spec, all, &s->form, &s->chain);
+}
+
+static int
+open_chain(const struct json *config, const struct form *in, const struct codec_spec *before,
+	size_t n, struct shard *s)
 {
 	const struct form *origin = in->origin ? in->origin : in;
-	s->form.fill = origin->fill;
 	s->form.measuring = origin->measuring;
 	s->form.nested = origin->nested + 1;
 	s->form.origin = NULL;
@@ -143,11 +157,12 @@ open_chain(const struct json *config, const struct form *in, struct shard *s)
 		return err_set(
 			-ENOTSUP, "shards in shards %u deep are not supported", s->form.nested);
 	int r = codec_specs_v3(config ? json_get(config, "codecs") : NULL, &s->specs);
-	return r < 0 ? r : codec_chain_open(s->specs.spec, s->specs.n, &s->form, &s->chain);
+	return r < 0 ? r : open_specs(before, n, s);
 }
 
 int
-shard_open(const struct json *config, const struct form *in, struct shard **ret)
+shard_open(const struct json *config, const struct form *in, const struct codec_spec *before,
+	size_t n, struct shard **ret)
 {
 	struct shard *s = calloc(1, sizeof *s);
 	if (!s)
@@ -156,7 +171,7 @@ shard_open(const struct json *config, const struct form *in, struct shard **ret)
 	if (r == 0)
 		r = read_index(config, s);
 	if (r == 0)
-		r = open_chain(config, in, s);
+		r = open_chain(config, in, before, n, s);
 	if (r < 0) {
 		shard_free(s);
 		return r;

@@ -9,8 +9,10 @@
 
 struct shard;
 
-/* config: the codec's "configuration"; in: the form of a whole shard. -EINVAL: it makes no sense; -ENOTSUP: by name. */
-int shard_open(const struct json *config, const struct form *in, struct shard **ret);
+/* config: the codec's "configuration"; in: the form of a whole shard. before: n codecs that each chunk goes through before the shard's own.
+ * -EINVAL: it makes no sense; -ENOTSUP: by name. */
+int shard_open(const struct json *config, const struct form *in, const struct codec_spec *before,
+	size_t n, struct shard **ret);
 struct shard *shard_free(struct shard *); /* NULL is allowed; returns NULL */
 
 /* A chunk in the shard, decoded, and how it is decoded. Both live as long as the shard. */

@@ -99,7 +99,7 @@ say_packs(const char *name, struct reading *g)
 	return 0;
 }
 
-/* The byte order of what lies in a shard is said in it. */
+/* The byte order of what lies in a shard is said in it; codecs that calculate before it calculate in the usual one. */
 static int
 look_into_shard(const struct json *config, struct reading *g)
 {
@@ -107,8 +107,10 @@ look_into_shard(const struct json *config, struct reading *g)
 	int r = codec_specs_v3(config ? json_get(config, "codecs") : NULL, &inner);
 	g->out->order = inner.order;
 	g->out->vlen = inner.vlen;
-	if (g->calculates && r == 0)
-		r = err_set(-ENOTSUP, "codec '%s' around shards is not supported", g->calculates);
+	if (g->calculates && r == 0 && inner.order == CODEC_ORDER_BIG)
+		r = err_set(-ENOTSUP,
+			"codec '%s' around shards of big-endian elements is not supported",
+			g->calculates);
 	codec_specs_free(&inner);
 	return r < 0 ? err_add(r, "codec 'sharding_indexed'") : 0;
 }

@@ -63,7 +63,8 @@ open_shard(struct array *a, const struct array_meta *m)
 		whole.count *= a->in_shard[d];
 		whole.bytes *= a->in_shard[d];
 	}
-	return shard_open(m->codec[0].config, &whole, &a->shard);
+	const size_t before = m->ncodecs - 1;
+	return shard_open(m->codec[before].config, &whole, m->codec, before, &a->shard);
 }
 
 static int

@@ -194,6 +194,8 @@ array_v3(const struct nczarr_docs *d, const struct dim_scope *s, struct node *n)
 	if (r == 0)
 		r = read_fill(d->main, n);
 	if (r == 0)
+		r = shards_v3(n->array);
+	if (r == 0)
 		r = array_check_sizes(a);
 	if (r == 0)
 		r = nczarr_dims(d, s, a);

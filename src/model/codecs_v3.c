@@ -22,16 +22,36 @@ take_order(const struct codec_specs *s, struct dtype *t)
 	return 0;
 }
 
-/* Shards of several chunks that nothing else is done to: their chunks can be had one by one. What is wrong with the sizes is
- * told by the codec. */
+/* Can all codecs before the last be run on each chunk of a shard as well as on the whole of it? So where they take each element by itself,
+ * and give missing ones back as they are. 1, 0 or -ENOMEM. */
 static int
-split_shards(const struct codec_specs *s, struct array_meta *a)
+may_move_in(const struct array_meta *a)
+{
+	static const uint64_t one = 1;
+	const struct form f = {.dtype = &a->dtype,
+		.rank = 1,
+		.shape = &one,
+		.count = 1,
+		.bytes = a->dtype.size,
+		.exact = true,
+		.fill = a->fill_error ? NULL : a->fill};
+	CLEAN(codec_chain_freep) struct codec_chain *c = NULL;
+	if (a->ncodecs == 1)
+		return 1;
+	int r = f.bytes ? codec_chain_open(a->codec, a->ncodecs - 1, &f, &c) : -EINVAL;
+	r = r < 0 ? r : codec_chain_keeps_fill(c);
+	return r < 0 && r != -ENOMEM ? 0 : r;
+}
+
+int
+shards_v3(struct array_meta *a)
 {
 	uint64_t chunk[RANK_MAX], chunks = 1;
-	const struct json *config = s->n == 1 ? s->spec[0].config : NULL;
-	const struct json *shape = config ? json_get(config, "chunk_shape") : NULL;
+	const struct codec_spec *last = a->ncodecs ? &a->codec[a->ncodecs - 1] : NULL;
+	bool shard = last && !strcmp(last->id, "sharding_indexed") && last->config;
+	const struct json *shape = shard ? json_get(last->config, "chunk_shape") : NULL;
 	bool list = shape && json_type(shape) == JSON_TYPE_LIST && json_count(shape) == a->rank;
-	if (a->edges || s->n != 1 || strcmp(s->spec[0].id, "sharding_indexed") != 0 || !list)
+	if (a->edges || !list)
 		return 0;
 	for (unsigned i = 0; i < a->rank; i++) {
 		if (json_uint(json_at(shape, i), &chunk[i]) < 0 || !chunk[i] ||
@@ -41,6 +61,9 @@ split_shards(const struct codec_specs *s, struct array_meta *a)
 	}
 	if (chunks == 1)
 		return 0;
+	int r = may_move_in(a);
+	if (r <= 0)
+		return r;
 	a->shard = calloc(a->rank, sizeof *a->shard);
 	if (!a->shard)
 		return err_set(-ENOMEM, "no memory for an array");
@@ -56,8 +79,6 @@ codecs_v3(const struct json *list, struct array_meta *a)
 	int r = codec_specs_v3(list, &s);
 	if (r == 0)
 		r = take_order(&s, &a->dtype);
-	if (r == 0)
-		r = split_shards(&s, a);
 	if (r < 0) {
 		codec_specs_free(&s);
 		return r;

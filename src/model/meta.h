@@ -43,5 +43,8 @@ int array_check_sizes(const struct array_meta *);
 int codecs_v2(const struct json *zarray, struct array_meta *a);
 /* Codecs of V3; the byte order that they say goes into a->dtype. */
 int codecs_v3(const struct json *list, struct array_meta *a);
+/* Shards of several chunks that can be had one by one, which the array's chunks become then; its codecs and fill value are known. What is wrong
+ * with the sizes is told by the codec. */
+int shards_v3(struct array_meta *a);
 /* -ENOTSUP: one of them is not in this build or never will be. */
 int codecs_known(const struct array_meta *a);

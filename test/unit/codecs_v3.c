@@ -392,6 +392,32 @@ shard_damaged(uint64_t off, uint64_t len, size_t shorter, const char *why)
 		CHECK_STR(err_text(), why);
 }
 
+#define BY_TEN(stored)                                                                             \
+	"{\"name\": \"numcodecs.fixedscaleoffset\", \"configuration\": {\"offset\": 10, "          \
+	"\"scale\": 1, "                                                                           \
+	"\"dtype\": \"<f8\", \"astype\": \"" stored "\"}}"
+
+/* What is missing in a shard is 0 as it is stored, not as it is read. */
+static void
+test_calculating_around_shards(void)
+{
+	both_ways(&(struct sample){f8, 1, {3},
+			  "[" BY_TEN("<i2") ", " SHARD("[1]", LITTLE, "little", "", "end") "]"},
+		(const double[]){9, 10, 12},
+		BYTES(0xff, 0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff,
+			0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+			0xff, 0xff, 2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0));
+	both_ways(&(struct sample){f8, 1, {2},
+			  "[" BY_TEN("<u1") ", " SHARD(
+				  "[2]", "\"bytes\"", "little", "", "start") "]"},
+		(const double[]){10, 10},
+		BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+			0xff, 0xff, 0xff));
+	refused(&(struct sample){f8, 1, {3},
+			"[" BY_TEN("<i2") ", " SHARD("[1]", BIG, "little", "", "end") "]"},
+		-ENOTSUP, "around shards of big-endian elements");
+}
+
 static void
 test_bad_shards(void)
 {
@@ -437,6 +463,7 @@ main(void)
 	test_indexes();
 	test_casts();
 	test_refused();
+	test_calculating_around_shards();
 	test_bad_shards();
 	test_zfp();
 	codec_scratch_free();
