@@ -18,7 +18,9 @@ dialect_in(const struct dim_scope *s)
 int
 dialect_node(const char *path, const struct metas *m, const struct dim_scope *s, struct node **ret)
 {
-	const struct dialect *d = m->of[dialect_v3.group].data ? &dialect_v3 : dialect_in(s);
+	const struct dialect *d = m->of[dialect_v3.array].data   ? &dialect_v3
+				  : m->of[dialect_v2.array].data ? &dialect_v2
+								 : dialect_in(s);
 	return m->of[d->array].data ? d->read_array(path, m, s, ret)
 				    : d->read_group(path, m, s, ret);
 }

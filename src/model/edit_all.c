@@ -100,6 +100,8 @@ static bool
 is_below(const struct whole *w, const struct edit_part *p)
 {
 	size_t len = strlen(w->group);
+	if (p->v3 != w->v3) /* consolidated metadata are of one version */
+		return false;
 	if (!strcmp(p->path, w->group))
 		return !w->v3;
 	return !len || (!strncmp(p->path, w->group, len) && p->path[len] == '/');

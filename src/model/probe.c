@@ -247,15 +247,25 @@ probe_group(struct probe *o, unsigned group)
 	return probe_has(o, V3) ? V3 : 0;
 }
 
-/* V3 goes before V2 beside it at the top of a hierarchy. */
+/* Can what has no object of V3 be of V2 in a hierarchy of V3? Where each request costs a round trip that a listing has not shown to be worth it, it
+ * is not asked. */
+static bool
+may_be_v2(const struct probe *o)
+{
+	return o->in_zarr && !(o->l->model->opt.mode & URL_V3) && !is_blind(o);
+}
+
+/* V3 goes before V2 beside it at the top of a hierarchy, and in one of V3. */
 unsigned
 probe_what(struct probe *o)
 {
 	const unsigned group = group_kinds(o);
 	if (o->v3 || (is_top(o) && (!is_remote(o) || seen_any(o->l->seen, V3))))
 		probe_need(o, V3);
-	if (o->v3 || (is_top(o) && probe_has(o, V3)))
-		return probe_has(o, V3) ? V3 : 0;
+	if ((o->v3 || is_top(o)) && probe_has(o, V3))
+		return V3;
+	if (o->v3 && !may_be_v2(o))
+		return 0;
 	probe_need(o, first_kinds(o, group));
 	probe_below(o);
 	if (is_top(o) && probe_has(o, V3))

@@ -3,7 +3,7 @@
 # mounted; over HTTP, counted.
 . "$(dirname "$0")/functions.sh"
 . "$here/s3_functions.sh"
-needs ncdump getfattr
+needs ncdump getfattr setfattr
 
 "$python" "$here/zarr3.py" make "$tmp/store" || exit 1
 must_mount "$tmp/store" metadata_ttl=1,nc=cdf5
@@ -47,6 +47,37 @@ echo '{"zarr_format": 2}' >"$tmp/store/.zgroup"
 must_mount "$tmp/store"
 "$python" "$here/zarr3.py" check "$mnt" || fail "beside V2"
 umount_store
+
+# V2 below a group of V3, which consolidated metadata do not know
+"$python" -c 'import sys, stores, numpy
+for path in "old/a", "flat":
+    stores.put(sys.argv[1], path, numpy.arange(6, dtype="i4"), {"units": "K"})' "$tmp/mixed" || exit 1
+rm -f "$tmp/mixed/.zgroup"
+cp -r "$tmp/again/time" "$tmp/mixed/" || exit 1
+echo '{"zarr_format": 3, "node_type": "group"}' >"$tmp/mixed/zarr.json"
+# mixed WHERE: all that is there
+mixed()
+{
+	local path
+	same "names of V2 and V3 $1" "$(cd "$mnt" && find . -mindepth 1 -not -path './.*/*' -not -name '.zarrfs' -type f -not -name '*.*' | sort | tr '\n' ' ')" "./flat ./old/a ./time "
+	for path in old/a flat; do
+		same "$path $1" "$(od -An -td4 "$mnt/$path" | tr -s ' \n' ' ')" " 0 1 2 3 4 5 "
+		same "the format of $path $1" "$(getfattr --only-values -n user.zarrfs.format "$mnt/$path" 2>/dev/null)" "Zarr V2"
+	done
+	same "time $1" "$(od -An -td8 "$mnt/time" | tr -s ' \n' ' ')" " 0 1 2 3 "
+}
+must_mount "$tmp/mixed" rw
+mixed "in a directory"
+setfattr -n user.units -v m "$mnt/old/a" || fail "an attribute of V2"
+same "units" "$(getfattr --only-values -n user.units "$mnt/old/a" 2>/dev/null)" m
+umount_store
+grep -q '"units": "m"' "$tmp/mixed/old/a/.zattrs" || fail "an attribute of V2 is not where V2 has it"
+if command -v zip >/dev/null; then
+	(cd "$tmp/mixed" && zip -q -r "$tmp/mixed.zip" .) || fail "zip"
+	must_mount "$tmp/mixed.zip"
+	mixed "in an archive"
+	umount_store
+fi
 must_mount "file://$tmp/store#mode=zarr,v2"
 [ -e "$mnt/t2m" ] && [ ! -d "$mnt/t2m" ] && fail "#mode=v2 shows V3"
 umount_store
@@ -71,5 +102,9 @@ forget
 must_mount "s3://bucket/store.zarr#mode=zarr,v2"
 ls "$mnt" >/dev/null
 [ "$(requests)" = 1 ] || fail "a store that is said to be of V2: $(requests) requests: $(asked)"
+umount_store
+s3 put "$tmp/mixed" bucket/mixed
+must_mount s3://bucket/mixed
+mixed "in a bucket"
 umount_store
 exit $((failures != 0))
