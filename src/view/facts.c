@@ -15,6 +15,7 @@ struct fact {
 	int64_t written;        /* clock_now() of when its flat file was written last */
 	uint64_t pages_version;
 	int64_t pages_since; /* clock_now(); 0: no pages to keep */
+	bool pages_expired;  /* the next open drops them */
 	unsigned opens;
 	enum width_state width_state;
 	uint64_t width_key,
@@ -155,11 +156,12 @@ facts_open(struct facts *f, const char *path, uint64_t version, int64_t ttl, int
 		if (!a)
 			return false;
 		a->opens++;
-		keep = a->pages_since && a->pages_version == version &&
+		keep = a->pages_since && !a->pages_expired && a->pages_version == version &&
 		       !older(a->pages_since, ttl) && noticed < a->pages_since;
 		if (!keep) {
 			a->pages_since = clock_now();
 			a->pages_version = version;
+			a->pages_expired = false;
 		}
 	}
 	return keep;
@@ -284,7 +286,7 @@ static bool
 expire(struct facts *f, struct fact *a, int64_t ttl)
 {
 	forget_width(f, a);
-	a->pages_version = ~a->pages_version; /* of no layout: the next open drops the pages */
+	a->pages_expired = true;
 	return a->opens;
 }
 

@@ -59,6 +59,8 @@ test_expire(void)
 	facts_close(f, "closed");
 	facts_expire(f, count_path, &told);
 	CHECK_INT(told, 1);
+	facts_expire(f, count_path, &told); /* before it is opened again */
+	CHECK_INT(told, 2);
 	CHECK(!facts_open(f, "open", 1, INT64_MAX, 0));
 	CHECK(!facts_open(f, "closed", 1, INT64_MAX, 0));
 	CHECK(facts_open(f, "closed", 1, INT64_MAX, 0));
