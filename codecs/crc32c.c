@@ -1,12 +1,12 @@
 /* CRC-32C (Castagnoli), behind the data unless "location" says otherwise. */
 #include "codecs/checksum.h"
 
-#include "codecs/crc32c_sum.h"
+#include "base/crc.h"
 
 static uint32_t
 sum(const struct checksum *c, const uint8_t *p, size_t n)
 {
-	return crc32c_sum(p, n);
+	return crc_32c(p, n);
 }
 
 static int

@@ -2,30 +2,42 @@
 
 #include "backends/s3/libcrypto.h"
 #include "base/base64.h"
+#include "base/crc.h"
 #include "base/err.h"
 
 #include <errno.h>
 #include <libdeflate.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SLICES = 8, BYTES = 256 };
+static uint64_t
+crc32(struct span s)
+{
+	return s.len ? libdeflate_crc32(0, s.data, s.len) : 0;
+}
 
-/* The one that libdeflate computes by the processor's own instructions, seven times as fast. */
-static const uint64_t CRC32 = 0xedb88320;
+static uint64_t
+crc32c(struct span s)
+{
+	return crc_32c(s.data, s.len);
+}
+
+static uint64_t
+crc64nvme(struct span s)
+{
+	return crc_64nvme(s.data, s.len);
+}
 
 struct algorithm {
 	const char *name;
-	unsigned size; /* bytes of a sum */
-	uint64_t
-		polynomial; /* of a CRC, its lowest coefficient in the highest bit; 0: a digest that libcrypto knows by name */
+	unsigned size;                /* bytes of a sum */
+	uint64_t (*crc)(struct span); /* NULL: a digest that libcrypto knows by name */
 };
 
 static const struct algorithm algorithms[] = {
-	{.name = "crc32", .size = 4, .polynomial = CRC32},
-	{.name = "crc32c", .size = 4, .polynomial = 0x82f63b78},
-	{.name = "crc64nvme", .size = 8, .polynomial = 0x9a6c9329ac4bc9b5},
+	{.name = "crc32", .size = 4, .crc = crc32},
+	{.name = "crc32c", .size = 4, .crc = crc32c},
+	{.name = "crc64nvme", .size = 8, .crc = crc64nvme},
 	{.name = "sha1", .size = 20},
 	{.name = "sha256", .size = 32},
 	{0},
@@ -50,53 +62,12 @@ checksum_tells(const char *told)
 	return a && base64_decode(text, strlen(text), &sum) == 0 && sum.len == a->size;
 }
 
-/* --- CRCs, eight bytes at a time --- */
-
-typedef uint64_t slices_of[SLICES][BYTES];
-
-static void
-fill(slices_of t, uint64_t polynomial)
-{
-	for (unsigned i = 0; i < BYTES; i++) {
-		uint64_t c = i;
-		for (unsigned k = 0; k < 8; k++)
-			c = c >> 1 ^ (c & 1 ? polynomial : 0);
-		t[0][i] = c;
-	}
-	for (unsigned s = 1; s < SLICES; s++)
-		for (unsigned i = 0; i < BYTES; i++)
-			t[s][i] = t[s - 1][i] >> 8 ^ t[0][t[s - 1][i] & 0xff];
-}
-
-static uint64_t
-crc(const struct algorithm *a, struct span s)
-{
-	slices_of t;
-	if (a->polynomial == CRC32)
-		return s.len ? libdeflate_crc32(0, s.data, s.len) : 0;
-	const uint64_t ones = a->size == 8 ? UINT64_MAX : UINT32_MAX;
-	uint64_t c = ones;
-	size_t i = 0;
-	fill(t, a->polynomial);
-	for (; s.len - i >= SLICES; i += SLICES) {
-		uint64_t next = 0;
-		for (unsigned k = 0; k < SLICES; k++)
-			next ^= t[SLICES - 1 - k][(uint8_t)(c >> 8 * k) ^ s.data[i + k]];
-		c = next;
-	}
-	for (; i < s.len; i++)
-		c = c >> 8 ^ t[0][(uint8_t)c ^ s.data[i]];
-	return c ^ ones;
-}
-
-/* --- all of them --- */
-
 static int
 sum(const struct algorithm *a, struct span s, uint8_t ret[EVP_MAX_MD_SIZE])
 {
 	unsigned n = a->size;
-	if (a->polynomial) {
-		const uint64_t c = crc(a, s);
+	if (a->crc) {
+		const uint64_t c = a->crc(s);
 		for (unsigned i = 0; i < n; i++)
 			ret[i] = (uint8_t)(c >> 8 * (n - 1 - i));
 		return 0;
