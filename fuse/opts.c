@@ -365,7 +365,7 @@ for_store(const struct opts *o)
 		.endpoint = value_text(o->endpoint),
 		.addressing = (enum zmap_addressing)o->addressing,
 		.requester_pays = o->requester_pays,
-		.verify = o->verify,
+		.verify = (enum zmap_verify)o->verify,
 		.transport = o->transport ? "libs3" : NULL,
 		.http_token_file = value_text(o->http_token_file),
 		.cache_dir = value_text(o->cache_dir),

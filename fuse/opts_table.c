@@ -29,6 +29,7 @@ static const struct value threads_number = {VALUE_NUMBER, .min = 16, .max = 1024
 static const struct value connections_number = {VALUE_NUMBER, .min = 1, .max = 1024};
 static const struct value transport_word = {VALUE_WORD, .words = "curl|libs3"};
 static const struct value yes_or_no = {VALUE_WORD, .words = "false|true"};
+static const struct value verify_word = {VALUE_WORD, .words = "auto|false|true"};
 static const struct value addressing_word = {VALUE_WORD, .words = "auto|path|virtual"};
 static const struct value profile_name = {VALUE_TEXT, .words = "NAME|anon"};
 static const struct value region_name = {VALUE_TEXT, .words = "REGION"};
@@ -102,9 +103,9 @@ static const struct option_def table[] = {
 		"S3: where the bucket's name stands, in the path or before the host's"},
 	{"requester_pays", KIND_FLAG, .at = offsetof(struct opts, requester_pays),
 		.help = "S3: agree to pay for requests"},
-	{"verify", KIND_VALUE, &yes_or_no, "false", AT(verify),
-		"S3: whether whole objects are compared with the checksum or MD5 that the store "
-		"keeps"},
+	{"verify", KIND_VALUE, &verify_word, "auto", AT(verify),
+		"S3: whether whole objects are compared with the CRC that the store keeps; true: "
+		"or the SHA, or the MD5"},
 	{"transport", KIND_VALUE, &transport_word, "curl", AT(transport),
 		"S3: by what requests are made; libs3: for servers that know signatures V2 only"},
 	{"http_token_file", KIND_VALUE, &file_name, NULL, AT(http_token_file),

@@ -66,6 +66,7 @@ struct client_reply {
 	char etag[CLIENT_TEXT]; /* as sent, quotes and W/ included */
 	char checksum
 		[CLIENT_TEXT]; /* x-amz-checksum-NAME, as NAME=VALUE; of several the shortest */
+	bool composite;        /* a checksum of the checksums of parts */
 	char request_id[CLIENT_TEXT],
 		region[CLIENT_TEXT]; /* x-amz-request-id, x-amz-bucket-region */
 	char content_type[CLIENT_TEXT], content_encoding[CLIENT_TEXT];

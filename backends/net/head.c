@@ -134,6 +134,8 @@ take(struct head *h, const char *name, const char *value)
 			take_text(texts[i].text, texts[i].size, value);
 	if (checksum_name(name))
 		take_checksum(r, checksum_name(name), value);
+	else if (!strcasecmp(name, "x-amz-checksum-type"))
+		r->composite = !strcasecmp(value, "COMPOSITE");
 	if (!strcasecmp(name, "content-length"))
 		take_length(h, value);
 	else if (!strcasecmp(name, "content-range"))

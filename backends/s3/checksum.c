@@ -6,14 +6,13 @@
 #include "base/err.h"
 
 #include <errno.h>
-#include <libdeflate.h>
 #include <stdio.h>
 #include <string.h>
 
 static uint64_t
 crc32(struct span s)
 {
-	return s.len ? libdeflate_crc32(0, s.data, s.len) : 0;
+	return crc_32(s.data, s.len);
 }
 
 static uint64_t
@@ -79,6 +78,13 @@ sum(const struct algorithm *a, struct span s, uint8_t ret[EVP_MAX_MD_SIZE])
 		    EVP_get_digestbyname(a->name), NULL))
 		return err_set(-EIO, "libcrypto cannot compute %s", a->name);
 	return 0;
+}
+
+bool
+checksum_is_cheap(const char *told)
+{
+	const struct algorithm *a = algorithm_of(told);
+	return a && a->crc;
 }
 
 int

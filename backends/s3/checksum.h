@@ -11,5 +11,7 @@ enum { CHECKSUM_TEXT = 80 };
 /* Does what a header told, "crc32c=y/U4ag==" (client_reply.checksum), say anything of all bytes together? Not where it is of another
  * algorithm, or a checksum of checksums ("…-3"). */
 bool checksum_tells(const char *told);
+/* Is that of an algorithm that takes some 10 GB a second, a CRC? */
+bool checksum_is_cheap(const char *told);
 /* The bytes' own of the same kind, in the same form. 0 or -errno. */
 int checksum_of(const char *told, struct span, char ret[CHECKSUM_TEXT]);

@@ -59,6 +59,7 @@ static const char *const expired[] = {"ExpiredToken", "ExpiredTokenException",
 static const char *const skewed[] = {"RequestTimeTooSkewed", "RequestInTheFuture", NULL};
 static const char *const elsewhere[] = {"AuthorizationHeaderMalformed", "PermanentRedirect",
 	"TemporaryRedirect", "Redirect", "IllegalLocationConstraintException", NULL};
+static const char *const passing[] = {"RequestTimeout", "OperationAborted", NULL};
 
 /* Printable ASCII of what a server says: it goes to logs. */
 static void
@@ -196,6 +197,19 @@ renew_keys(struct s3_request *q, const struct client_reply *reply, const struct 
 	return credentials_renew(q->bucket->credentials, q->keys);
 }
 
+/* A server may refuse x-amz-checksum-mode, or what is before it take the header away, so that the signature is wrong. */
+static bool
+ask_plainly(struct s3_request *q, const struct client_reply *reply, const struct said *s)
+{
+	const bool refuses = reply->status == 501 || !strcmp(code_of(s), "SignatureDoesNotMatch") ||
+			     (reply->status == 400 && !is(s, expired) && !is(s, skewed) &&
+				     !is(s, elsewhere) && !is(s, passing));
+	if (!q->asks_sum || !refuses)
+		return false;
+	q->plain = true;
+	return true;
+}
+
 /* 404: the key, or everything? Only S3's own word counts; a HEAD has none. */
 static int
 absent(struct s3_request *q, const struct client_reply *reply, const struct said *s)
@@ -249,7 +263,7 @@ outcome(struct s3_request *q, const struct client_reply *reply, const struct sai
 	case 504: return CLIENT_RULES;
 	default: break;
 	}
-	if (!strcmp(code_of(s), "RequestTimeout") || !strcmp(code_of(s), "OperationAborted"))
+	if (is(s, passing))
 		return CLIENT_LATER;
 	if (!strcmp(code_of(s), "SlowDown"))
 		return CLIENT_SLOWER;
@@ -284,15 +298,18 @@ _Static_assert((int)ETAG_SIZE <= (int)CHECKSUM_TEXT, "an ETag fits");
 /* By the checksum that the answer tells, or by its ETag where that is their MD5. 1: the bytes have another; 0: they have it, or the answer
  * tells none; -errno. */
 static int
-is_other_sum(const struct client_reply *reply, struct span bytes, struct sum *ret)
+is_other_sum(
+	enum zmap_verify by, const struct client_reply *reply, struct span bytes, struct sum *ret)
 {
-	if (reply->status == 200 && checksum_tells(reply->checksum)) {
+	const bool all = by == ZMAP_VERIFY_TRUE;
+	if (reply->status == 200 && !reply->composite && checksum_tells(reply->checksum) &&
+		(all || checksum_is_cheap(reply->checksum))) {
 		ret->name = "checksum";
 		ret->said = reply->checksum;
 		int r = checksum_of(reply->checksum, bytes, ret->is);
 		return r < 0 ? r : strcmp(ret->is, ret->said) != 0;
 	}
-	if (reply->sealed || !etag_is_md5(reply->etag))
+	if (!all || reply->sealed || !etag_is_md5(reply->etag))
 		return 0;
 	ret->name = "MD5";
 	ret->said = reply->etag;
@@ -306,7 +323,10 @@ verify(struct s3_request *q, const struct client_reply *reply, int *ret)
 {
 	struct span bytes;
 	struct sum s;
-	int r = is_whole(q, reply, &bytes) ? is_other_sum(reply, bytes, &s) : 0;
+	const enum zmap_verify by = q->bucket->settings.verify;
+	int r = by != ZMAP_VERIFY_FALSE && is_whole(q, reply, &bytes)
+			? is_other_sum(by, reply, bytes, &s)
+			: 0;
 	if (r == 0)
 		return CLIENT_RULES;
 	if (r > 0 && !q->resent) {
@@ -331,15 +351,17 @@ s3_classify(void *request, const struct client_reply *reply, int *ret)
 		*ret = ZMAP_CHANGED;
 		return CLIENT_DONE;
 	}
+	if (q->plain && (reply->status < 300 || reply->status == 404))
+		q->bucket->mute = true;
 	if (reply->status < 300)
-		return q->bucket->settings.verify ? verify(q, reply, ret) : CLIENT_RULES;
+		return verify(q, reply, ret);
 	struct said *s = understand(reply);
 	if (!s) {
 		*ret = err_set(-ENOMEM, "no memory for an answer");
 		return CLIENT_DONE;
 	}
 	bool again = put_region_right(q, reply, s) || put_clock_right(q, reply, s) ||
-		     renew_keys(q, reply, s);
+		     renew_keys(q, reply, s) || ask_plainly(q, reply, s);
 	enum client_verdict v = again ? CLIENT_AGAIN : outcome(q, reply, s, ret);
 	free(s);
 	return v;

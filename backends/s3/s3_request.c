@@ -69,7 +69,8 @@ static bool
 wants_checksum(const struct s3_request *q)
 {
 	const struct zmap_get *g = q->get;
-	return q->bucket->settings.verify && g && !g->off && !g->len && !g->from_end;
+	return q->bucket->settings.verify != ZMAP_VERIFY_FALSE && !q->plain && !q->bucket->mute &&
+	       g && !g->off && !g->len && !g->from_end;
 }
 
 /* In the order of their names. Returns how many. */
@@ -78,7 +79,7 @@ write_headers(const struct s3_request *q, const struct texts *t, struct sign_pai
 {
 	size_t n = 0;
 	ret[n++] = (struct sign_pair){"host", (char *)t->host.data};
-	if (wants_checksum(q))
+	if (q->asks_sum)
 		ret[n++] = checksum_mode;
 	ret[n++] = (struct sign_pair){"x-amz-content-sha256", q->payload};
 	ret[n++] = (struct sign_pair){"x-amz-date", t->date};
@@ -122,6 +123,7 @@ prepare(void *arg, unsigned attempt, struct client_attempt *to)
 	keys_unref(MOVE(q->keys));
 	q->explained = false;
 	q->attempts = attempt + 1;
+	q->asks_sum = wants_checksum(q);
 	int r = credentials_get(q->bucket->credentials, q->deadline, q->cancel, &q->keys);
 	if (r == 0)
 		r = write_texts(q, &t);
@@ -129,7 +131,7 @@ prepare(void *arg, unsigned attempt, struct client_attempt *to)
 		r = client_url(to, (char *)t.url.data);
 	if (r == 0 && q->keys)
 		r = sign(q, &t, to);
-	else if (r == 0 && wants_checksum(q))
+	else if (r == 0 && q->asks_sum)
 		r = client_header(to, checksum_mode.name, checksum_mode.value);
 	return r;
 }

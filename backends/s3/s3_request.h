@@ -20,6 +20,7 @@ struct bucket {
 	atomic_llong clock_ahead; /* the server's clock minus ours, ns */
 	atomic_llong
 		seen_at; /* clock_now() of the last answer that proves the bucket to be there; 0: none yet */
+	atomic_bool mute;     /* it does not know x-amz-checksum-mode, and refuses it */
 	pthread_mutex_t lock; /* guards region */
 	char region[64];
 };
@@ -51,6 +52,8 @@ struct s3_request {
 	int64_t ahead;     /* and by which clock */
 	char payload[SIGN_HASH];
 	bool moved, renewed, timed; /* what has been put right */
+	bool asks_sum;              /* the last attempt, for the checksum that the store keeps */
+	bool plain;                 /* no further one does, since that was refused */
 	bool resent;                /* since it came damaged */
 	bool explained;             /* err_text() already says what S3 said */
 };

@@ -13,7 +13,7 @@ struct settings {
 	bool profile_named; /* explicitly: it must exist, and comes before the environment's keys */
 	bool anonymous;     /* never sign */
 	bool requester_pays;
-	bool verify;     /* whole objects by checksums that the store tells, and ETags */
+	enum zmap_verify verify;
 	char *ca_bundle; /* NULL: what the client finds */
 };
 

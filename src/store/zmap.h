@@ -120,6 +120,9 @@ typedef int zmap_list_fn(void *arg, const char *name, bool prefix, const struct 
 /* Where the name of a bucket stands in its URL: in the path, or before the host's name. */
 enum zmap_addressing { ZMAP_ADDRESSING_AUTO, ZMAP_ADDRESSING_PATH, ZMAP_ADDRESSING_VIRTUAL };
 
+/* By what whole objects are compared with what the store says of them: CRCs, which cost next to nothing; or also SHA, and ETags that are MD5. */
+enum zmap_verify { ZMAP_VERIFY_AUTO, ZMAP_VERIFY_FALSE, ZMAP_VERIFY_TRUE };
+
 /* What a backend may be told besides its URL. */
 struct zmap_options {
 	bool writable;
@@ -134,7 +137,7 @@ struct zmap_options {
 	const char *profile, *region, *endpoint;
 	enum zmap_addressing addressing;
 	bool requester_pays;
-	bool verify; /* whole objects, by checksums that the store tells or ETags that are MD5 */
+	enum zmap_verify verify;
 	const char *transport; /* another backend that is to do it: libs3 */
 	const char
 		*http_token_file; /* whose word is sent to a web server as its bearer's; or NULL */

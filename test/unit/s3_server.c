@@ -240,11 +240,13 @@ damaged(struct answerer *s, int fd, const char *head, unsigned n)
 		n < d->times ? "bady" : "body");
 }
 
-/* A GET of it with verify has this outcome, after so many requests. */
+static enum zmap_verify by; /* how the next are compared */
+
+/* A GET of it has this outcome, after so many requests. */
 static void
 compare(struct damage d, struct zmap_get g, int want, unsigned requests)
 {
-	begin(damaged, &d, (struct zmap_options){.profile = "work", .verify = true});
+	begin(damaged, &d, (struct zmap_options){.profile = "work", .verify = by});
 	expect(g, want, want ? "" : requests > d.times ? "body" : "bady");
 	CHECK_INT(server.requests, requests);
 	CHECK(!want || strstr(err_text(), "'key' came damaged"));
@@ -266,16 +268,15 @@ verified(void)
 	};
 	struct zmap_get all = {0};
 	keys_of("any");
+	by = ZMAP_VERIFY_TRUE;
 	compare((struct damage){0, md5}, all, 0, 1);
 	compare((struct damage){1, md5}, all, 0, 2);
 	compare((struct damage){9, md5}, all, -EIO, 2);
 	compare((struct damage){9, md5}, (struct zmap_get){.len = 4}, 0, 1);
 	for (size_t i = 0; i < sizeof other / sizeof *other; i++)
 		compare((struct damage){9, other[i]}, all, 0, 1);
-	struct damage unseen = {9, md5};
-	begin(damaged, &unseen, (struct zmap_options){.profile = "work"});
-	expect(all, 0, "bady");
-	end();
+	for (by = ZMAP_VERIFY_AUTO; by <= ZMAP_VERIFY_FALSE; by++)
+		compare((struct damage){9, md5}, all, 0, 1);
 }
 
 /* Of "body", by what the store keeps with it. */
@@ -292,10 +293,13 @@ verified_by_checksums(void)
 	static const char *const none[] = {
 		"x-amz-checksum-crc32: AAAA",
 		"x-amz-checksum-crc32c: AAAAAA==-3\r\nx-amz-checksum-type: COMPOSITE",
+		"x-amz-checksum-crc32c: AAAAAA==\r\nx-amz-checksum-type: COMPOSITE",
 		"x-amz-checksum-md7: AAAAAA==",
 	};
+	enum { CRCS = 3 };
 	char head[300];
 	struct zmap_get all = {0};
+	by = ZMAP_VERIFY_TRUE;
 	for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
 		snprintf(head, sizeof head, "%s\r\nx-amz-server-side-encryption: aws:kms\r\n%s",
 			right[i], md5);
@@ -309,6 +313,17 @@ verified_by_checksums(void)
 		compare((struct damage){9, head}, all, 0, 1);
 		snprintf(head, sizeof head, "%s\r\n%s", none[i], md5);
 		compare((struct damage){9, head}, all, -EIO, 2);
+	}
+	for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+		snprintf(head, sizeof head, "%s\r\nx-amz-checksum-type: FULL_OBJECT\r\n%s",
+			right[i], md5);
+		by = ZMAP_VERIFY_FALSE;
+		compare((struct damage){9, head}, all, 0, 1);
+		by = ZMAP_VERIFY_AUTO; /* by what is cheap */
+		compare((struct damage){0, head}, all, 0, 1);
+		compare((struct damage){1, head}, all, 0, i < CRCS ? 2 : 1);
+		compare((struct damage){9, head}, all, i < CRCS ? -EIO : 0, i < CRCS ? 2 : 1);
+		compare((struct damage){9, head}, (struct zmap_get){.len = 4}, 0, 1);
 	}
 }
 
@@ -329,15 +344,73 @@ asks_for_checksums(struct answerer *s, int fd, const char *head, unsigned n)
 static void
 asked_for_checksums(void)
 {
-	bool wanted = true;
-	begin(asks_for_checksums, &wanted,
-		(struct zmap_options){.profile = "work", .verify = true});
+	for (unsigned v = ZMAP_VERIFY_AUTO; v <= ZMAP_VERIFY_TRUE; v++) {
+		bool wanted = v != ZMAP_VERIFY_FALSE;
+		begin(asks_for_checksums, &wanted,
+			(struct zmap_options){.profile = "work", .verify = (enum zmap_verify)v});
+		expect((struct zmap_get){0}, 0, "body");
+		wanted = false;
+		expect((struct zmap_get){.len = 4}, 0, "body");
+		end();
+	}
+}
+
+/* Servers that know nothing of them: it costs one request, once. */
+struct ignorant {
+	const char *status, *code;
+	bool always; /* it does not answer otherwise either */
+};
+
+static bool
+knows_no_checksums(struct answerer *s, int fd, const char *head, unsigned n)
+{
+	const struct ignorant *i = s->arg;
+	return i->always || strcasestr(head, "x-amz-checksum-mode")
+		       ? refuse(fd, head, i->status, i->code)
+		       : whole(fd);
+}
+
+/* A time-out says nothing of them. */
+static bool
+late_once(struct answerer *s, int fd, const char *head, unsigned n)
+{
+	CHECK(strcasestr(head, "x-amz-checksum-mode"));
+	return n ? whole(fd) : refuse(fd, head, "400 late", "RequestTimeout");
+}
+
+static void
+refused_checksums(void)
+{
+	static const struct ignorant rows[] = {
+		{"501 no", "NotImplemented"},
+		{"501 no", ""},
+		{"400 bad", "InvalidArgument"},
+		{"400 bad", ""},
+		{"403 no", "SignatureDoesNotMatch"},
+	};
+	static const char *const profiles[] = {"work", "anon"};
+	for (size_t k = 0; k < sizeof rows / sizeof *rows * 2; k++) {
+		struct ignorant i = rows[k / 2];
+		const struct zmap_options o = {.profile = profiles[k % 2]};
+		begin(knows_no_checksums, &i, o);
+		expect((struct zmap_get){0}, 0, "body");
+		CHECK_INT(server.requests, 2);
+		expect((struct zmap_get){0}, 0, "body");
+		CHECK_INT(server.requests, 3);
+		end();
+		i.always = true;
+		begin(knows_no_checksums, &i, o);
+		expect((struct zmap_get){0},
+			*i.status == '5'          ? -ENOTSUP
+			: strstr(i.status, "403") ? -EPERM
+						  : -EIO,
+			"");
+		CHECK_INT(server.requests, 2);
+		end();
+	}
+	begin(late_once, NULL, (struct zmap_options){.profile = "work"});
 	expect((struct zmap_get){0}, 0, "body");
-	wanted = false;
-	expect((struct zmap_get){.len = 4}, 0, "body");
-	end();
-	begin(asks_for_checksums, &wanted, (struct zmap_options){.profile = "work"});
-	expect((struct zmap_get){0}, 0, "body");
+	CHECK_INT(server.requests, 2);
 	end();
 }
 
@@ -363,6 +436,7 @@ main(void)
 	no_conditions();
 	verified_by_checksums();
 	asked_for_checksums();
+	refused_checksums();
 	verified();
 	place_remove(&home);
 	return check_end();
