@@ -145,8 +145,11 @@ ask_begin(struct ask *a, struct zmap *z, const struct zmap_get *g, struct zmap_s
 		return NEED_STORE;
 	bool known = fresh(c, g->key, &a->copy) && a->copy.len <= g->max &&
 		     (!g->fresh || c->ttl == INT64_MAX);
-	if (g->if_match || known)
-		return answer(a, ret);
+	if (g->if_match || known) {
+		int r = answer(a, ret);
+		ret->kept = r == 0;
+		return r;
+	}
 	a->get.if_none_match = a->copy.stat.version;
 	return NEED_STORE;
 }
@@ -376,7 +379,7 @@ diskcache_open(const struct url *url, const struct zmap_options *options, struct
 		return err_set(-ENOMEM, "no memory for a store");
 	}
 	c->z.ops = &backend_diskcache;
-	c->z.caps = (next->caps & ~(unsigned)ZMAP_EXCHANGED) | ZMAP_NEAR;
+	c->z.caps = next->caps | ZMAP_NEAR;
 	c->next = next;
 	c->ttl = ttl;
 	r = identify(c, url);

@@ -359,7 +359,8 @@ load_now(struct load *l)
 	cache_borrow(a->data->cache, scratch);
 	bool wanted = !is_unwanted(l, 0);
 	if (r == 0 && wanted) {
-		load_check_begin(l);
+		if (!(a->zmap->caps & ZMAP_NEAR))
+			load_check_begin(l);
 		r = fetch_good(l);
 	}
 	if (!wanted || (r < 0 && cancelled(&l->cancel)))

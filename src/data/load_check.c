@@ -38,9 +38,10 @@ look(struct task *t)
 
 /* clock_wall(): when the metadata are to have been looked at for what has come now, at the earliest; 0: as the store's answer says. */
 static int64_t
-wanted(const struct array *a)
+wanted(const struct load *l)
 {
-	return a->exchanged && a->hooks.seen ? clock_wall() - SECOND : 0;
+	const struct array *a = l->array;
+	return a->exchanged && a->hooks.seen && !l->stat.kept ? clock_wall() - SECOND : 0;
 }
 
 void
@@ -48,7 +49,7 @@ load_check_begin(struct load *l)
 {
 	struct array *a = l->array;
 	const struct array_hooks *h = &a->hooks;
-	int64_t since = wanted(a);
+	int64_t since = wanted(l);
 	if (!since || h->seen(h->arg, 0) >= since || atomic_exchange(&a->looking, true))
 		return;
 	a->look.run = look;
@@ -75,7 +76,7 @@ load_check_found(struct load *l)
 	int64_t placed = l->stat.placed ? l->stat.placed : l->stat.mtime + SECOND;
 	if (!l->stat.placed && is_exchanged(l))
 		placed = clock_wall() - (clock_now() - l->extent->begun);
-	int64_t since = wanted(l->array);
+	int64_t since = wanted(l);
 	if (placed < since)
 		placed = since;
 	return l->array->hooks.seen && (l->stat.mtime || since)
@@ -107,6 +108,6 @@ load_check_absent(struct load *l)
 		return check_metadata(l->array);
 	if (ttl == INT64_MAX)
 		return 0;
-	int64_t since = wanted(l->array);
+	int64_t since = wanted(l);
 	return load_check_since(l->array, since ? since : clock_wall() - ttl + 1);
 }

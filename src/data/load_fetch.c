@@ -45,6 +45,8 @@ ask_store(struct load *l, struct zmap_get *g)
 	g->near = a->zmap->caps & ZMAP_NEAR;
 	int r = g->near ? zmap_get(a->zmap, g, &l->stat) : ZMAP_FAR;
 	bool far = r == ZMAP_FAR;
+	if (far && g->near)
+		load_check_begin(l);
 	g->near = false;
 	if (far) {
 		pool_blocking();

@@ -150,6 +150,7 @@ fetch_encoded(struct load *l, struct buf *into, struct extent **ret_kept)
 		return r;
 	if (kept && !stored.new) {
 		memcpy(l->stat.version, kept->version, sizeof kept->version);
+		l->stat.kept = l->array->zmap->caps & ZMAP_NEAR;
 		l->extent->begun = kept->begun; /* what is made of it is as old */
 		return 0;
 	}

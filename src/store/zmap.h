@@ -49,6 +49,7 @@ struct zmap_stat {
 	int64_t placed;
 	/* Changes when the object does; "" if unknown or too long, never cut. */
 	char version[ZMAP_VERSION];
+	bool kept; /* a copy that was at hand: the store itself was not asked */
 	/* Of metadata: what describes an array stands for all that its chunks are, too, so that they are asked for by
 	 * zmap_get.chunk with this version. What it describes never changes; another version is another array. */
 	bool chunks;

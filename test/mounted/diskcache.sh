@@ -90,6 +90,7 @@ umount_store
 
 read_all "within the ttl" "$base/store" "$cached,metadata_ttl=1000"
 same "chunks asked about within the ttl" "$(requests 'GET /store/lz4/[0-9.]* ')" 0
+same "other requests of an array within the ttl" "$(requests 'GET /store/lz4/')" 1
 umount_store
 
 read_all "what cannot change" "$base/store" "$cached,metadata_ttl=immutable"

@@ -3,7 +3,7 @@
 # the first.
 . "$(dirname "$0")/functions.sh"
 
-# try_way WAY PATH [BASE]: mounts the path below a new folder, or below that folder's at a web server, and reads while it is exchanged
+# try_way WAY PATH [BASE [OPTIONS]]: mounts the path below a new folder, or below that folder's at a web server, and reads while it is exchanged
 try_way()
 {
 	local folder=$tmp/$form/$1
@@ -12,8 +12,13 @@ try_way()
 	if [ "$1" = bind ] && ! mount --bind "$folder/v1" "$folder/bound" 2>/dev/null; then
 		return # not root, or not allowed here
 	fi
-	must_mount "${3:-$folder}/$2"
-	"$python" "$here/exchanged.py" check "$folder" "$mnt" "$1" || fail "$form, $1: see above"
+	if [ -n "${4-}" ]; then # some chunks were kept by another mount
+		must_mount "$3/$2" "$4"
+		head -qc 70000 "$mnt"/a?? >/dev/null || fail "$form, $1: the arrays cannot be read"
+		umount_store
+	fi
+	must_mount "${3:-$folder}/$2" "${4-}"
+	"$python" "$here/exchanged.py" check "$folder" "$mnt" "${1%.*}" || fail "$form, $1: see above"
 	umount_store
 	if [ "$1" = bind ]; then
 		umount "$folder/bound" "$folder/bound"
@@ -49,6 +54,7 @@ trap 'kill $web 2>/dev/null; finish' EXIT
 for form in shards v2; do
 	export STORES_FORM=$form
 	try_way web cur "$base/$form/web"
+	try_way web.cached cur "$base/$form/web.cached" "cache_dir=$tmp/cache.$form"
 done
 
 must_mount "$base/v2/web/v2"
