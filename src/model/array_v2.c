@@ -153,16 +153,40 @@ read_object(struct node *n)
 	return 0;
 }
 
+/* The bytes as numbers (zarr-extensions, "bytes"). -EINVAL: one is none. */
+static int
+read_bytes(const struct json *v, struct buf *ret)
+{
+	int r = 0;
+	for (size_t i = 0; i < json_count(v) && r == 0; i++) {
+		uint64_t n;
+		uint8_t byte;
+		bool fits = json_uint(json_at(v, i), &n) == 0 && n <= UINT8_MAX;
+		byte = fits ? (uint8_t)n : 0;
+		r = fits ? buf_add(ret, &byte, 1)
+			 : err_set(-EINVAL, "fill_value is no list of bytes");
+	}
+	return r;
+}
+
 int
 array_fill_text(const struct json *v, struct array_meta *a)
 {
 	size_t len = 0;
 	CLEAN(buf_free) struct buf bytes = {0};
+	bool list = v && json_type(v) == JSON_TYPE_LIST && a->dtype.kind == DTYPE_VLEN_BYTES;
 	const char *s = v && json_type(v) == JSON_TYPE_TEXT ? json_text(v, &len) : "";
 	a->null_fill = !v || json_type(v) == JSON_TYPE_NULL;
-	int r = a->dtype.kind == DTYPE_VLEN_BYTES ? base64_decode(s, len, &bytes) : -EINVAL;
-	if (r == -EINVAL) /* it stands for itself */
+	int r = list                                ? read_bytes(v, &bytes)
+		: a->dtype.kind == DTYPE_VLEN_BYTES ? base64_decode(s, len, &bytes)
+						    : -EINVAL;
+	if (list && r == -EINVAL) {
+		a->fill_error = strdup(err_text());
+		r = a->fill_error ? 0 : -ENOMEM;
+		bytes.len = 0;
+	} else if (r == -EINVAL) { /* it stands for itself */
 		r = buf_add(&bytes, s, len);
+	}
 	a->fill_text = r == 0 ? calloc(1, bytes.len + 1) : NULL;
 	if (!a->fill_text)
 		return err_set(-ENOMEM, "no memory for a fill value");
