@@ -53,7 +53,11 @@ begin_nginx "$base/v2/link/v1/.zgroup"
 trap 'kill $web 2>/dev/null; finish' EXIT
 for form in shards v2; do
 	export STORES_FORM=$form
+	: >"$tmp/access.log"
 	try_way web cur "$base/$form/web"
+	# one for each shard that was known when it was asked for, and one more for a reader that has some of what is gone
+	refused=$(grep -c ' 412$' "$tmp/access.log")
+	[ "$refused" -le 120 ] || fail "$form: $refused requests for versions that are gone, of 20 arrays with 4 shards"
 	try_way web.cached cur "$base/$form/web.cached" "cache_dir=$tmp/cache.$form"
 done
 
