@@ -121,6 +121,21 @@ must_mount $store "timeout=12,cache_dir=$tmp/disk"
 cmp "$mnt/checked" "$tmp/want/checked" || fail "damaged bytes stay on disk: $(cat "$mnt/.zarrfs/log")"
 umount_store
 
+# --- shards: a part of an object is asked for, and the index of its chunks before it
+
+if ! sanitized; then
+	STORES_FORM=shards "$python" "$here/s3.py" store "$tmp/shards.zarr" "$tmp/want" || exit 1
+	s3 put "$tmp/shards.zarr" bucket/shards.zarr
+	whole=$store store=s3://bucket/shards.zarr
+	recovers "kind=status&every=4" packed plain checked
+	recovers "kind=reset&after=20&every=5" packed plain
+	recovers "kind=truncate&after=60&every=3" checked
+	recovers "kind=corrupt&at=20&match=checked/c/1/&count=1" checked
+	recovers "kind=stall&after=30&count=2&match=plain/c/" plain
+	gives_up "kind=corrupt&at=20&match=checked/c/" $((timeout + 3)) 'index of a shard'
+	store=$whole
+fi
+
 # --- several at once, several readers: right bytes or an error
 
 must_mount $store timeout=20
