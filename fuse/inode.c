@@ -169,6 +169,8 @@ see(struct inode *i, const struct entry *e)
 	struct seen s = seen_of(e);
 	if (s.mtime != i->seen.mtime || s.size != i->seen.size)
 		atomic_store(&i->changed, clock_now());
+	if (s.size != i->seen.size)
+		atomic_store(&i->resized, clock_now());
 	i->seen = s;
 }
 

@@ -20,6 +20,9 @@ struct inode {
 	unsigned refs;      /* what threads here hold */
 	_Atomic int64_t
 		changed; /* clock_now() of when the kernel was to be told of another size or time; 0: never */
+	_Atomic int64_t resized; /* the same, of another size */
+	atomic_uint told,
+		heard; /* how often the kernel was told to ask for attributes again: begun, ended */
 	struct seen seen; /* all up to here change, with this one: under the table's lock */
 	bool retired;     /* the next lookup of the path finds another inode */
 	bool dead;        /* nor may this one be opened any more, or looked at */

@@ -23,11 +23,28 @@ enum { LAYOUTS = 256 };
 /* The same of a question about names (ms). */
 enum { ASKING = 100 };
 
+/* ns. So long an answer may take to be the kernel's. */
+static const int64_t ARRIVES = SECOND / 100;
+
+/* off -1: attributes, 0: and all pages. Of an answer that is under way the kernel takes no attributes, though the program that asked is given them: one of
+ * another size is let arrive. */
+static int
+forget(struct notifier *n, struct inode *i, off_t off)
+{
+	int64_t rest = atomic_load(&i->resized) + ARRIVES - clock_now();
+	if (rest > 0)
+		nanosleep(&(struct timespec){.tv_nsec = rest}, NULL);
+	atomic_fetch_add(&i->told, 1);
+	int r = fuse_lowlevel_notify_inval_inode(n->se, inodes_id(n->server->inodes, i), off, 0);
+	atomic_fetch_add(&i->heard, 1);
+	return r;
+}
+
 static void
-drop_pages(struct notifier *n, const struct inode *i)
+drop_pages(struct notifier *n, struct inode *i)
 {
 	page_coherence_dropped(i);
-	int r = fuse_lowlevel_notify_inval_inode(n->se, inodes_id(n->server->inodes, i), 0, 0);
+	int r = forget(n, i, 0);
 	page_coherence_dropped(i); /* with them those of reads that began in between */
 	log_debug("pages of '%s' are stale: %d", i->path, r);
 }
@@ -39,7 +56,7 @@ drop_pages_later(struct notifier *n, struct inode *i)
 {
 	atomic_store(&i->owed, true);
 	page_coherence_retire(n->server, i);
-	fuse_lowlevel_notify_inval_inode(n->se, inodes_id(n->server->inodes, i), -1, 0);
+	forget(n, i, -1);
 }
 
 static void
@@ -59,8 +76,7 @@ tell_inodes(struct notifier *n, const char *path, enum stale_what what, int64_t 
 		}
 		if (what == STALE_ATTRIBUTES || what == STALE_NAME || what == STALE_RETIRED ||
 			(what == STALE_CHUNK && page_coherence_changed(s, inode[i])))
-			fuse_lowlevel_notify_inval_inode(
-				n->se, inodes_id(s->inodes, inode[i]), -1, 0);
+			forget(n, inode[i], -1);
 		else if (queue_reads(s->queue, inode[i], HANGING))
 			drop_pages_later(n, inode[i]);
 		else
@@ -123,16 +139,16 @@ stale(void *arg, const char *path, enum stale_what what, int64_t pushed)
 }
 
 void
-notifier_forget(struct notifier *n, const struct inode *i)
+notifier_forget(struct notifier *n, struct inode *i)
 {
 	if (!begin(n))
 		return;
-	fuse_lowlevel_notify_inval_inode(n->se, inodes_id(n->server->inodes, i), -1, 0);
+	forget(n, i, -1);
 	end(n);
 }
 
 void
-notifier_drop(struct notifier *n, const struct inode *i)
+notifier_drop(struct notifier *n, struct inode *i)
 {
 	if (!begin(n))
 		return;

@@ -13,6 +13,6 @@ void notifier_stop(struct notifier *);
 /* After a read: drops pages that could not be dropped while it was under way. */
 void notifier_pay(struct notifier *, struct inode *);
 /* What the kernel knows of an inode is to be asked for again: its attributes; these and its pages, unless the session is ending. */
-void notifier_forget(struct notifier *, const struct inode *);
-void notifier_drop(struct notifier *, const struct inode *);
+void notifier_forget(struct notifier *, struct inode *);
+void notifier_drop(struct notifier *, struct inode *);
 struct notifier *notifier_free(struct notifier *);

@@ -1,3 +1,4 @@
+#include "fuse/page_coherence.h"
 #include "fuse/server.h"
 
 #include "base/err.h"
@@ -65,6 +66,18 @@ op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 			   });
 }
 
+/* The kernel was told meanwhile to ask again, and takes no attributes from this answer: a program that believed in another size than the kernel does would
+ * lose what it writes behind that through a mapping. */
+static bool
+keeps_size(struct request *r, struct entry *e)
+{
+	if (atomic_load(&r->inode->told) == r->heard ||
+		!page_coherence_are_written(r->server, r->inode))
+		return false;
+	e->size = inodes_seen(r->server->inodes, r->inode).size;
+	return true;
+}
+
 static void
 run_getattr(struct request *r)
 {
@@ -88,12 +101,15 @@ run_getattr(struct request *r)
 		request_fail(r, result);
 		return;
 	}
+	double known_for = server_known_for(s, r->inode);
+	if (!gone && keeps_size(r, &e))
+		known_for = 0;
 	if (!gone && inodes_see(s->inodes, r->inode, &e))
 		server_stat(s, &e, &st);
 	else
 		st = server_remembered(s, r->inode);
 	if (request_claim(r))
-		fuse_reply_attr(r->req, &st, server_known_for(s, r->inode));
+		fuse_reply_attr(r->req, &st, known_for);
 }
 
 static void

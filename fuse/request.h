@@ -56,6 +56,7 @@ struct request {
 		struct request *); /* told that it was answered for having no time left; or NULL */
 	atomic_uint refs;
 	struct inode *inode;   /* held until the end */
+	unsigned heard;        /* the inode's, as the request came */
 	struct handle *handle; /* so is this; NULL: not about an open file */
 	struct fuse_file_info fi;
 	uint64_t off;
