@@ -106,6 +106,17 @@ check_others(struct mount *m, const struct entry *e, struct node **now, struct l
 	return model_check(m->model, e->node->path, now);
 }
 
+/* The view by whose layout that is done, or NULL: what is measured has none of its own, and is worth another only where looking costs little, all
+ * will be read, or there are doubts. */
+static const struct view_ops *
+view_of_others(const struct mount *m, const struct entry *e)
+{
+	const bool cheap = !(m->zmap->caps & ZMAP_REMOTE) || m->options.read_whole;
+	if (!e->view->measure)
+		return e->view;
+	return cheap || model_doubted(m->model, e->node->path) ? e->view->beside : NULL;
+}
+
 /* Is the entry what the file is now? ret_layout: that of *now, where it is known by now. */
 static int
 check_entry(struct mount *m, const struct entry *e, struct node **now, struct layout **ret_layout)
@@ -113,15 +124,16 @@ check_entry(struct mount *m, const struct entry *e, struct node **now, struct la
 	struct view_facts facts;
 	CLEAN(layout_unrefp) struct layout *l = NULL;
 	int r = model_check(m->model, e->node->path, now);
-	if (r == 0 && !(*now)->error && !e->view->measure &&
-		layouts_get(m, &(struct view_file){e->view, *now, e->path}, &l) == 0)
+	const struct view_ops *others = view_of_others(m, e);
+	if (r == 0 && !(*now)->error && others &&
+		layouts_get(m, &(struct view_file){others, *now, e->path}, &l) == 0)
 		r = check_others(m, e, now, l);
 	if (r == 0 && (*now)->kind == e->node->kind)
 		r = layouts_facts(m, &(struct view_file){e->view, *now, e->path}, &facts);
 	if (r == ZMAP_ABSENT ||
 		(r == 0 && ((*now)->kind != e->node->kind || facts.version != e->version)))
 		return stale_entry(e->path);
-	if (r == 0 && l && l->version == e->version)
+	if (r == 0 && l && others == e->view && l->version == e->version)
 		*ret_layout = MOVE(l);
 	return r;
 }

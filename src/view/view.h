@@ -116,6 +116,8 @@ struct view_ops {
 		struct mount *, const struct node *, const char *path, struct view_facts *ret);
 	/* 0; -errno. Where measure is NULL also ZMAP_ABSENT: there is no such file; -EFBIG: there is one, which cannot be opened. */
 	int (*lay_out)(struct mount *, const struct node *, const char *path, struct layout **ret);
+	/* With measure: the view whose layout has the variables that this one shows beside the node's. NULL: it shows none. */
+	const struct view_ops *beside;
 };
 
 extern const struct view_ops *const view_table[]; /* generated; NULL last; the flat file first */

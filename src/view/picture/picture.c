@@ -216,4 +216,5 @@ const struct view_ops view_picture = {
 	.has_part = picture_has_part,
 	.measure = measure,
 	.lay_out = lay_out,
+	.beside = &view_nc,
 };

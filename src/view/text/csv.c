@@ -445,4 +445,5 @@ const struct view_ops view_csv = {
 	.applies = applies,
 	.measure = measure,
 	.lay_out = lay_out,
+	.beside = &view_nc,
 };
