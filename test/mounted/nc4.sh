@@ -27,9 +27,21 @@ tool "h5repack of le_i8" le_i8 h5repack "$mnt/le_i8.nc4" "$out"
 tool "cp of be_u4" be_u4 cp "$mnt/be_u4.nc4" "$out"
 tool "cdo copy" rec/r cdo -s -O -f nc4 copy "$mnt/rec/r.nc4" "$out"
 "$python" "$here/nc4.py" equal "$tmp/store.zarr" "${copies[@]}" || fail "copies differ"
-tool "ncrcat" "" ncrcat -O "$mnt/rec/r.rec.nc4" "$mnt/rec/r.rec.nc4" "$tmp/both.nc"
-same "records of both" "$(ncdump -h "$tmp/both.nc" | grep currently | xargs)" "time = UNLIMITED ; // (8 currently)"
-tool "ncra" "" ncra -O "$mnt/rec/r.rec.nc4" "$tmp/mean.nc"
+# What NCO makes of records is what it makes of a netCDF-4 file that libnetcdf wrote.
+if command -v ncrcat >/dev/null && nccopy -k nc4 "$mnt/rec/dataset.rec.nc" "$tmp/written.nc"; then
+	for command in "ncrcat -O -h" "ncra -O -h" "ncra -O -h -y max -d time,1,3" "ncrcat -O -h -d time,,,2"; do
+		# shellcheck disable=SC2086 # words
+		for file in "$tmp/written.nc" "$mnt/rec/dataset.rec.nc4"; do
+			$command -v r,time "$file" "$file" "$tmp/records.nc" >"$tmp/out" 2>&1 || fail "$command: $(cat "$tmp/out")"
+			ncdump -n records "$tmp/records.nc" | sort >"$tmp/${file##*.}.cdl" # they are in another order
+		done
+		cmp "$tmp/nc.cdl" "$tmp/nc4.cdl" || fail "'$command' makes something else of records: $(diff "$tmp/nc.cdl" "$tmp/nc4.cdl" | head -n 20)"
+		rm "$tmp/nc.cdl"
+	done
+	tool "ncra of one" "" ncra -O "$mnt/rec/r.rec.nc4" "$tmp/mean.nc"
+	tool "ncrcat of large" "" ncrcat -O "$mnt/rec/large.rec.nc4" "$mnt/rec/large.rec.nc4" "$tmp/both.nc"
+	same "records of both" "$(ncdump -h "$tmp/both.nc" | grep currently | xargs)" "time3 = UNLIMITED ; // (6 currently)"
+fi
 tool "gdalinfo" "" gdalinfo "$mnt/rec/r.nc4"
 tool "gdalmdiminfo" "" gdalmdiminfo "$mnt/a/dataset.nc4"
 for f in behind record a/dataset dataset rec/dataset.rec; do
