@@ -21,7 +21,10 @@ file_close(struct file *f)
 	files_remove(f);
 	if (f->counted)
 		facts_close(&f->mount->facts, f->path);
-	view_reader_free(f->reader);
+	if (f->reader) {
+		view_reader_free(f->reader);
+		layouts_settle(f->mount);
+	}
 	raw_close(f->raw);
 	buf_free(&f->text);
 	free(f->path);
@@ -142,9 +145,12 @@ void
 file_look(struct mount *m, const struct entry *e)
 {
 	CLEAN(node_unrefp) struct node *now = NULL;
-	CLEAN(layout_unrefp) struct layout *l = NULL;
-	if (e->view)
-		check_entry(m, e, &now, &l);
+	struct layout *l = NULL;
+	if (!e->view)
+		return;
+	check_entry(m, e, &now, &l);
+	layout_unref(l);
+	layouts_settle(m);
 }
 
 int

@@ -141,6 +141,14 @@ layout_add_made(struct layout *l, const struct made_ops *ops, void *arg, struct 
 				   .length = length, .variable = v, .made = ops, .made_arg = arg});
 }
 
+void
+layout_end(struct layout *l)
+{
+	struct layout_span *fitting = realloc(l->span, max_u64(l->nspans, 1) * sizeof *fitting);
+	if (fitting)
+		l->span = fitting;
+}
+
 /* Of spans [lo, hi) the one that holds byte off. */
 static size_t
 span_at(const struct layout *l, size_t lo, size_t hi, uint64_t off)

@@ -27,8 +27,8 @@ struct kept_layout {
 	const struct view_ops *view;
 	struct node *node;
 	struct made_layout made;
-	bool bare; /* its layout has made room for others */
-	size_t bytes;
+	enum layout_is is;
+	size_t bytes; /* a layout that is lent belongs to its readers */
 };
 
 void
@@ -56,7 +56,7 @@ find(struct layouts *t, const struct view_ops *view, const char *path)
 static struct kept_list *
 list_of(struct layouts *t, const struct kept_layout *k)
 {
-	return k->bare ? &t->bare : &t->whole;
+	return &t->list[k->is];
 }
 
 static void
@@ -105,26 +105,37 @@ take_oldest_out(struct layouts *t, struct kept_list *l, struct kept_layout **out
 	take_out(t, find(t, l->oldest->view, l->oldest->node->path), out);
 }
 
+/* All but those that readers hold. Lock held. */
+static void
+take_kept_out(struct layouts *t, struct kept_layout **out)
+{
+	while (t->list[LAYOUT_WHOLE].oldest)
+		take_oldest_out(t, &t->list[LAYOUT_WHOLE], out);
+	while (t->list[LAYOUT_BARE].oldest)
+		take_oldest_out(t, &t->list[LAYOUT_BARE], out);
+}
+
 /* Lock held. */
 static void
 take_all_out(struct layouts *t, struct kept_layout **out)
 {
-	while (t->whole.oldest)
-		take_oldest_out(t, &t->whole, out);
-	while (t->bare.oldest)
-		take_oldest_out(t, &t->bare, out);
+	take_kept_out(t, out);
+	while (t->list[LAYOUT_LENT].oldest)
+		take_oldest_out(t, &t->list[LAYOUT_LENT], out);
 }
 
-/* Of the oldest one with its layout only the facts stay: `ls -l` needs no more. Lock held. */
+/* Only the facts stay: `ls -l` needs no more. Lock held. */
 static void
-strip_oldest(struct layouts *t, struct kept_layout **out)
+strip(struct layouts *t, struct kept_layout *old, struct kept_layout **out)
 {
-	struct kept_layout *old = t->whole.oldest, *k = calloc(1, sizeof *k);
-	take_oldest_out(t, &t->whole, out);
+	struct kept_layout *k = calloc(1, sizeof *k);
+	take_out(t, find(t, old->view, old->node->path), out);
 	if (!k)
 		return;
-	*k = (struct kept_layout){
-		.view = old->view, .node = node_ref(old->node), .made = old->made, .bare = true};
+	*k = (struct kept_layout){.view = old->view,
+		.node = node_ref(old->node),
+		.made = old->made,
+		.is = LAYOUT_BARE};
 	k->made.layout = NULL;
 	k->bytes = sizeof *k + NODE_BYTES_ABOUT;
 	put_in(t, k);
@@ -155,7 +166,7 @@ layouts_drop(struct mount *m)
 {
 	struct kept_layout *out = NULL;
 	LOCKED(&m->layouts.lock)
-		take_all_out(&m->layouts, &out);
+		take_kept_out(&m->layouts, &out);
 	free_all(out);
 }
 
@@ -207,7 +218,7 @@ recall(struct mount *m, const struct view_ops *view, const struct node *n, bool 
 		struct kept_layout **at = find(t, view, n->path), *k = *at;
 		if (k && (k->node != n || clock_now() >= k->made.until))
 			take_out(t, at, &out);
-		else if (k && !(k->bare && whole)) {
+		else if (k && !(k->is == LAYOUT_BARE && whole)) {
 			known = true;
 			unlink_aged(t, k);
 			link_newest(t, k);
@@ -237,10 +248,11 @@ keep(struct mount *m, uint64_t moment, struct kept_layout *k)
 			break;
 		}
 		put_in(t, k);
-		while (t->bytes > most && t->whole.oldest != k)
-			strip_oldest(t, &out);
-		while (t->bytes > most)
-			take_oldest_out(t, &t->bare, &out);
+		struct kept_list *with = &t->list[LAYOUT_WHOLE], *bare = &t->list[LAYOUT_BARE];
+		while (t->bytes > most && with->oldest && with->oldest != k)
+			strip(t, with->oldest, &out);
+		while (t->bytes > most && bare->oldest && bare->oldest != k)
+			take_oldest_out(t, bare, &out);
 	}
 	free_all(out);
 }
@@ -285,18 +297,37 @@ make_and_keep(struct mount *m, const struct view_file *f, struct made_layout *re
 		.view = f->view, .node = node_ref((struct node *)f->node), .made = made};
 	k->bytes = sizeof *k + NODE_BYTES_ABOUT;
 	if (made.layout) {
-		k->bytes += layout_bytes(made.layout);
-		k->bare = k->bytes >
-			  room(m); /* what it says of the file is worth keeping all the same */
-	}
-	if (k->bare) {
-		k->made.layout = NULL;
-		k->bytes = sizeof *k + NODE_BYTES_ABOUT;
-	} else if (made.layout) {
-		layout_ref(made.layout);
+		const size_t bytes = layout_bytes(layout_ref(made.layout));
+		if (k->bytes + bytes > room(m))
+			k->is = LAYOUT_LENT;
+		else
+			k->bytes += bytes;
 	}
 	keep(m, moment, k);
 	return 0;
+}
+
+void
+layouts_settle(struct mount *m)
+{
+	struct layouts *t = &m->layouts;
+	struct kept_layout *out = NULL;
+	LOCKED(&t->lock) {
+		for (struct kept_layout *k = t->list[LAYOUT_LENT].oldest, *next; k; k = next) {
+			next = k->newer;
+			if (atomic_load(&k->made.layout->refs) == 1)
+				strip(t, k, &out);
+		}
+	}
+	free_all(out);
+}
+
+void
+layouts_put(struct mount *m, struct layout *l)
+{
+	layout_unref(l);
+	if (l)
+		layouts_settle(m);
 }
 
 int
@@ -314,7 +345,7 @@ layouts_facts(struct mount *m, const struct view_file *f, struct view_facts *ret
 	int r = known ? 0 : make_and_keep(m, f, &made);
 	if (r)
 		return r;
-	layout_unref(made.layout);
+	layouts_put(m, made.layout);
 	*ret = made.facts;
 	return 0;
 }

@@ -8,6 +8,9 @@ struct kept_layout;
 
 enum { LAYOUTS_SLOTS = 256 };
 
+/* What there is of one: the layout, what it said of its file, or a layout that is too large to be kept, for as long as another has it. */
+enum layout_is { LAYOUT_WHOLE, LAYOUT_BARE, LAYOUT_LENT, LAYOUT_KINDS };
+
 /* By when they were asked for. */
 struct kept_list {
 	struct kept_layout *oldest, *newest;
@@ -16,7 +19,7 @@ struct kept_list {
 struct layouts {
 	pthread_mutex_t lock; /* guards all below */
 	struct kept_layout *slot[LAYOUTS_SLOTS];
-	struct kept_list whole, bare; /* with their layouts; with what they said of files alone */
+	struct kept_list list[LAYOUT_KINDS];
 	uint64_t moment; /* of all in it: a number for the metadata that hold in the mount */
 	size_t bytes;
 	uint64_t made, reused; /* so far */
@@ -36,7 +39,11 @@ struct view_file {
 int layouts_facts(struct mount *, const struct view_file *, struct view_facts *ret);
 /* Its layout, a reference. 0 or -errno. */
 int layouts_get(struct mount *, const struct view_file *, struct layout **ret);
-/* Lets go of all, and of the nodes that they hold. */
+/* Gives such a reference back, so that what is large is not kept. NULL is allowed. */
+void layouts_put(struct mount *, struct layout *);
+/* The same after another has given it back. */
+void layouts_settle(struct mount *);
+/* Lets go of all but what is lent, and of the nodes that they hold. */
 void layouts_drop(struct mount *);
 /* Bytes that are kept, roughly. */
 size_t layouts_bytes(struct mount *);

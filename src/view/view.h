@@ -63,6 +63,8 @@ int layout_add_zeros(struct layout *, uint64_t length);
 /* Bytes made when they are read. Takes over arg and the reference to the variable (which may be NULL), also when it fails. */
 int layout_add_made(
 	struct layout *, const struct made_ops *, void *arg, struct variable *, uint64_t length);
+/* All spans are there: gives back what was for more of them. */
+void layout_end(struct layout *);
 /* Byte off of the file, which is below the layout's size: its span, where in the span's bytes (of all records, one after the
  * other), and how many follow there. */
 size_t layout_locate(const struct layout *, uint64_t off, uint64_t *ret_in, uint64_t *ret_left);

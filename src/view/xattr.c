@@ -32,8 +32,9 @@ error_text(struct mount *m, const struct entry *e, struct buf *ret)
 	if (n->array && n->array->fill_error)
 		return buf_addf(
 			ret, "chunks that are absent cannot be read: %s", n->array->fill_error);
-	CLEAN(layout_unrefp) struct layout *l = NULL;
+	struct layout *l = NULL;
 	int r = layouts_get(m, &(struct view_file){e->view, n, e->path}, &l);
+	layouts_put(m, l);
 	if (r >= 0)
 		return n->flaw ? buf_add(ret, n->flaw, strlen(n->flaw)) : ZMAP_ABSENT;
 	return r == -ENOMEM ? r : buf_add(ret, err_text(), strlen(err_text()));

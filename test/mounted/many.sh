@@ -60,6 +60,14 @@ same "chunks fetched by stat" "$(stat_value chunk_fetches_total)" 0
 peak_below $((64 * 1024 + 4 * arrays)) "a file of $arrays variables"
 umount_store
 
+# the same with little memory: what is not kept is made again, and leaves nothing behind
+must_mount "$tmp/arrays.zarr" memory=64M
+for i in 1 2 3; do
+	same "kind $i" "$(head -c 4 "$mnt/dataset.nc4" | tail -c 3)" HDF
+done
+peak_below $((128 * 1024)) "a file of $arrays variables with memory=64M"
+umount_store
+
 must_mount "$tmp/chunks.zarr" list=flat
 before=$EPOCHREALTIME
 same "files that find sees" "$(find "$mnt" -type f | wc -l)" 3

@@ -194,20 +194,15 @@ test_bounds(struct zmap *z)
 	mount_close(m);
 }
 
-/* What opening the first file takes is the same in a small group and in a large one, where metadata are consolidated. */
-static size_t
-bytes_of_first(unsigned variables)
+static struct zmap *
+new_consolidated(const char *name, unsigned variables)
 {
 	static const char coordinate[] =
 		"\"x/.zarray\": {\"zarr_format\": 2, \"shape\": [3], \"chunks\": [3], \"dtype\": "
 		"\"<i4\", "
 		"\"compressor\": null, \"fill_value\": null, \"order\": \"C\"}, "
 		"\"x/.zattrs\": {\"_ARRAY_DIMENSIONS\": [\"x\"]}";
-	char name[40];
 	CLEAN(buf_free) struct buf all = {0};
-	struct mount_options o = options_ageless();
-	o.model.consolidated = CONSOLIDATED_TRUST;
-	snprintf(name, sizeof name, "mem:first%u", variables);
 	struct zmap *z = store_new(name);
 	put_text(z, ".zgroup", "{\"zarr_format\": 2}");
 	CHECK_INT(buf_addf(&all,
@@ -228,6 +223,18 @@ bytes_of_first(unsigned variables)
 			0);
 	CHECK_INT(buf_addf(&all, "}}"), 0);
 	put_bytes(z, ".zmetadata", all.data, all.len);
+	return z;
+}
+
+/* What opening the first file takes is the same in a small group and in a large one, where metadata are consolidated. */
+static size_t
+bytes_of_first(unsigned variables)
+{
+	char name[40];
+	struct mount_options o = options_ageless();
+	o.model.consolidated = CONSOLIDATED_TRUST;
+	snprintf(name, sizeof name, "mem:first%u", variables);
+	struct zmap *z = new_consolidated(name, variables);
 	struct mount *m = mount_new(name, &o);
 	size_t before = model_bytes(m->model);
 	CHECK(text_of(m, "v3.nc")[0] == 'C');
@@ -235,6 +242,62 @@ bytes_of_first(unsigned variables)
 	mount_close(m);
 	zmap_close(z);
 	return after - before;
+}
+
+/* A layout too large to be kept is made once for all that have it open together. */
+static void
+test_lent(void)
+{
+	enum { VARIABLES = 4000, MOST = 2 << 20 };
+	struct mount_options o = options_ageless();
+	o.model.consolidated = CONSOLIDATED_TRUST;
+	o.data.memory = 64 << 20;
+	struct zmap *z = new_consolidated("mem:lent", VARIABLES);
+	struct mount *m = mount_new("mem:lent", &o);
+	struct file *first = NULL, *second = NULL;
+	struct entry e = look(m, "dataset.nc4");
+	CHECK(e.size > MOST);
+	CHECK_INT(file_open(m, &e, &first), 0);
+	const uint64_t so_far = made(m);
+	for (int i = 0; i < 3; i++) {
+		version_of(m, "dataset.nc4");
+		file_look(m, &e);
+		layouts_drop(m);
+		CHECK_INT(file_open(m, &e, &second), 0);
+		second = file_close(second);
+	}
+	CHECK_INT(made(m), so_far);
+	CHECK(stat_of(m, "zarrfs_layouts_bytes ") < MOST);
+	file_close(first);
+	CHECK_INT(file_open(m, &e, &first), 0);
+	CHECK_INT(made(m), so_far + 1);
+	file_close(first);
+	entry_free(&e);
+	mount_close(m);
+	zmap_close(z);
+}
+
+/* What is said of several such files finds room where no other layout is left to make it. */
+static void
+test_large(void)
+{
+	enum { VARIABLES = 4000, OTHERS = 900 };
+	static const char *const large[] = {"dataset.nc4", "dataset.nc", "dataset.cdf5.nc", NULL};
+	char name[40];
+	struct mount_options o = options_ageless();
+	o.model.consolidated = CONSOLIDATED_TRUST;
+	o.data.memory = 64 << 20;
+	struct zmap *z = new_consolidated("mem:large", VARIABLES);
+	struct mount *m = mount_new("mem:large", &o);
+	for (unsigned i = 0; i < OTHERS; i++) {
+		snprintf(name, sizeof name, "v%u.nc", i);
+		version_of(m, name);
+	}
+	for (const char *const *f = large; *f; f++)
+		version_of(m, *f);
+	CHECK(stat_of(m, "zarrfs_layouts_bytes ") <= o.data.memory / 32);
+	mount_close(m);
+	zmap_close(z);
 }
 
 static void
@@ -256,6 +319,8 @@ main(void)
 	test_comes_and_goes(z);
 	test_chunk();
 	test_bounds(z);
+	test_lent();
+	test_large();
 	test_first();
 	zmap_close(z);
 	return check_end();

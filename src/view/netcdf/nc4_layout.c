@@ -294,6 +294,24 @@ place(struct nc4 *n)
 	return 0;
 }
 
+/* For the metadata of very many variables, a little more than they take. Pages come as they are written; growing step by step would take twice as
+ * much for a moment. */
+static int
+make_room(struct nc4 *n)
+{
+	enum { VERY_MANY = 1000, OBJECT_ABOUT = 600, ATTR_ABOUT = 64 };
+	const struct nc_file *f = n->file;
+	size_t about = 0;
+	for (size_t i = 0; i < f->nvars; i++) {
+		const struct attrs *a = &f->var[i].attrs;
+		about += OBJECT_ABOUT;
+		for (size_t k = 0; k < a->count; k++)
+			about += ATTR_ABOUT + strlen(a->attr[k].name) +
+				 a->attr[k].count * nc_type_size(a->attr[k].type);
+	}
+	return f->nvars < VERY_MANY ? 0 : buf_reserve_most(&n->h5.to, about);
+}
+
 int
 nc4_lay_out(struct nc_file *f)
 {
@@ -303,6 +321,8 @@ nc4_lay_out(struct nc_file *f)
 		r = measure(f, &f->var[i]);
 	if (r == 0)
 		r = prepare(&n);
+	if (r == 0)
+		r = make_room(&n);
 	/* Sizes do not depend on addresses. */
 	n.h5.draft = true;
 	if (r == 0)

@@ -1,4 +1,5 @@
 /* VAR.nc, VAR.nc4, dataset.nc and dataset.nc4: netCDF files whose bytes are made when they are read. */
+#include "base/mem.h"
 #include "view/netcdf/nc_plan.h"
 #include "view/netcdf/netcdf.h"
 #include "view/state.h"
@@ -9,10 +10,22 @@
 /* netcdf-c reads as much at a time as st_blksize says, which is this, or 8 KiB. */
 enum { BLOCK = 64 << 10 };
 
+/* A plan of so many variables takes megabytes, which the threads that make plans after one another would each keep. */
+enum { MANY = 4096 };
+
 static int
 add_zeros(struct layout *l, uint64_t at, uint64_t to)
 {
 	return at < to ? layout_add_zeros(l, to - at) : 0;
+}
+
+/* Nothing needs it any more once it is there. */
+static int
+add_header(struct layout *l, struct buf *header)
+{
+	int r = layout_add_text(l, buf_span(header));
+	buf_free(header);
+	return r;
 }
 
 struct axis {
@@ -59,8 +72,8 @@ add_variable(struct nc_plan *p, size_t i, struct layout *l)
 static int
 add_all(struct nc_plan *p, struct layout *l)
 {
-	const struct nc_file *f = &p->file;
-	int r = layout_add_text(l, buf_span(&f->header));
+	struct nc_file *f = &p->file;
+	int r = add_header(l, &f->header);
 	size_t i = 0;
 	for (; i < f->nvars && r == 0 && !nc_is_record(f, &f->var[i]); i++) {
 		r = add_zeros(l, l->size, f->var[i].begin);
@@ -92,7 +105,7 @@ by_begin(const void *a, const void *b)
 static int
 add_all_nc4(struct nc_plan *p, struct layout *l)
 {
-	const struct nc_file *f = &p->file;
+	struct nc_file *f = &p->file;
 	size_t n = 0;
 	CLEAN(clean_free) const struct nc_var **order = calloc(f->nvars + 1, sizeof *order);
 	if (!order)
@@ -101,7 +114,7 @@ add_all_nc4(struct nc_plan *p, struct layout *l)
 		if (f->var[i].bytes)
 			order[n++] = &f->var[i];
 	qsort(order, n, sizeof *order, by_begin);
-	int r = layout_add_text(l, buf_span(&f->header));
+	int r = add_header(l, &f->header);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		r = add_zeros(l, l->size, order[i]->begin);
 		if (r == 0)
@@ -122,11 +135,15 @@ lay_out(struct mount *m, const struct node *n, const struct nc_want *want, struc
 	if (r == 0)
 		r = p.file.format == NC_4 ? add_all_nc4(&p, l) : add_all(&p, l);
 	if (r == 0) {
+		layout_end(l);
 		l->block = BLOCK;
 		l->classic = p.file.format != NC_4;
 		*ret = MOVE(l);
 	}
+	const bool many = p.file.nvars >= MANY;
 	nc_plan_free(&p);
+	if (many)
+		mem_trim_holes();
 	return r;
 }
 
