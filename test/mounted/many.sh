@@ -65,7 +65,7 @@ must_mount "$tmp/arrays.zarr" memory=64M
 for i in 1 2 3; do
 	same "kind $i" "$(head -c 4 "$mnt/dataset.nc4" | tail -c 3)" HDF
 done
-peak_below $((128 * 1024)) "a file of $arrays variables with memory=64M"
+peak_below $((160 * 1024)) "a file of $arrays variables with memory=64M"
 umount_store
 
 must_mount "$tmp/chunks.zarr" list=flat
