@@ -23,9 +23,10 @@ struct inode {
 	_Atomic int64_t resized; /* the same, of another size */
 	atomic_uint told,
 		heard; /* how often the kernel was told to ask for attributes again: begun, ended */
-	struct seen seen; /* all up to here change, with this one: under the table's lock */
-	bool retired;     /* the next lookup of the path finds another inode */
-	bool dead;        /* nor may this one be opened any more, or looked at */
+	_Atomic uint64_t reached; /* the end of what programs wrote here, which the kernel knows */
+	struct seen seen;         /* all up to here change, with this one: under the table's lock */
+	bool retired;             /* the next lookup of the path finds another inode */
+	bool dead;                /* nor may this one be opened any more, or looked at */
 	_Atomic(struct page_coherence *) pages; /* NULL: it was never opened */
 	_Atomic(struct shown *) shown;          /* NULL: it was never opened to be written */
 	atomic_bool islands; /* it has pages that the next handle must not find, see file_islands */

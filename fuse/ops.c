@@ -1,6 +1,7 @@
 #include "fuse/page_coherence.h"
 #include "fuse/server.h"
 
+#include "base/check.h"
 #include "base/err.h"
 
 #include <errno.h>
@@ -66,7 +67,7 @@ op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 			   });
 }
 
-/* The kernel was told meanwhile to ask again, and takes no attributes from this answer: a program that believed in another size than the kernel does would
+/* The kernel was told meanwhile to ask again, and takes no attributes from this answer: a program that believed in a larger size than the kernel does would
  * lose what it writes behind that through a mapping. */
 static bool
 keeps_size(struct request *r, struct entry *e)
@@ -74,7 +75,8 @@ keeps_size(struct request *r, struct entry *e)
 	if (atomic_load(&r->inode->told) == r->heard ||
 		!page_coherence_are_written(r->server, r->inode))
 		return false;
-	e->size = inodes_seen(r->server->inodes, r->inode).size;
+	uint64_t known = inodes_seen(r->server->inodes, r->inode).size;
+	e->size = min_u64(e->size, max_u64(known, atomic_load(&r->inode->reached)));
 	return true;
 }
 

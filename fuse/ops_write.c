@@ -52,6 +52,8 @@ run_write(struct request *r)
 		return;
 	}
 	atomic_fetch_add_explicit(&r->server->bytes_written, r->data.len, memory_order_relaxed);
+	if (!mapped && r->off + r->data.len > atomic_load(&r->inode->reached))
+		atomic_store(&r->inode->reached, r->off + r->data.len);
 	if (request_claim(r))
 		fuse_reply_write(r->req, r->data.len);
 }
