@@ -144,14 +144,14 @@ page_coherence_are_written(struct server *s, const struct inode *i)
 int64_t
 page_coherence_since(const struct inode *i)
 {
-	const struct page_coherence *p = atomic_load_explicit(&i->pages, memory_order_relaxed);
+	const struct page_coherence *p = atomic_load_explicit(&i->pages, memory_order_acquire);
 	return p ? atomic_load(&p->since) : 0;
 }
 
 void
 page_coherence_dropped(const struct inode *i)
 {
-	struct page_coherence *p = atomic_load_explicit(&i->pages, memory_order_relaxed);
+	struct page_coherence *p = atomic_load_explicit(&i->pages, memory_order_acquire);
 	if (p)
 		atomic_store(&p->dropped, clock_now());
 }
@@ -159,7 +159,7 @@ page_coherence_dropped(const struct inode *i)
 int64_t
 page_coherence_dropped_at(const struct inode *i)
 {
-	const struct page_coherence *p = atomic_load_explicit(&i->pages, memory_order_relaxed);
+	const struct page_coherence *p = atomic_load_explicit(&i->pages, memory_order_acquire);
 	int64_t dropped = p ? atomic_load(&p->dropped) : 0, changed = atomic_load(&i->changed);
 	return dropped > changed ? dropped : changed;
 }
@@ -167,7 +167,7 @@ page_coherence_dropped_at(const struct inode *i)
 void
 page_coherence_read(struct inode *i)
 {
-	struct page_coherence *p = atomic_load_explicit(&i->pages, memory_order_relaxed);
+	struct page_coherence *p = atomic_load_explicit(&i->pages, memory_order_acquire);
 	if (p)
 		atomic_store(&p->read, clock_now());
 }
