@@ -222,6 +222,11 @@ static const struct {
 	{DTYPE_DATETIME, 8, NC_TYPE_DOUBLE, int64_to_double, undo_double_to_int64},
 	{DTYPE_TIMEDELTA, 8, NC_TYPE_DOUBLE, int64_to_double, undo_double_to_int64},
 	{DTYPE_FLOAT, 2, NC_TYPE_FLOAT, half_to_float, undo_float_to_half},
+	/* in files that programs write */
+	{DTYPE_FLOAT, 4, NC_TYPE_DOUBLE, float_to_double, undo_double_to_float},
+	{DTYPE_INT, 1, NC_TYPE_DOUBLE, byte_to_double, undo_double_to_int},
+	{DTYPE_INT, 2, NC_TYPE_DOUBLE, short_to_double, undo_double_to_int},
+	{DTYPE_INT, 4, NC_TYPE_DOUBLE, int_to_double, undo_double_to_int},
 };
 
 static bool
@@ -236,6 +241,12 @@ widen(const struct dtype *t, enum nc_type type, struct recode *c)
 			return true;
 		}
 	return false;
+}
+
+bool
+recode_from_doubles(const struct dtype *t)
+{
+	return (t->kind == DTYPE_FLOAT && t->size == 4) || (t->kind == DTYPE_INT && t->size <= 4);
 }
 
 int

@@ -28,7 +28,9 @@ struct recode {
 	char *where; /* for messages: the file that holds what this cannot; owned; may be NULL */
 };
 
-/* From elements of the type t, not a structured one, to `type`, which is the one that nc_type_in_file() says. */
+/* Can a file that a program writes have doubles for elements of this type, which no file of ours has? */
+bool recode_from_doubles(const struct dtype *);
+/* From elements of the type t, not a structured one, to `type`, which is the one that nc_type_in_file() says, or see recode_from_doubles. */
 int recode_make(const struct dtype *t, enum nc_type type, struct recode *ret);
 /* Of what recode_make made: elements in which nothing but the order of bytes would change stay as they are. */
 void recode_keep_order(struct recode *);

@@ -1,4 +1,4 @@
-/* Numbers of elements: read in either byte order, written big-endian; those of a file: read big-endian. */
+/* Numbers of elements: read and written in either byte order; those of a file: big-endian. */
 #pragma once
 
 #include <endian.h>
@@ -93,4 +93,25 @@ load_double(const uint8_t *p)
 	double d;
 	memcpy(&d, &v, sizeof d);
 	return d;
+}
+
+static inline void
+put16(uint8_t *p, uint16_t v, bool swap)
+{
+	v = swap ? __builtin_bswap16(v) : v;
+	memcpy(p, &v, sizeof v);
+}
+
+static inline void
+put32(uint8_t *p, uint32_t v, bool swap)
+{
+	v = swap ? __builtin_bswap32(v) : v;
+	memcpy(p, &v, sizeof v);
+}
+
+static inline void
+put64(uint8_t *p, uint64_t v, bool swap)
+{
+	v = swap ? __builtin_bswap64(v) : v;
+	memcpy(p, &v, sizeof v);
 }

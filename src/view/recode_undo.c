@@ -14,27 +14,6 @@ undo_refuse(double d)
 	return err_set(-ERANGE, "%.17g is no value that these elements can have", d);
 }
 
-static void
-put16(uint8_t *p, uint16_t v, bool swap)
-{
-	v = swap ? __builtin_bswap16(v) : v;
-	memcpy(p, &v, sizeof v);
-}
-
-static void
-put32(uint8_t *p, uint32_t v, bool swap)
-{
-	v = swap ? __builtin_bswap32(v) : v;
-	memcpy(p, &v, sizeof v);
-}
-
-static void
-put64(uint8_t *p, uint64_t v, bool swap)
-{
-	v = swap ? __builtin_bswap64(v) : v;
-	memcpy(p, &v, sizeof v);
-}
-
 int
 undo_bool(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {

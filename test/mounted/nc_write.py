@@ -141,6 +141,25 @@ def by_xarray(path):
     d[["t"]].to_netcdf(path, mode="a", engine="netcdf4", format="NETCDF3_CLASSIC")
 
 
+def by_xarray_anew(path):
+    import xarray
+
+    d = xarray.open_dataset(path, decode_cf=False).load()
+    d.close()
+    d["t"] = d["t"] * 2
+    none = {name: {"_FillValue": None} for name in d.variables}  # else NaN, which coordinates are not shown with
+    d.to_netcdf(path, mode="w", engine="netcdf4", format="NETCDF3_64BIT", encoding=none)
+
+
+def not_a_float(path):
+    import xarray
+
+    d = xarray.open_dataset(path, decode_cf=False).load()
+    d.close()
+    d["t"] = d["t"].astype("f8") + 0.1
+    d.to_netcdf(path, mode="w", engine="netcdf4", format="NETCDF3_64BIT")
+
+
 def too_large(path):
     """300 is no byte: the program must hear of it."""
     import netCDF4

@@ -22,6 +22,7 @@ cases=(
 	'ncks_in_place t.nc ncap2 -h -O -s t=t+1 $f $tmp/x.nc && ncks -h -A --no_tmp_fl -v t $tmp/x.nc $f'
 	'scipy t.nc py by_scipy $f'
 	'xarray t.nc py by_xarray $f'
+	'xarray_anew t.nc py by_xarray_anew $f'
 	'nccopy t.nc new && nccopy $tmp/new.nc $f'
 	'cp t.nc new && cp $tmp/new.nc $f'
 	'open_before t.nc new && exec 7<$f && cp $tmp/new.nc $f && stat -L /dev/fd/7 && exec 7<&-'
@@ -73,7 +74,7 @@ new()
 	ncap2 -h -O -s 't=t*3;t@note="more"' "$f" "$tmp/new.nc"
 }
 
-py make "$tmp/s.zarr" "${cases[@]%% *}" refused
+py make "$tmp/s.zarr" "${cases[@]%% *}" refused cdo
 "$python" -c 'import sys, stores; stores.group(sys.argv[1], {}, "empty")' "$tmp/s.zarr" || fail "no empty group"
 must_mount "$tmp/s.zarr" rw,unlimited=time,codec=zlib,chunk=16K
 mkdir "$tmp/plain"
@@ -86,6 +87,19 @@ for case in "${cases[@]}"; do
 	done
 	py same "$mnt/$name/$file" "$tmp/plain/$name/$file" || fail "$name: it is not as the plain file is"
 done
+
+# CDO has all coordinates in doubles, which come back as what they are stored as, and attributes of its own.
+if command -v cdo >"$tmp/said"; then
+	f=$mnt/cdo/t.nc
+	{ cdo -s mulc,2 "$f" "$tmp/x.nc" && cdo -s -O copy "$tmp/x.nc" "$f"; } || fail "cdo"
+	same "what cdo wrote" "$(cdo -s diffv "$tmp/x.nc" "$f" 2>&1)" ""
+	{ cdo -s -O addc,1 "$f" "$f" && cdo -s -O addc,1 "$tmp/x.nc" "$tmp/y.nc"; } || fail "cdo onto what it reads"
+	same "what cdo wrote to what it read" "$(cdo -s diffv "$tmp/y.nc" "$f" 2>&1)" ""
+	same "the type of x" "$(ncdump -h "$f" | grep -o '[a-z]* x(')" "float x("
+	py not_a_float "$tmp/y.nc"
+	cp "$tmp/y.nc" "$f" 2>/dev/null && fail "a double that is no float was taken for one"
+	cat "$mnt/.zarrfs/refresh" >/dev/null
+fi
 
 # Files that there were not: of one variable with its coordinates, and of all.
 f=$mnt/refused/t.nc new

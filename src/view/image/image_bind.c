@@ -36,8 +36,9 @@ make_recode(const struct image_target *t, const struct image_source *was, const 
 	enum cdf_format format, struct recode *ret)
 {
 	const struct dtype *type = array_dtype(t->array);
-	const bool known =
-		nc_type_in_file(type, format) == v->type || nc_type_in_file(type, CDF_2) == v->type;
+	const bool known = nc_type_in_file(type, format) == v->type ||
+			   nc_type_in_file(type, CDF_2) == v->type ||
+			   (v->type == NC_TYPE_DOUBLE && recode_from_doubles(type));
 	if (was->recode.part || !known)
 		return err_set(-EINVAL, "variable '%s' cannot become one of another type", v->name);
 	return recode_make(type, v->type, ret);

@@ -193,7 +193,9 @@ compare_var(struct change *c, size_t i, bool keep)
 	if (at == CHANGE_NONE)
 		return compare_attrs(c, i, NULL, &now->attrs, keep);
 	const struct nc_var *was = &c->was->file.var[at];
-	if (now->type != was->type && c->was->file.format == c->now->file.format)
+	/* Doubles may be what a program has all coordinates in: binding says whether the store's numbers come from them. */
+	if (now->type != was->type && now->type != NC_TYPE_DOUBLE &&
+		c->was->file.format == c->now->file.format)
 		return err_set(
 			-EINVAL, "variable '%s' cannot become one of another type", now->name);
 	if (now->rank != was->rank)

@@ -1,0 +1,97 @@
+/* Numbers of all types that a double holds, and back: of files that a program wrote with doubles, as CDO does of all coordinates. */
+#include "view/recode_undo.h"
+
+#include "view/recode_bytes.h"
+
+#include <math.h>
+
+static const uint32_t SIGN = 0x80000000, MANTISSA = 0x7fffff; /* of a float */
+static const uint64_t NAN_BITS = 0x7ff0000000000000;
+enum { MORE = 29 }; /* bits that the mantissa of a double has more */
+
+int
+float_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		uint32_t bits = load32(in + 4 * i, c->swap);
+		float f;
+		memcpy(&f, &bits, sizeof f);
+		if (isnan(f)) /* with all of its bits, which a conversion does not keep */
+			store64(out + 8 * i, (uint64_t)(bits & SIGN) << 32 | NAN_BITS |
+						     (uint64_t)(bits & MANTISSA) << MORE);
+		else
+			store_double(out + 8 * i, (double)f);
+	}
+	return 0;
+}
+
+int
+undo_double_to_float(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		double d = load_double(in + 8 * i);
+		float f = (float)d;
+		uint32_t bits;
+		uint64_t wide = load_big64(in + 8 * i);
+		if (!isnan(d) && (double)f != d)
+			return undo_refuse(d);
+		memcpy(&bits, &f, sizeof bits);
+		if (isnan(d))
+			bits = (uint32_t)(wide >> 32 & SIGN) | 0x7f800000 |
+			       ((uint32_t)(wide >> MORE) & MANTISSA);
+		if (isnan(d) && !(bits & MANTISSA))
+			return undo_refuse(d);
+		put32(out + 4 * i, bits, c->swap);
+	}
+	return 0;
+}
+
+int
+byte_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	for (uint64_t i = 0; i < n; i++)
+		store_double(out + 8 * i, (int8_t)in[i]);
+	return 0;
+}
+
+int
+short_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	for (uint64_t i = 0; i < n; i++)
+		store_double(out + 8 * i, (int16_t)load16(in + 2 * i, c->swap));
+	return 0;
+}
+
+int
+int_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	for (uint64_t i = 0; i < n; i++)
+		store_double(out + 8 * i, (int32_t)load32(in + 4 * i, c->swap));
+	return 0;
+}
+
+/* Is the number an integer of so many bytes? */
+static bool
+fits(double d, unsigned bytes)
+{
+	const double end = ldexp(1, (int)(8 * bytes - 1));
+	return d >= -end && d < end && d == floor(d);
+}
+
+int
+undo_double_to_int(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		double d = load_double(in + 8 * i);
+		if (!fits(d, c->atom_in))
+			return undo_refuse(d);
+		int32_t v = (int32_t)d;
+		if (c->atom_in == 1)
+			out[i] = (uint8_t)v;
+		else if (c->atom_in == 2)
+			put16(out + 2 * i, (uint16_t)v, c->swap);
+		else
+			put32(out + 4 * i, (uint32_t)v, c->swap);
+	}
+	return 0;
+}
