@@ -376,7 +376,8 @@ no_index(struct load *l, const struct zmap_get *g, int r)
 int
 load_from_shard(struct load *l, struct zmap_get *g)
 {
-	int64_t fresh = array_fresh(l->array, clock_now()), begun = 0;
+	int64_t fresh = array_fresh(l->array, clock_now());
+	char gone[ZMAP_VERSION] = "";
 	int r = ZMAP_CHANGED;
 	if (is_absent(l) && !l->anew)
 		return no_index(l, g, ZMAP_ABSENT);
@@ -386,9 +387,9 @@ load_from_shard(struct load *l, struct zmap_get *g)
 		r = find_index(l, fresh, &x);
 		if (r != 0)
 			return no_index(l, g, r);
-		/* The index that was of no use before is there again for a reader of a version that is gone. */
-		bool again = x.extent && x.begun == begun;
-		begun = x.begun;
+		/* A reader of a version that is gone finds the index of that one again. */
+		bool again = *gone && !strcmp(x.version, gone);
+		memcpy(gone, x.version, sizeof gone);
 		r = again ? ZMAP_CHANGED : judge(l, g, &x, &p);
 		if (r == ZMAP_CHANGED) {
 			let_go(l, &x);
