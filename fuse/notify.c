@@ -23,7 +23,7 @@ enum { LAYOUTS = 256 };
 /* The same of a question about names (ms). */
 enum { ASKING = 100 };
 
-/* ns. So long an answer may take to be the kernel's. */
+/* ns. The program that asked for attributes takes them in by itself, when it runs again: that is how long it is given. */
 static const int64_t ARRIVES = SECOND / 100;
 
 /* off -1: attributes, 0: and all pages. Of an answer that is under way the kernel takes no attributes, though the program that asked is given them: one of

@@ -35,6 +35,15 @@ write_mapped(struct request *r, const struct array_want *how)
 	return result;
 }
 
+/* The kernel knows that the file is so long. */
+static void
+reach(struct inode *i, uint64_t end)
+{
+	uint64_t was = atomic_load(&i->reached);
+	while (end > was && !atomic_compare_exchange_weak(&i->reached, &was, end))
+		;
+}
+
 static void
 run_write(struct request *r)
 {
@@ -52,8 +61,8 @@ run_write(struct request *r)
 		return;
 	}
 	atomic_fetch_add_explicit(&r->server->bytes_written, r->data.len, memory_order_relaxed);
-	if (!mapped && r->off + r->data.len > atomic_load(&r->inode->reached))
-		atomic_store(&r->inode->reached, r->off + r->data.len);
+	if (!mapped)
+		reach(r->inode, r->off + r->data.len);
 	if (request_claim(r))
 		fuse_reply_write(r->req, r->data.len);
 }
@@ -196,6 +205,8 @@ run_setattr(struct request *r)
 		request_fail(r, result);
 		return;
 	}
+	if (r->flags & FUSE_SET_ATTR_SIZE)
+		atomic_store(&r->inode->reached, 0);
 	result = server_entry(s, r->inode, &e);
 	if (result == 0) {
 		server_reply_attr(r, &e);
