@@ -247,12 +247,14 @@ probe_group(struct probe *o, unsigned group)
 	return probe_has(o, V3) ? V3 : 0;
 }
 
-/* Can what has no object of V3 be of V2 in a hierarchy of V3? Where each request costs a round trip that a listing has not shown to be worth it, it
- * is not asked. */
+/* Can what has no object of V3 be of V2 in a hierarchy of V3? Where each request costs a round trip, it is asked for if a listing has the name. */
 static bool
 may_be_v2(const struct probe *o)
 {
-	return o->in_zarr && !(o->l->model->opt.mode & URL_V3) && !is_blind(o);
+	if (o->f.result[META_V3] != ZMAP_ABSENT || o->l->model->opt.mode & URL_V3 || !o->in_zarr ||
+		is_blind(o) || o->listed)
+		return false;
+	return !is_remote(o) || children_lack(o->l, true) == LACK_NOT;
 }
 
 /* V3 goes before V2 beside it at the top of a hierarchy, and in one of V3. */
