@@ -4,6 +4,7 @@
 #include "backends/s3/etag.h"
 #include "backends/s3/xml.h"
 #include "base/err.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -210,6 +211,19 @@ ask_plainly(struct s3_request *q, const struct client_reply *reply, const struct
 	return true;
 }
 
+/* An object came. Where asking for its checksum had been refused, and is for several objects in turn, the server does not know the header. */
+static void
+note_sums(struct s3_request *q)
+{
+	atomic_uint *refusals = &q->bucket->refusals;
+	if (q->asks_sum)
+		atomic_store(refusals, 0);
+	else if (q->plain && atomic_fetch_add(refusals, 1) + 1 == S3_MUTE_FROM)
+		log_warn("bucket '%s': the server refuses to be asked for checksums, and its "
+			 "objects are read without",
+			q->bucket->settings.address.bucket);
+}
+
 /* 404: the key, or everything? Only S3's own word counts; a HEAD has none. */
 static int
 absent(struct s3_request *q, const struct client_reply *reply, const struct said *s)
@@ -351,8 +365,8 @@ s3_classify(void *request, const struct client_reply *reply, int *ret)
 		*ret = ZMAP_CHANGED;
 		return CLIENT_DONE;
 	}
-	if (q->plain && (reply->status < 300 || reply->status == 404))
-		q->bucket->mute = true;
+	if (reply->status < 300 || (q->plain && reply->status == 404))
+		note_sums(q);
 	if (reply->status < 300)
 		return verify(q, reply, ret);
 	struct said *s = understand(reply);

@@ -69,8 +69,9 @@ static bool
 wants_checksum(const struct s3_request *q)
 {
 	const struct zmap_get *g = q->get;
-	return q->bucket->settings.verify != ZMAP_VERIFY_FALSE && !q->plain && !q->bucket->mute &&
-	       g && !g->off && !g->len && !g->from_end;
+	return q->bucket->settings.verify != ZMAP_VERIFY_FALSE && !q->plain &&
+	       atomic_load(&q->bucket->refusals) < S3_MUTE_FROM && g && !g->off && !g->len &&
+	       !g->from_end;
 }
 
 /* In the order of their names. Returns how many. */

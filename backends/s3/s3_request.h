@@ -12,6 +12,8 @@
 #include <stdatomic.h>
 
 /* What all requests of a store share. */
+enum { S3_MUTE_FROM = 3 };
+
 struct bucket {
 	struct settings settings;
 	struct client *client;
@@ -20,7 +22,8 @@ struct bucket {
 	atomic_llong clock_ahead; /* the server's clock minus ours, ns */
 	atomic_llong
 		seen_at; /* clock_now() of the last answer that proves the bucket to be there; 0: none yet */
-	atomic_bool mute;     /* it does not know x-amz-checksum-mode, and refuses it */
+	atomic_uint
+		refusals; /* of x-amz-checksum-mode, since it was not refused last; MUTE_FROM: it is no longer sent */
 	pthread_mutex_t lock; /* guards region */
 	char region[64];
 };

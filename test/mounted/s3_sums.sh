@@ -64,7 +64,7 @@ umount_store
 open_at "$refusing"
 cmp "$mnt/a" "$tmp/want" || fail "other bytes"
 same "requests for 8 chunks of a store that keeps no checksums" "$(gets "$refusing" ".*/a/[0-7].0 200")" 8
-same "requests that it refused" "$(gets "$refusing" ".* 501")" 1
+same "requests that it refused" "$(gets "$refusing" ".* 501")" 3
 umount_store
 
 printf x | dd of="$store/a/3.0" bs=1 seek=1000 conv=notrunc status=none
