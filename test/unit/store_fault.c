@@ -18,9 +18,9 @@ pair(const char *key, const char *value)
 }
 
 static struct zmap *
-open_fault(struct url_pair *pairs)
+open_within(struct url_pair *pairs, int64_t timeout)
 {
-	const struct zmap_options o = {.writable = true, .timeout = 60 * MS};
+	const struct zmap_options o = {.writable = true, .timeout = timeout};
 	struct zmap *z = store_open_with("fault", "mem", "fault", &o, pairs);
 	if (z)
 		for (int i = 0; i < 3; i++)
@@ -29,6 +29,12 @@ open_fault(struct url_pair *pairs)
 					&"a\0b\0c" [2 * i], { (const uint8_t *)"0123456789", 10 }},
 				NULL);
 	return z;
+}
+
+static struct zmap *
+open_fault(struct url_pair *pairs)
+{
+	return open_within(pairs, 60 * MS);
 }
 
 /* Outcomes of n gets, as letters: o(k) a(bsent) e(rror). */
@@ -184,7 +190,7 @@ static void
 delays(void)
 {
 	struct url_pair p[] = {pair("fault.kind", "delay"), pair("fault.ms", "30"), {0}};
-	CLEAN(zmap_closep) struct zmap *z = open_fault(p);
+	CLEAN(zmap_closep) struct zmap *z = open_within(p, 60 * SECOND);
 	if (z)
 		CHECK(timed(z, NULL, 0) >= 30);
 	struct url_pair q[] = {pair("fault.kind", "delay"), pair("fault.ms", "60000"), {0}};
