@@ -68,8 +68,8 @@ int load_fill_stored(struct load *, struct extent *, struct buf *from, int r);
 int load_decoded(struct load *, int r);
 /* In which version the store is asked for an extent of a chunk, or which one is known. */
 void load_conditions(const struct extent *, struct zmap_get *);
-/* Before the store is asked, which is not so for a copy at hand: where another store may have come to be at its place, the metadata are looked at beside the chunk, unless that was
- * done within a second. */
+/* Before the store is asked (a copy at hand is no reason): where another store may be at its place by now, the metadata are
+ * looked at beside the chunk, unless that was done within a second. */
 void load_check_begin(struct load *);
 /* A chunk newer than what we know of its array makes us look at the metadata again: the array may have been rewritten. */
 int load_check_found(struct load *);
