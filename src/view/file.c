@@ -109,8 +109,8 @@ check_others(struct mount *m, const struct entry *e, struct node **now, struct l
 	return model_check(m->model, e->node->path, now);
 }
 
-/* The view by whose layout that is done, or NULL: what is measured has none of its own, and is worth another only where looking costs little, all
- * will be read, or there are doubts. */
+/* The view by whose layout that is done, or NULL. A text or a picture has no layout; that of the netCDF file is made instead where looking costs little, where
+ * all will be read, or where consolidated metadata are in doubt. */
 static const struct view_ops *
 view_of_others(const struct mount *m, const struct entry *e)
 {
@@ -267,6 +267,7 @@ file_open_for(struct mount *m, const struct entry *e, int flags, struct file **r
 		err_set(r, "no memory for an open file");
 	if (r < 0) {
 		file_close(f);
+		layouts_settle(m);
 		return mount_write_error(r);
 	}
 	*ret = f;

@@ -227,6 +227,8 @@ static const struct {
 	{DTYPE_INT, 1, NC_TYPE_DOUBLE, byte_to_double, undo_double_to_int},
 	{DTYPE_INT, 2, NC_TYPE_DOUBLE, short_to_double, undo_double_to_int},
 	{DTYPE_INT, 4, NC_TYPE_DOUBLE, int_to_double, undo_double_to_int},
+	{DTYPE_UINT, 1, NC_TYPE_DOUBLE, ubyte_to_double, undo_double_to_unsigned},
+	{DTYPE_UINT, 2, NC_TYPE_DOUBLE, ushort_to_double, undo_double_to_unsigned},
 };
 
 static bool
@@ -246,7 +248,8 @@ widen(const struct dtype *t, enum nc_type type, struct recode *c)
 bool
 recode_from_doubles(const struct dtype *t)
 {
-	return (t->kind == DTYPE_FLOAT && t->size == 4) || (t->kind == DTYPE_INT && t->size <= 4);
+	return (t->kind == DTYPE_FLOAT && t->size == 4) ||
+	       ((t->kind == DTYPE_INT || t->kind == DTYPE_UINT) && t->size <= 4);
 }
 
 int

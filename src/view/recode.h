@@ -57,5 +57,7 @@ uint64_t recode_place(const struct recode *, uint64_t atom, uint64_t *ret_run);
 
 /* The unit in which times of this type are counted in a file of this type of numbers (DOUBLE or INT64); NULL: just numbers. */
 const char *recode_time_unit(const struct dtype *, enum nc_type);
+/* The attribute `units` of such numbers. False: just numbers, ret is as it was. */
+bool recode_time_units(const struct dtype *, enum nc_type, char *ret, size_t size);
 /* What stands for NaT in double. netCDF's own fill value: NaN is no time to cftime and CDO. */
 extern const double recode_nat;

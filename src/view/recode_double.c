@@ -70,22 +70,32 @@ int_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *ou
 	return 0;
 }
 
-/* Is the number an integer of so many bytes? */
-static bool
-fits(double d, unsigned bytes)
+int
+ubyte_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
-	const double end = ldexp(1, (int)(8 * bytes - 1));
-	return d >= -end && d < end && d == floor(d);
+	for (uint64_t i = 0; i < n; i++)
+		store_double(out + 8 * i, in[i]);
+	return 0;
 }
 
 int
-undo_double_to_int(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+ushort_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
+	for (uint64_t i = 0; i < n; i++)
+		store_double(out + 8 * i, load16(in + 2 * i, c->swap));
+	return 0;
+}
+
+/* Integers from `least` on, of c->atom_in bytes. */
+static int
+undo_whole(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out, double least)
+{
+	const double end = least + ldexp(1, (int)(8 * c->atom_in));
 	for (uint64_t i = 0; i < n; i++) {
 		double d = load_double(in + 8 * i);
-		if (!fits(d, c->atom_in))
+		if (!(d >= least && d < end) || d != floor(d))
 			return undo_refuse(d);
-		int32_t v = (int32_t)d;
+		int64_t v = (int64_t)d;
 		if (c->atom_in == 1)
 			out[i] = (uint8_t)v;
 		else if (c->atom_in == 2)
@@ -94,4 +104,16 @@ undo_double_to_int(const struct recode *c, const uint8_t *in, uint64_t n, uint8_
 			put32(out + 4 * i, (uint32_t)v, c->swap);
 	}
 	return 0;
+}
+
+int
+undo_double_to_int(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	return undo_whole(c, in, n, out, -ldexp(1, (int)(8 * c->atom_in - 1)));
+}
+
+int
+undo_double_to_unsigned(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+{
+	return undo_whole(c, in, n, out, 0);
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 uwide;
@@ -284,6 +285,16 @@ recode_time_unit(const struct dtype *t, enum nc_type type)
 	if (t->kind == DTYPE_TIMEDELTA && in_months(t))
 		return t->unit == TIME_Y ? "years" : "months";
 	return type == NC_TYPE_INT64 ? counting[t->unit].exact : counting[t->unit].unit;
+}
+
+bool
+recode_time_units(const struct dtype *t, enum nc_type type, char *ret, size_t size)
+{
+	const char *unit = recode_time_unit(t, type);
+	const char *since = t->kind == DTYPE_DATETIME ? " since 1970-01-01" : "";
+	if (unit)
+		snprintf(ret, size, "%s%s", unit, since);
+	return unit;
 }
 
 bool

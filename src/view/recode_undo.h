@@ -9,8 +9,8 @@ recode_atoms undo_bool, undo_short_to_ubyte, undo_int_to_ushort, undo_double_to_
 	undo_double_to_int64, undo_double_to_uint64, undo_float_to_half, undo_utf8_to_ucs4;
 
 /* The same, and the way there, where a program wrote doubles. */
-recode_atoms float_to_double, byte_to_double, short_to_double, int_to_double, undo_double_to_float,
-	undo_double_to_int;
+recode_atoms float_to_double, byte_to_double, short_to_double, int_to_double, ubyte_to_double,
+	ushort_to_double, undo_double_to_float, undo_double_to_int, undo_double_to_unsigned;
 
 /* A number that the elements' type does not have. */
 int undo_refuse(double);

@@ -27,6 +27,26 @@ def make(store, *groups):
     stores.consolidate(store)
 
 
+def make_times(store, name):
+    import stores
+
+    stores.group(store, {}, name)
+    when = (1700000000000 + np.arange(5)).astype("M8[ms]")
+    stores.put(store, name + "/when", when, {"_ARRAY_DIMENSIONS": ["n"]}, chunks=(5,), fill_value=None)
+    stores.consolidate(store)
+
+
+def in_doubles(path, to, units):
+    import netCDF4
+
+    with netCDF4.Dataset(path) as was, netCDF4.Dataset(to, "w", format="NETCDF3_64BIT_DATA") as now:
+        assert was["when"].dtype == "i8" and was["when"].units == units, was["when"]
+        now.createDimension("n", 5)
+        when = now.createVariable("when", "f8", ("n",))
+        when.units, when.calendar = units, "proleptic_gregorian"
+        when[:] = was["when"][:]
+
+
 def stored(store):
     """u of the group empty, as zarr-python has it, or of V3 what lies there."""
     import stores

@@ -75,6 +75,7 @@ new()
 }
 
 py make "$tmp/s.zarr" "${cases[@]%% *}" refused cdo
+py make_times "$tmp/s.zarr" times
 "$python" -c 'import sys, stores; stores.group(sys.argv[1], {}, "empty")' "$tmp/s.zarr" || fail "no empty group"
 must_mount "$tmp/s.zarr" rw,unlimited=time,codec=zlib,chunk=16K
 mkdir "$tmp/plain"
@@ -117,6 +118,13 @@ grep -q 'refused/b.nc.*300' "$mnt/.zarrfs/log" || fail "the log does not say tha
 py values "$mnt/refused/b.nc" 2>/dev/null && fail "a file that was refused something is written again"
 cat "$mnt/.zarrfs/refresh" >/dev/null
 py values "$mnt/refused/b.nc" || fail "after a refresh it cannot be written"
+
+# Times in another unit than the file's type of numbers has them in are not taken for those.
+same "times before" "$(od -An -td8 -w8 "$mnt/times/when" | tr -d ' ' | tr '\n' ' ')" "$(printf '1700000000%03d ' 0 1 2 3 4)"
+py in_doubles "$mnt/times/dataset.cdf5.nc" "$tmp/doubles.nc" "milliseconds since 1970-01-01"
+cp "$tmp/doubles.nc" "$mnt/times/dataset.cdf5.nc" 2>/dev/null && fail "milliseconds were taken for seconds"
+cat "$mnt/.zarrfs/refresh" >/dev/null
+same "times" "$(od -An -td8 -w8 "$mnt/times/when" | tr -d ' ' | tr '\n' ' ')" "$(printf '1700000000%03d ' 0 1 2 3 4)"
 umount_store
 
 # What the store holds.

@@ -53,6 +53,8 @@ static const struct {
 	{{.kind = DTYPE_INT, .size = 1}, NC_TYPE_DOUBLE},
 	{{.kind = DTYPE_INT, .size = 2, .big = true}, NC_TYPE_DOUBLE},
 	{{.kind = DTYPE_INT, .size = 4}, NC_TYPE_DOUBLE},
+	{{.kind = DTYPE_UINT, .size = 1}, NC_TYPE_DOUBLE},
+	{{.kind = DTYPE_UINT, .size = 2, .big = true}, NC_TYPE_DOUBLE},
 	{{.kind = DTYPE_COMPLEX, .size = 16}, NC_TYPE_DOUBLE},
 	{{.kind = DTYPE_BYTES, .size = 5}, NC_TYPE_CHAR},
 	{{.kind = DTYPE_UNICODE, .size = 12}, NC_TYPE_CHAR},

@@ -30,6 +30,16 @@ copy_recode(const struct recode *c, struct recode *ret)
 	return 0;
 }
 
+/* Times of another type of numbers count as the file of ours does that has this type: another unit would be another time. */
+static bool
+counts_alike(const struct dtype *type, const struct nc_var *v)
+{
+	char text[64];
+	const char *units = attrs_text(&v->attrs, "units");
+	return !recode_time_units(type, v->type, text, sizeof text) ||
+	       (units && strcmp(units, text) == 0);
+}
+
 /* How the elements become those of a file that has them in another type: such as one of its views has them in. */
 static int
 make_recode(const struct image_target *t, const struct image_source *was, const struct nc_var *v,
@@ -41,6 +51,9 @@ make_recode(const struct image_target *t, const struct image_source *was, const 
 			   (v->type == NC_TYPE_DOUBLE && recode_from_doubles(type));
 	if (was->recode.part || !known)
 		return err_set(-EINVAL, "variable '%s' cannot become one of another type", v->name);
+	if (!counts_alike(type, v))
+		return err_set(
+			-EINVAL, "the times of variable '%s' cannot be in another unit", v->name);
 	return recode_make(type, v->type, ret);
 }
 

@@ -77,13 +77,13 @@ add_attr(struct change *c, size_t var, const struct attr *from, const struct att
 	return 0;
 }
 
-/* keep: what `now` lacks is not deleted. */
+/* keep: what `now` lacks is not deleted. other: the same numbers may be of another type. */
 static int
-compare_attrs(
-	struct change *c, size_t var, const struct attrs *was, const struct attrs *now, bool keep)
+compare_attrs(struct change *c, size_t var, const struct attrs *was, const struct attrs *now,
+	bool keep, bool other)
 {
-	const bool other = c->was && nc_has_all_types(c->was->file.format) !=
-					     nc_has_all_types(c->now->file.format);
+	other |= c->was &&
+		 nc_has_all_types(c->was->file.format) != nc_has_all_types(c->now->file.format);
 	int r = 0;
 	for (size_t i = 0; was && !keep && i < was->count && r == 0; i++)
 		if (!attrs_find(now, was->attr[i].name))
@@ -191,7 +191,7 @@ compare_var(struct change *c, size_t i, bool keep)
 		at = find_renamed(c, now);
 	c->var[i] = at;
 	if (at == CHANGE_NONE)
-		return compare_attrs(c, i, NULL, &now->attrs, keep);
+		return compare_attrs(c, i, NULL, &now->attrs, keep, false);
 	const struct nc_var *was = &c->was->file.var[at];
 	/* Doubles may be what a program has all coordinates in: binding says whether the store's numbers come from them. */
 	if (now->type != was->type && now->type != NC_TYPE_DOUBLE &&
@@ -204,7 +204,8 @@ compare_var(struct change *c, size_t i, bool keep)
 	int r = 0;
 	for (unsigned k = 0; k < now->rank && r == 0; k++)
 		r = compare_dim(c, was, now, k);
-	return r < 0 ? r : compare_attrs(c, i, &was->attrs, &now->attrs, keep);
+	bool other = now->type != was->type;
+	return r < 0 ? r : compare_attrs(c, i, &was->attrs, &now->attrs, keep, other);
 }
 
 static void
@@ -238,8 +239,8 @@ change_make(const struct image_form *was, const struct image_form *now, unsigned
 			? 0
 			: err_set(-ENOMEM, "no memory for changes");
 	if (r == 0)
-		r = compare_attrs(
-			&c, CHANGE_NONE, was ? &was->file.attrs : NULL, &now->file.attrs, keep);
+		r = compare_attrs(&c, CHANGE_NONE, was ? &was->file.attrs : NULL, &now->file.attrs,
+			keep, false);
 	for (size_t i = 0; i < now->file.nvars && r == 0; i++) {
 		bool mine = was && own != CHANGE_NONE &&
 			    strcmp(was->file.var[own].name, now->file.var[i].name) == 0;

@@ -330,10 +330,9 @@ add_time(struct making *m)
 {
 	static const int64_t nat = INT64_MIN;
 	const struct nc_attrs_of *of = m->of;
-	const char *unit = recode_time_unit(of->dtype, of->type);
 	bool date = of->dtype->kind == DTYPE_DATETIME;
-	char text[64];
-	snprintf(text, sizeof text, "%s%s", unit, date ? " since 1970-01-01" : "");
+	char text[64] = "";
+	recode_time_units(of->dtype, of->type, text, sizeof text);
 	int r = keep_text(m, "units", text);
 	if (r == 0 && date)
 		r = keep_text(m, "calendar", "proleptic_gregorian");
