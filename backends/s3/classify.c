@@ -219,8 +219,8 @@ note_sums(struct s3_request *q)
 	if (q->asks_sum)
 		atomic_store(refusals, 0);
 	else if (q->plain && atomic_fetch_add(refusals, 1) + 1 == S3_MUTE_FROM)
-		log_warn("bucket '%s': the server refuses to be asked for checksums, and its "
-			 "objects are read without",
+		log_debug("bucket '%s': the server refuses to be asked for checksums, and its "
+			  "objects are read without",
 			q->bucket->settings.address.bucket);
 }
 
