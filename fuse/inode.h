@@ -21,6 +21,8 @@ struct inode {
 	_Atomic int64_t
 		changed; /* clock_now() of when the kernel was to be told of another size or time; 0: never */
 	_Atomic int64_t resized; /* the same, of another size */
+	atomic_uint
+		answering; /* answers about its attributes that are on their way to the kernel */
 	atomic_uint told,
 		heard; /* how often the kernel was told to ask for attributes again: begun, ended */
 	_Atomic uint64_t reached; /* the end of what programs wrote here, which the kernel knows */

@@ -26,15 +26,26 @@ enum { ASKING = 100 };
 /* ns. The program that asked for attributes takes them in by itself, when it runs again: that is how long it is given. */
 static const int64_t ARRIVES = SECOND / 100;
 
-/* off -1: attributes, 0: and all pages. Of an answer that is under way the kernel takes no attributes, though the program that asked is given them: one of
- * another size is let arrive. */
-static int
-forget(struct notifier *n, struct inode *i, off_t off)
+/* Answers that were given before the kernel is told reach the program first; those about another size also the kernel's own record. */
+static void
+let_arrive(struct inode *i)
 {
+	enum { TRIES = 100 };
+	const struct timespec moment = {.tv_nsec = SECOND / 1000};
+	for (unsigned n = 0; n < TRIES && atomic_load(&i->answering); n++)
+		nanosleep(&moment, NULL);
 	int64_t rest = atomic_load(&i->resized) + ARRIVES - clock_now();
 	if (rest > 0)
 		nanosleep(&(struct timespec){.tv_nsec = rest}, NULL);
+}
+
+/* off -1: attributes, 0: and all pages. Of an answer that is under way the kernel takes no attributes, though the program that asked is given them: those
+ * that come from now on do not change the size. */
+static int
+forget(struct notifier *n, struct inode *i, off_t off)
+{
 	atomic_fetch_add(&i->told, 1);
+	let_arrive(i);
 	int r = fuse_lowlevel_notify_inval_inode(n->se, inodes_id(n->server->inodes, i), off, 0);
 	atomic_fetch_add(&i->heard, 1);
 	return r;

@@ -104,6 +104,8 @@ run_getattr(struct request *r)
 		return;
 	}
 	double known_for = server_known_for(s, r->inode);
+	atomic_fetch_add(
+		&r->inode->answering, 1); /* before it is seen whether the kernel is told */
 	if (!gone && keeps_size(r, &e))
 		known_for = 0;
 	if (!gone && inodes_see(s->inodes, r->inode, &e))
@@ -112,6 +114,7 @@ run_getattr(struct request *r)
 		st = server_remembered(s, r->inode);
 	if (request_claim(r))
 		fuse_reply_attr(r->req, &st, known_for);
+	atomic_fetch_sub(&r->inode->answering, 1);
 }
 
 static void
