@@ -109,15 +109,36 @@ in_64_bits(wide v)
 	return v > NAT && v <= INT64_MAX;
 }
 
+static bool
+is_fill(const struct recode *c, int64_t v)
+{
+	bool is = false;
+	for (unsigned i = 0; i < c->nfills; i++)
+		is |= c->fill[i] == (uint64_t)v;
+	return is;
+}
+
+/* As the file has it. A fill value may lie too far away for the file's unit: it is no time, as NaT is none. */
+static int
+put_whole(const struct recode *c, int64_t v, wide whole, uint8_t *out)
+{
+	if (v == NAT || (!in_64_bits(whole) && is_fill(c, v)))
+		whole = NAT;
+	else if (!in_64_bits(whole))
+		return refuse(v);
+	store64(out, (uint64_t)whole);
+	return 0;
+}
+
 static int
 time_to_int64(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		int64_t v = (int64_t)load64(in + 8 * i, c->swap);
 		const wide whole = v == NAT ? 0 : (wide)v * (wide)c->mul;
-		if (v != NAT && !in_64_bits(whole))
-			return refuse(v);
-		store64(out + 8 * i, v == NAT ? (uint64_t)v : (uint64_t)whole);
+		int r = put_whole(c, v, whole, out + 8 * i);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -189,9 +210,9 @@ months_to_whole_days(const struct recode *c, const uint8_t *in, uint64_t n, uint
 	for (uint64_t i = 0; i < n; i++) {
 		int64_t v = (int64_t)load64(in + 8 * i, c->swap);
 		const wide days = v == NAT ? 0 : days_of_months((wide)v * (wide)c->mul);
-		if (!in_64_bits(days))
-			return refuse(v);
-		store64(out + 8 * i, v == NAT ? (uint64_t)v : (uint64_t)days);
+		int r = put_whole(c, v, days, out + 8 * i);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }

@@ -137,9 +137,27 @@ is_whole_time(enum time_unit unit, uint32_t count, int64_t v, int64_t want)
 	}
 }
 
+/* A fill value that lies too far away is no time; its neighbour is one that cannot be had. */
+static void
+is_far_fill(enum time_unit unit)
+{
+	const struct dtype t = {.kind = DTYPE_DATETIME, .size = 8, .unit = unit, .unit_count = 10};
+	const int64_t fill = INT64_MAX, beside = INT64_MAX - 1;
+	struct recode c = {0};
+	int64_t out = 0;
+	CHECK_INT(recode_make(&t, NC_TYPE_INT64, &c), 0);
+	recode_allow(&c, (const uint8_t *)&fill);
+	CHECK_INT(recode_run(&c, (const uint8_t *)&fill, 1, (uint8_t *)&out), 0);
+	CHECK((int64_t)be64toh((uint64_t)out) == INT64_MIN);
+	CHECK_INT(recode_run(&c, (const uint8_t *)&beside, 1, (uint8_t *)&out), -EIO);
+	recode_free(&c);
+}
+
 static void
 test_whole_times(void)
 {
+	is_far_fill(TIME_US);
+	is_far_fill(TIME_M);
 	is_whole_time(TIME_US, 1, INT64_MAX, INT64_MAX);
 	is_whole_time(TIME_US, 10, 7, 70);
 	is_whole_time(TIME_US, 10, -136663172, -1366631720);
