@@ -1,5 +1,5 @@
-/* CRC-32, CRC-32C (Castagnoli's) and CRC-64/NVME of bytes, 64 or 128 at a time where the processor multiplies without carry: meson takes one of
- * crc_x86.c and crc_any.c. Any thread may call. */
+/* CRC-32 (by libdeflate, which knows more processors), CRC-32C (Castagnoli's) and CRC-64/NVME of bytes, 64 or 128 at a time where the
+ * processor multiplies without carry: meson takes one of crc_x86.c and crc_any.c. Any thread may call. */
 #pragma once
 
 #include <stddef.h>
