@@ -215,7 +215,7 @@ static const struct {
 } widening[] = {
 	{DTYPE_UINT, 1, NC_TYPE_SHORT, ubyte_to_short, undo_short_to_ubyte},
 	{DTYPE_UINT, 2, NC_TYPE_INT, ushort_to_int, undo_int_to_ushort},
-	{DTYPE_UINT, 4, NC_TYPE_DOUBLE, uint_to_double, undo_double_to_uint},
+	{DTYPE_UINT, 4, NC_TYPE_DOUBLE, uint_to_double, undo_double_to_unsigned},
 	{DTYPE_UINT, 8, NC_TYPE_DOUBLE, uint64_to_double, undo_double_to_uint64},
 	{DTYPE_INT, 8, NC_TYPE_DOUBLE, int64_to_double, undo_double_to_int64},
 	/* without a unit */
@@ -248,8 +248,8 @@ widen(const struct dtype *t, enum nc_type type, struct recode *c)
 bool
 recode_from_doubles(const struct dtype *t)
 {
-	return (t->kind == DTYPE_FLOAT && t->size == 4) ||
-	       ((t->kind == DTYPE_INT || t->kind == DTYPE_UINT) && t->size <= 4);
+	struct recode c = {0};
+	return widen(t, NC_TYPE_DOUBLE, &c);
 }
 
 int

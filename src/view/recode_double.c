@@ -5,9 +5,17 @@
 
 #include <math.h>
 
-static const uint32_t SIGN = 0x80000000, MANTISSA = 0x7fffff; /* of a float */
+static const uint32_t SIGN = 0x80000000, INF_BITS = 0x7f800000,
+		      MANTISSA = 0x7fffff; /* of a float */
 static const uint64_t NAN_BITS = 0x7ff0000000000000;
 enum { MORE = 29 }; /* bits that the mantissa of a double has more */
+
+/* With all bits of a NaN, which a conversion does not keep. */
+static uint64_t
+wider_nan(uint32_t bits)
+{
+	return (uint64_t)(bits & SIGN) << 32 | NAN_BITS | (uint64_t)(bits & MANTISSA) << MORE;
+}
 
 int
 float_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
@@ -16,9 +24,8 @@ float_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *
 		uint32_t bits = load32(in + 4 * i, c->swap);
 		float f;
 		memcpy(&f, &bits, sizeof f);
-		if (isnan(f)) /* with all of its bits, which a conversion does not keep */
-			store64(out + 8 * i, (uint64_t)(bits & SIGN) << 32 | NAN_BITS |
-						     (uint64_t)(bits & MANTISSA) << MORE);
+		if (isnan(f))
+			store64(out + 8 * i, wider_nan(bits));
 		else
 			store_double(out + 8 * i, (double)f);
 	}
@@ -29,18 +36,16 @@ int
 undo_double_to_float(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++) {
-		double d = load_double(in + 8 * i);
-		float f = (float)d;
+		const double d = load_double(in + 8 * i);
+		const uint64_t wide = load_big64(in + 8 * i);
+		const float f = (float)d;
+		const uint32_t mantissa = (uint32_t)(wide >> MORE) & MANTISSA;
 		uint32_t bits;
-		uint64_t wide = load_big64(in + 8 * i);
-		if (!isnan(d) && (double)f != d)
-			return undo_refuse(d);
 		memcpy(&bits, &f, sizeof bits);
-		if (isnan(d))
-			bits = (uint32_t)(wide >> 32 & SIGN) | 0x7f800000 |
-			       ((uint32_t)(wide >> MORE) & MANTISSA);
-		if (isnan(d) && !(bits & MANTISSA))
+		if (isnan(d) ? !mantissa : (double)f != d)
 			return undo_refuse(d);
+		if (isnan(d))
+			bits = (uint32_t)(wide >> 32 & SIGN) | INF_BITS | mantissa;
 		put32(out + 4 * i, bits, c->swap);
 	}
 	return 0;

@@ -48,18 +48,6 @@ undo_int_to_ushort(const struct recode *c, const uint8_t *in, uint64_t n, uint8_
 	return 0;
 }
 
-int
-undo_double_to_uint(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
-{
-	for (uint64_t i = 0; i < n; i++) {
-		double d = load_double(in + 8 * i);
-		if (!(d >= 0 && d <= UINT32_MAX) || d != floor(d))
-			return undo_refuse(d);
-		put32(out + 4 * i, (uint32_t)d, c->swap);
-	}
-	return 0;
-}
-
 /* A double that a fill value was rounded to is that. */
 static bool
 is_fill(const struct recode *c, double d, bool is_signed, uint64_t *ret)

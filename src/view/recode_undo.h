@@ -5,8 +5,8 @@
 #include "view/recode.h"
 
 /* c->atom_out bytes each become c->atom_in. -ERANGE: one cannot be stored, err_text says which. */
-recode_atoms undo_bool, undo_short_to_ubyte, undo_int_to_ushort, undo_double_to_uint,
-	undo_double_to_int64, undo_double_to_uint64, undo_float_to_half, undo_utf8_to_ucs4;
+recode_atoms undo_bool, undo_short_to_ubyte, undo_int_to_ushort, undo_double_to_int64,
+	undo_double_to_uint64, undo_float_to_half, undo_utf8_to_ucs4;
 
 /* The same, and the way there, where a program wrote doubles. */
 recode_atoms float_to_double, byte_to_double, short_to_double, int_to_double, ubyte_to_double,
