@@ -19,7 +19,7 @@ struct number_keys {
 int number_codec_open(const struct json *config, const struct number_keys *, const struct form *in,
 	struct form *out, struct number_codec *ret);
 void number_codec_done(struct number_codec *);
-/* The fill value behind such a codec of numcodecs, whose value stays the same: a number of `encoded`. */
+/* The fill value behind such a codec of numcodecs: the same number, of type `encoded`. */
 int number_codec_fill(const struct number_codec *, struct span element, struct buf *out);
 
 /* Elements of `from` become elements of `to`, by way of step where there is one: it gets blocks of numbers in

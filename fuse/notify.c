@@ -39,8 +39,8 @@ let_arrive(struct inode *i)
 		nanosleep(&(struct timespec){.tv_nsec = rest}, NULL);
 }
 
-/* off -1: attributes, 0: and all pages. Of an answer that is under way the kernel takes no attributes, though the program that asked is given them: those
- * that come from now on do not change the size. */
+/* off -1: attributes, 0: and all pages. Of an answer that is under way the kernel takes no attributes, though the program that
+ * asked is given them: answers from now on do not change the size. */
 static int
 forget(struct notifier *n, struct inode *i, off_t off)
 {

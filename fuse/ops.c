@@ -67,8 +67,8 @@ op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 			   });
 }
 
-/* Caps the size at what the kernel has, where it was told meanwhile to ask again: then it takes no attributes from this answer, and a program that believed
- * in a larger size would lose what it writes behind the kernel's through a mapping. */
+/* Caps the size at what the kernel has, if it was told meanwhile to ask again: then it takes no attributes from this answer, and a
+ * program that believed in a larger size would lose what it writes behind the kernel's through a mapping. */
 static bool
 keeps_size(struct request *r, struct entry *e)
 {

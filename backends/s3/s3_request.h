@@ -11,9 +11,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* What all requests of a store share. */
 enum { S3_MUTE_FROM = 3 };
 
+/* What all requests of a store share. */
 struct bucket {
 	struct settings settings;
 	struct client *client;
@@ -23,7 +23,7 @@ struct bucket {
 	atomic_llong
 		seen_at; /* clock_now() of the last answer that proves the bucket to be there; 0: none yet */
 	atomic_uint
-		refusals; /* of x-amz-checksum-mode, since it was not refused last; MUTE_FROM: it is no longer sent */
+		refusals; /* of x-amz-checksum-mode, since it was not refused last; S3_MUTE_FROM: it is no longer sent */
 	pthread_mutex_t lock; /* guards region */
 	char region[64];
 };

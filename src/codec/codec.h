@@ -158,8 +158,8 @@ int codec_chain_decode_range(
 int codec_chain_grain(const struct codec_chain *, struct codec_src *, size_t *ret);
 /* Longest element of a chunk of a variable-length dtype. */
 int codec_chain_width(const struct codec_chain *, struct span in, size_t *ret);
-/* Does an element of fill that lies missing behind these codecs come back as it is? 1, 0 or -errno. Of a chain whose codecs all
- * take each element by itself; of any other 0. */
+/* Does an element of fill that lies missing behind these codecs come back as it is? 1, 0 or -errno; 0 too if a codec of the chain
+ * does not take each element by itself. */
 int codec_chain_keeps_fill(const struct codec_chain *);
 /* Appends "shuffle,zlib", in order of encoding. */
 int codec_chain_text(const struct codec_spec *, size_t n, struct buf *ret);

@@ -109,8 +109,8 @@ check_others(struct mount *m, const struct entry *e, struct node **now, struct l
 	return model_check(m->model, e->node->path, now);
 }
 
-/* The view by whose layout that is done, or NULL. A text or a picture has no layout; that of the netCDF file is made instead where looking costs little, where
- * all will be read, or where consolidated metadata are in doubt. */
+/* The view that has a layout to look by, or NULL. A text or a picture has none; that of the netCDF file is made instead if looking
+ * costs little, if all will be read, or if consolidated metadata are in doubt. */
 static const struct view_ops *
 view_of_others(const struct mount *m, const struct entry *e)
 {

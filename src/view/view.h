@@ -118,10 +118,11 @@ struct view_ops {
 		struct mount *, const struct node *, const char *path, struct view_facts *ret);
 	/* 0; -errno. Where measure is NULL also ZMAP_ABSENT: there is no such file; -EFBIG: there is one, which cannot be opened. */
 	int (*lay_out)(struct mount *, const struct node *, const char *path, struct layout **ret);
-	/* With measure: the view whose layout has the variables that this one shows beside the node's. NULL: it shows none. */
+	/* With measure: a view that has a layout, of the same variables beside the node's. NULL: this one shows none. */
 	const struct view_ops *beside;
 };
 
+extern const struct view_ops view_nc;             /* VAR.nc, with its coordinate variables */
 extern const struct view_ops *const view_table[]; /* generated; NULL last; the flat file first */
 
 /* One reader of a layout; may be used by many threads at once. */

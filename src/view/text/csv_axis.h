@@ -8,10 +8,6 @@
 
 struct mount;
 struct variable;
-struct view_ops;
-
-/* Its files have the coordinate variables too. */
-extern const struct view_ops view_nc;
 
 struct axis {
 	uint64_t size;
