@@ -20,6 +20,8 @@ sys.path.insert(0, sys.argv.pop())
 import stores
 
 store, sums = sys.argv[1:]
+for name in "bc":
+    stores.put(store, name, np.arange(64, dtype="<i4"), chunks=(64,), compressor=None)
 stores.put(store, "a", np.arange(64 * 64, dtype="<i4").reshape(64, 64), chunks=(8, 64), compressor=None)
 stores.consolidate(store)
 with open(sums, "w") as out:
@@ -62,6 +64,7 @@ same "requests for 8 chunks" "$(gets "$port" ".*/a/[0-7].0 200")" 8
 umount_store
 
 open_at "$refusing"
+cat "$mnt/b" "$mnt/c" >/dev/null || fail "one chunk after the other" # those of a may be asked for together
 cmp "$mnt/a" "$tmp/want" || fail "other bytes"
 same "requests for 8 chunks of a store that keeps no checksums" "$(gets "$refusing" ".*/a/[0-7].0 200")" 8
 same "requests that it refused" "$(gets "$refusing" ".* 501")" 3
