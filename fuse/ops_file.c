@@ -1,5 +1,4 @@
 #include "fuse/failures.h"
-#include "base/negative_cache.h"
 #include "fuse/notify.h"
 #include "fuse/server.h"
 #include "fuse/shown.h"
@@ -23,7 +22,6 @@ struct open_file {
 		looked; /* when the kernel asked for attributes last, for a read(); 0: never. Past the pages each read() is asked itself */
 	atomic_uint looks;  /* such questions under way */
 	atomic_bool paused; /* its reader stopped, and its inode may have begun anew meanwhile */
-	struct negative_cache missed;
 };
 
 /* Most programs that open a file read it once, in order, and perhaps from pages that the kernel has: for so long (ns) it is not known how far
@@ -32,10 +30,6 @@ static const int64_t YOUNG = 2 * SECOND;
 
 /* ns. How often it is looked whether the reads that hang have ended. */
 static const int64_t LOOK_EVERY = SECOND / 50;
-
-/* The kernel asks at once for the page that read-ahead did not bring. */
-enum { MISSED_MOST = 8 };
-static const int64_t MISSED_FOR = SECOND;
 
 static struct open_file *
 file_of(struct handle *h)
@@ -63,7 +57,6 @@ free_file(struct handle *h)
 {
 	struct open_file *f = file_of(h);
 	file_close(f->file);
-	negative_cache_done(&f->missed);
 	end_pause(f);
 	if (f->paged)
 		page_coherence_close(f->server, f->inode, f->written);
@@ -85,7 +78,6 @@ hold_file(struct server *s, struct inode *i, struct file *file, struct open_file
 	f->opened = clock_now();
 	f->inode = inodes_get(s->inodes, inodes_id(s->inodes, i));
 	f->handle.inode = f->inode;
-	negative_cache_init(&f->missed, MISSED_MOST, MISSED_FOR);
 	handle_open(&s->handles, &f->handle, free_file);
 	*ret = f;
 	return 0;
@@ -147,12 +139,6 @@ handle_looked(struct handle *h)
 {
 	atomic_store(&file_of(h)->looked, clock_now());
 	atomic_fetch_sub(&file_of(h)->looks, 1);
-}
-
-static struct negative_cache_what
-bytes_of(const struct request *r)
-{
-	return (struct negative_cache_what){.off = r->off, .end = r->off + r->size};
 }
 
 /* Past the kernel's pages a read() gives what was asked or an error; from pages it gives those before the first that cannot be read. Where
@@ -272,21 +258,6 @@ op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	request_start(req, &(struct asked){.op = OP_OPEN, .run = run_open, .ino = ino, .fi = fi});
 }
 
-static void
-late_read(struct request *r)
-{
-	struct open_file *f = file_of(r->handle);
-	struct negative_cache_what bytes = bytes_of(r);
-	negative_cache_add(&f->missed, &bytes, err_set(-EIO, "no answer in time"));
-}
-
-/* A load ends a little before the requests that wait for it, so that they hear why: that, too, has run out of time. */
-static bool
-took_long(const struct request *r)
-{
-	return clock_over(r->started + (r->deadline - r->started) / 2);
-}
-
 /* What the kernel has in its pages when it has the answer; NULL: nothing. */
 static void
 note_shown(const struct request *r, const struct reply *reply)
@@ -313,19 +284,13 @@ run_read(struct request *r)
 		.looked = f->direct ? clock_now() : atomic_load(&f->looked),
 	};
 	struct reply reply = {0};
-	struct negative_cache_what bytes = bytes_of(r);
-	int result = negative_cache_lately(&f->missed, &bytes, clock_now());
-	if (result == 0) {
+	int result = file_read(f->file, &want, &reply);
+	if (result == -EIO && page_coherence_are_written(r->server, r->inode)) {
+		want.since = 0; /* what writers see need not be of one moment */
 		result = file_read(f->file, &want, &reply);
-		if (result == -EIO && page_coherence_are_written(r->server, r->inode)) {
-			want.since = 0; /* what writers see need not be of one moment */
-			result = file_read(f->file, &want, &reply);
-		}
-		if (r->paged && shown_begun(r->inode))
-			note_shown(r, result < 0 ? NULL : &reply);
-		if (result < 0 && took_long(r) && !cancelled(&r->cancel))
-			negative_cache_add(&f->missed, &bytes, result);
 	}
+	if (r->paged && shown_begun(r->inode))
+		note_shown(r, result < 0 ? NULL : &reply);
 	if (f->guarded && file_islands(f->file))
 		atomic_store(&r->inode->islands, true);
 	if (result < 0) {
@@ -355,7 +320,6 @@ op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file
 	request_start(req, &(struct asked){
 				   .op = OP_READ,
 				   .run = run_read,
-				   .late = late_read,
 				   .ino = ino,
 				   .handle = handle_of(fi->fh),
 				   .off = (uint64_t)off,

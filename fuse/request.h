@@ -52,8 +52,6 @@ struct request {
 	enum op op;
 	pid_t pid; /* the thread that asks; 0: not of a process that we see */
 	void (*run)(struct request *);
-	void (*late)(
-		struct request *); /* told that it was answered for having no time left; or NULL */
 	atomic_uint refs;
 	struct inode *inode;   /* held until the end */
 	unsigned heard;        /* the inode's, as the request came */
@@ -80,7 +78,7 @@ struct request {
 /* What an operation was called with; name, fi and the rest as the operation has them. */
 struct asked {
 	enum op op;
-	void (*run)(struct request *), (*late)(struct request *);
+	void (*run)(struct request *);
 	fuse_ino_t ino;
 	const char *name;
 	const struct fuse_file_info *fi; /* of open and opendir */
