@@ -32,6 +32,11 @@ def make(store, size):
         stores.put(store, "v%d" % number, values(number, SHAPES[size]), chunks=tuple(map(min, chunks, SHAPES[size])), **how)
 
 
+def most():
+    """Seconds that a read may take: more where other programs leave these few of the processors."""
+    return 10 * max(1, os.getloadavg()[0] / (8 * len(os.sched_getaffinity(0))))
+
+
 def read(path, number, seconds):
     check, longest = stores.Check(), 0
     shape = next(s for s in SHAPES.values() if np.prod(s) * 4 == os.path.getsize(path))
@@ -54,7 +59,7 @@ def read(path, number, seconds):
         at += len(got)
         reads += 1
     print("v%d: %d reads, the longest took %.2f s" % (number, reads, longest))
-    check.that(longest < 10, "a read of v%d took %.1f s" % (number, longest))
+    check.that(longest < most(), "a read of v%d took %.1f s" % (number, longest))
     check.end()
 
 
