@@ -5,8 +5,8 @@
 #include "base/check.h"
 #include "base/err.h"
 #include "codecs/blosc_impl.h"
+#include "codecs/libblosc.h"
 
-#include <blosc.h>
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -301,9 +301,12 @@ blosc_encode_in(const struct blosc *b, size_t blocksize, struct span in, struct 
 {
 	if (in.len > BLOSC_MAX_BUFFERSIZE)
 		return err_set(-EIO, "blosc cannot hold %zu bytes", in.len);
+	int r = libblosc_load();
+	if (r < 0)
+		return r;
 	if (blosc_compname_to_compcode(b->cname) < 0)
 		return err_set(-ENOTSUP, "blosc has no compressor '%s'", b->cname);
-	int r = buf_reserve_most(out, in.len + BLOSC_MAX_OVERHEAD);
+	r = buf_reserve_most(out, in.len + BLOSC_MAX_OVERHEAD);
 	if (r < 0)
 		return r;
 	int n = blosc_compress_ctx(b->level, b->shuffle, b->typesize, in.len, in.data, out->data,

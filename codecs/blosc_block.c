@@ -5,10 +5,10 @@
 
 #include "base/err.h"
 #include "codec/codec.h"
+#include "codecs/libblosc.h"
 #include "codecs/lz4_block.h"
 #include "codecs/planes.h"
 
-#include <blosc.h>
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -163,6 +163,8 @@ decode_by_blosc(
 {
 	size_t len = 0;
 	int r = walk_streams(in, streams, &len);
+	if (r == 0)
+		r = libblosc_load();
 	if (r < 0)
 		return r;
 	size_t all = BLOSC_HEADER + SIZE + len;

@@ -6,12 +6,12 @@
 #include "base/check.h"
 #include "base/err.h"
 #include "codec/codec.h"
+#include "codecs/libzfp.h"
 #include "codecs/number.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <zfp.h>
 
 enum {
 	SCRATCH = 2,
@@ -60,6 +60,9 @@ coder_close(struct coder *c)
 static int
 coder_open(struct coder *c, void *data, size_t len)
 {
+	*c = (struct coder){0};
+	if (libzfp_load() < 0)
+		return -EIO;
 	*c = (struct coder){.bits = stream_open(data, len), .field = zfp_field_alloc()};
 	c->stream = c->bits ? zfp_stream_open(c->bits) : NULL;
 	if (c->bits && c->stream && c->field) {

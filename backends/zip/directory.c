@@ -1,4 +1,5 @@
 /* What the directory of an archive says, as libzip reads it. */
+#include "backends/zip/libzip.h"
 #include "backends/zip/write.h"
 
 #include "base/check.h"
@@ -9,7 +10,6 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
-#include <zip.h>
 
 enum {
 	WINDOW = 64 << 20, /* bytes of a directory that are asked for at once */
@@ -319,7 +319,10 @@ zip_read_directory(const struct zip_reading *in, struct span tail, struct zip_in
 {
 	if (!tail.len)
 		return err_set(-EIO, "no zip archive: it is empty");
+	int r = libzip_load();
+	if (r < 0)
+		return r;
 	uint64_t before = bytes_before(tail, in->archive->stat.size);
-	int r = before ? read_archive(in, tail, before, ret) : -EIO;
+	r = before ? read_archive(in, tail, before, ret) : -EIO;
 	return r == -EIO ? read_archive(in, tail, 0, ret) : r;
 }
