@@ -218,16 +218,14 @@ undo_one(void *arg, size_t i)
 		atomic_fetch_add(&u->left, 1);
 }
 
-int
+void
 array_undo(struct array *a, bool alone, size_t *ret_put, size_t *ret_left)
 {
 	struct undoing u = {.array = a, .alone = alone};
 	*ret_put = *ret_left = 0;
-	int r = array_forget(a, NULL);
-	if (r < 0 || !is_fresh(a))
-		return r;
+	if (!is_fresh(a))
+		return;
 	*ret_put = a->fresh->n;
 	in_parallel(a->fresh->n, a->remote, undo_one, &u);
 	*ret_left = atomic_load(&u.left);
-	return 0;
 }

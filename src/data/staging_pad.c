@@ -6,6 +6,30 @@
 #include <errno.h>
 #include <string.h>
 
+static size_t
+within(const struct array *a, uint64_t chunk, unsigned first)
+{
+	const struct grid *g = &a->grid;
+	uint64_t index[RANK_MAX], n = g->item;
+	grid_index(g, chunk, index);
+	for (unsigned d = 0; d < g->rank; d++)
+		n *= d < first ? g->chunk[d]
+			       : min_u64(g->chunk[d], g->shape[d] - index[d] * g->chunk[d]);
+	return n;
+}
+
+size_t
+staged_needed(const struct array *a, uint64_t chunk)
+{
+	return within(a, chunk, 1);
+}
+
+size_t
+staged_visible(const struct array *a, uint64_t chunk)
+{
+	return within(a, chunk, 0);
+}
+
 /* The part of a chunk that lies within the array. */
 static void
 find_visible(const struct grid *g, uint64_t number, struct part *ret)

@@ -15,30 +15,6 @@ enum {
 	ROOM_PART = 4, /* … if they are at most this part of what is not pushed out */
 };
 
-static size_t
-within(const struct array *a, uint64_t chunk, unsigned first)
-{
-	const struct grid *g = &a->grid;
-	uint64_t index[RANK_MAX], n = g->item;
-	grid_index(g, chunk, index);
-	for (unsigned d = 0; d < g->rank; d++)
-		n *= d < first ? g->chunk[d]
-			       : min_u64(g->chunk[d], g->shape[d] - index[d] * g->chunk[d]);
-	return n;
-}
-
-size_t
-staged_needed(const struct array *a, uint64_t chunk)
-{
-	return within(a, chunk, 1);
-}
-
-size_t
-staged_visible(const struct array *a, uint64_t chunk)
-{
-	return within(a, chunk, 0);
-}
-
 /* Chunks of the stored object that may be written, whatever the leading extent is. */
 static uint64_t
 in_object(const struct array *a, uint64_t chunk)

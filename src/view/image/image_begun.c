@@ -118,7 +118,9 @@ undo(struct open_image *o, const struct image_target *t, bool alone)
 			o->path, t->node->path, err_text());
 	if (r != ZMAP_ABSENT)
 		array_made(t->array);
-	r = array_undo(t->array, alone, &put, &left);
+	r = array_forget(t->array, NULL);
+	if (r == 0)
+		array_undo(t->array, alone, &put, &left);
 	if (r < 0 || left)
 		notes_add(&o->mount->notes,
 			"'%s': %zu stored objects of the new array '%s' stay behind, which belong "
