@@ -478,12 +478,3 @@ codec_chain_text(const struct codec_spec *spec, size_t n, struct buf *ret)
 		r = buf_addf(ret, "%s%s", i ? "," : "", spec[i].id);
 	return r;
 }
-
-size_t
-codec_worst(size_t n)
-{
-	/* a quarter: deflate with fixed codes makes 9 bits of 8; the rest is for headers and many small frames */
-	static const size_t slack = 64 << 10;
-	uint64_t sum;
-	return add_over(n, n / 4 + slack, &sum) ? SIZE_MAX : sum;
-}

@@ -31,51 +31,6 @@ look(struct cancel *c)
 		(struct load *)(void *)((char *)c - offsetof(struct load, cancel)), REOPENED);
 }
 
-/* --- what all ways of loading share --- */
-
-int
-load_room(struct load *l, struct buf *out)
-{
-	return buf_reserve(out, l->extent->id.len);
-}
-
-/* Some writers store other bytes than 1 for true. */
-static void
-make_booleans(uint8_t *data, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		data[i] = data[i] != 0;
-}
-
-void
-load_hand_over(struct load *l, struct buf *out)
-{
-	if (l->array->dtype.kind == DTYPE_BOOL)
-		make_booleans(out->data, l->extent->id.len);
-	l->extent->cap = out->cap;
-	l->extent->data = MOVE(out->data);
-	*out = (struct buf){0};
-}
-
-void
-load_learn_size(struct array *a, size_t encoded)
-{
-	size_t mean = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
-	size_t now = mean ? mean - mean / 8 + encoded / 8 : encoded;
-	atomic_store_explicit(&a->encoded_mean, now ? now : 1, memory_order_relaxed);
-}
-
-void
-load_probe_size(struct array *a, uint64_t chunk)
-{
-	char key[ARRAY_KEY_MAX];
-	struct zmap_stat st;
-	if (a->shard)
-		return; /* its size is that of many chunks */
-	if (array_chunk_key(a, chunk, key) == 0 && zmap_stat(a->zmap, key, &st) == 0)
-		load_learn_size(a, st.size);
-}
-
 /* --- the outcome --- */
 
 /* The store says that what was cached is still right: its bytes move over. */
@@ -94,18 +49,6 @@ take_over(struct load *l)
 	}
 	load_count(&l->array->data->counts.revalidated, 1);
 	return 0;
-}
-
-void
-load_found(struct load *l, struct extent *p)
-{
-	struct cache *c = l->array->data->cache;
-	if (cache_put_unsure(c, p)) {
-		pool_blocking();
-		cache_put_wait(c, p, l->deadline);
-		pool_unblocking();
-	}
-	l->changed |= cache_found(c, p);
 }
 
 static void
@@ -398,13 +341,6 @@ task_of(struct array *a, struct extent *first)
 	return &first->task;
 }
 
-static void
-tell(struct extent *p, struct task *t)
-{
-	for (; p; p = p->batch)
-		atomic_store_explicit(&p->told, t, memory_order_relaxed);
-}
-
 /* Extents that were to be loaded one after the other, by a store that turns out to be slow: each for itself. */
 static void
 scatter(struct array *a, struct extent *first)
@@ -430,7 +366,7 @@ run(struct task *t)
 	if (!take_turn(a, p))
 		return;
 	array_ref(a); /* beside that of the task, which may go on without us */
-	tell(p, NULL);
+	load_tell(p, NULL);
 	for (struct extent *next; p && in; p = next) {
 		struct load l = {
 			.array = a, .extent = p, .rest = &next, .joined = &joined, .keep = p->keep};
@@ -461,7 +397,7 @@ void
 load_start(struct array *a, struct extent *first, bool urgent)
 {
 	struct task *t = task_of(array_ref(a), first);
-	tell(first, t);
+	load_tell(first, t);
 	pool_push(a->data->pool, t, urgent);
 }
 
@@ -469,7 +405,7 @@ void
 load_queue(struct array *a, struct extent *first)
 {
 	struct task *t = task_of(array_ref(a), first);
-	tell(first, t);
+	load_tell(first, t);
 	pool_push_only(a->data->pool, t);
 }
 
@@ -477,7 +413,7 @@ void
 load_here(struct array *a, struct extent *first)
 {
 	struct task *t = task_of(array_ref(a), first);
-	tell(first, t);
+	load_tell(first, t);
 	if (!pool_run_here(a->data->pool, t))
 		pool_push(a->data->pool, t, true);
 }

@@ -60,12 +60,6 @@ ask_store(struct load *l, struct zmap_get *g)
 }
 
 int
-load_get(struct load *l, struct zmap_get *g)
-{
-	return l->array->shard ? load_from_shard(l, g) : load_object(l, g);
-}
-
-int
 load_object(struct load *l, struct zmap_get *g)
 {
 	g->key = l->key;
@@ -104,4 +98,23 @@ load_conditions(const struct extent *p, struct zmap_get *g)
 		g->if_match = p->version;
 	else if (p->prev && *p->prev->version)
 		g->if_none_match = p->prev->version;
+}
+
+void
+load_learn_size(struct array *a, size_t encoded)
+{
+	size_t mean = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
+	size_t now = mean ? mean - mean / 8 + encoded / 8 : encoded;
+	atomic_store_explicit(&a->encoded_mean, now ? now : 1, memory_order_relaxed);
+}
+
+void
+load_probe_size(struct array *a, uint64_t chunk)
+{
+	char key[ARRAY_KEY_MAX];
+	struct zmap_stat st;
+	if (a->shard)
+		return; /* its size is that of many chunks */
+	if (array_chunk_key(a, chunk, key) == 0 && zmap_stat(a->zmap, key, &st) == 0)
+		load_learn_size(a, st.size);
 }

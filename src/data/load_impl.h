@@ -1,5 +1,6 @@
-/* What load.c (turns, the outcome), load_check.c (its metadata), load_fetch.c (asking the store), load_whole.c (from all stored bytes), load_part.c (from some of them) and load_shard.c (where
- * a chunk's bytes are in a shard) share. No other file includes it. */
+/* What the files of a load share. From the top: load.c (turns, the outcome), load_whole.c (from all stored bytes), load_part.c (from some of them), load_shard.c
+ * (where a chunk's bytes are in a shard), load_stored.c (stored bytes that are cached), load_fetch.c (asking the store), load_check.c (its metadata) and
+ * load_extent.c (what is filled). None calls one above it. No other file includes this. */
 #pragma once
 
 #include "data/array_impl.h"
@@ -49,8 +50,6 @@ int load_object(struct load *, struct zmap_get *);
 size_t load_index_scratch(struct load *);
 void load_index_let_go(struct load *);
 void load_joined_free(struct data *, struct joined *);
-/* Bytes of the chunk, which is one of a shard: by its index, which is asked for where it is not cached. */
-int load_from_shard(struct load *, struct zmap_get *);
 /* Stored bytes that may be kept in an extent. */
 struct stored {
 	struct extent_id id;
@@ -75,6 +74,10 @@ void load_check_begin(struct load *);
 int load_check_found(struct load *);
 /* A chunk that the store lacks: its array is looked at, too. 0: it is absent. */
 int load_check_absent(struct load *);
+/* All extents of a batch are that task's; NULL: of none any more. */
+void load_tell(struct extent *first, struct task *);
+/* Extents of the same task are loaded at the same time, as a task of their own. */
+void load_apart(struct load *, struct extent *first);
 /* The version of what was loaded is noted. */
 void load_found(struct load *, struct extent *);
 /* A chunk of this array takes so many bytes in the store. */

@@ -255,7 +255,7 @@ part_from(struct load *l, const struct index *x, const struct range *range)
 		last = &p->batch;
 	}
 	if (far)
-		load_start(l->array, far, !atomic_load(&far->ahead));
+		load_apart(l, far);
 }
 
 static bool
@@ -373,8 +373,9 @@ no_index(struct load *l, const struct zmap_get *g, int r)
 	return g->if_match ? ZMAP_CHANGED : r;
 }
 
-int
-load_from_shard(struct load *l, struct zmap_get *g)
+/* Bytes of the chunk, which is one of a shard: by its index, which is asked for where it is not cached. */
+static int
+from_shard(struct load *l, struct zmap_get *g)
 {
 	int64_t fresh = array_fresh(l->array, clock_now());
 	char gone[ZMAP_VERSION] = "";
@@ -402,4 +403,10 @@ load_from_shard(struct load *l, struct zmap_get *g)
 			break;
 	}
 	return r;
+}
+
+int
+load_get(struct load *l, struct zmap_get *g)
+{
+	return l->array->shard ? from_shard(l, g) : load_object(l, g);
 }
