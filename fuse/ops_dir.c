@@ -13,7 +13,8 @@ struct item {
 	uint64_t ino;
 	uint32_t name; /* where in names */
 	unsigned char type;
-	bool asks; /* a lookup would ask the store */
+	bool asks;    /* a lookup would ask the store */
+	bool lacking; /* no node of the store has the name */
 };
 
 /* The names of a directory at one moment. Constant once it is made. */
@@ -21,7 +22,8 @@ struct listing {
 	atomic_uint refs;
 	struct buf names, items;
 	size_t count;
-	bool typed; /* the attributes of entries are known without asking for each */
+	int64_t begun; /* clock_now() */
+	bool typed;    /* the attributes of entries are known without asking for each */
 };
 
 /* An open directory: its names at the time of the first reading, or of the last return to the start, so that a position
@@ -77,10 +79,11 @@ add(void *arg, const char *name, uint64_t ino, unsigned char type)
 {
 	struct listing *l = arg;
 	bool asks = type == DT_UNKNOWN || type & MOUNT_ASK_TO_SEE;
-	type &= (unsigned char)~MOUNT_ASK_TO_SEE;
+	bool lacking = type & MOUNT_NO_NODE;
+	type &= (unsigned char)~(MOUNT_ASK_TO_SEE | MOUNT_NO_NODE);
 	if (l->names.len > UINT32_MAX)
 		return err_set(-EFBIG, "a directory with more than 4 GiB of names");
-	struct item i = {ino, (uint32_t)l->names.len, type, asks};
+	struct item i = {ino, (uint32_t)l->names.len, type, asks, lacking};
 	int r = buf_add(&l->names, name, strlen(name) + 1);
 	if (r == 0)
 		r = buf_add(&l->items, &i, sizeof i);
@@ -106,6 +109,7 @@ list(struct server *s, struct inode *i, struct listing **ret)
 	if (!l)
 		return err_set(-ENOMEM, "no memory for a directory");
 	l->refs = 1;
+	l->begun = clock_now();
 	int r = add(l, ".", i->ino, DT_DIR);
 	if (r == 0)
 		r = add(l, "..", parent_ino(s, i), DT_DIR);
@@ -219,7 +223,7 @@ describe(struct request *r, const struct listing *l, const struct item *i,
 		path = NULL;
 		return -ENOMEM;
 	}
-	int result = mount_lookup_listed(r->server->mount, path, &e);
+	int result = mount_lookup_listed(r->server->mount, path, i->lacking ? l->begun : 0, &e);
 	if (result == -EAGAIN) /* the program asks again if it wants it */
 		return 0;
 	return result == 0 ? server_param(r->server, &e, ret) : result;

@@ -307,6 +307,9 @@ begin(struct discovery *l, struct cached_node **ret_place, struct node **ret)
 	return 0;
 }
 
+static const int64_t ABSENT_FOR =
+	5 * SECOND; /* a new name of a local store should not have to wait */
+
 /* How long an answer holds: not all run out together. */
 static int64_t
 next_due(struct model *m, const struct discovery *l)
@@ -316,10 +319,26 @@ next_due(struct model *m, const struct discovery *l)
 		return INT64_MAX;
 	m->seed = m->seed * 1664525u + 1013904223u;
 	ttl -= (int64_t)((double)(ttl / 8) * (m->seed >> 8) / (1 << 24));
-	const int64_t absent = 5 * SECOND; /* a new name of a local store should not have to wait */
-	if (!l->node && !(m->zmap->caps & ZMAP_REMOTE) && ttl > absent)
-		ttl = absent;
+	if (!l->node && !(m->zmap->caps & ZMAP_REMOTE) && ttl > ABSENT_FOR)
+		ttl = ABSENT_FOR;
 	return l->begun + ttl;
+}
+
+void
+model_unlisted(struct model *m, const char *path, int64_t begun)
+{
+	struct cached_node *p = NULL;
+	LOCKED(&m->lock) {
+		const bool holds = begun > m->renamed_at && clock_now() < begun + ABSENT_FOR;
+		if (!holds || node_cache_find(m, path) || add_place(m, path, &p) < 0)
+			break; /* without memory the store is asked */
+		const struct discovery none = {.begun = begun};
+		p->known = true;
+		p->begun = begun;
+		p->due = next_due(m, &none);
+		m->nabsent++;
+		node_cache_make_room(m);
+	}
 }
 
 static void

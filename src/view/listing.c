@@ -19,6 +19,7 @@ struct listing {
 	struct buf
 		text; /* of each node: DT_REG for an array, else another type; its name and a NUL */
 	bool plain;   /* above stores: no group, so the nodes are not looked at again */
+	unsigned char file; /* the type of what views make: DT_REG, and what is known of it */
 	size_t nodes;
 	const char **name; /* into text, sorted */
 };
@@ -185,7 +186,7 @@ list_views_of(struct listing *l, const char *name, uint32_t views)
 		else if (is_group_view(file))
 			lost(l, file, "a file of the group");
 		else
-			r = emit(l, file, DT_REG);
+			r = emit(l, file, l->file);
 	}
 	return r;
 }
@@ -219,10 +220,20 @@ list_views(struct listing *l, const struct node *n)
 	return r;
 }
 
+/* Were the names of the group those of a listing just now? Consolidated metadata, and listings that hold, say themselves what they lack. */
+static bool
+lists_store(struct mount *m, const char *path)
+{
+	const unsigned caps = m->zmap->caps & (ZMAP_LIST | ZMAP_REMOTE);
+	return caps == ZMAP_LIST && !atomic_load(&m->root_is_array) &&
+	       !model_consolidated(m->model, path);
+}
+
 int
 tree_list(struct mount *m, const char *path, mount_dir_fn *fn, void *arg)
 {
 	struct listing l = {m, path, fn, arg, .words = words_for(m, path)};
+	l.file = lists_store(m, path) ? DT_REG | MOUNT_NO_NODE : DT_REG;
 	CLEAN(node_unrefp) struct node *n = NULL;
 	bool single = *path == 0 && atomic_load(&m->root_is_array);
 	int r = model_lookup(m->model, path, &n);

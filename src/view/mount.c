@@ -281,8 +281,10 @@ mount_lookup(struct mount *m, const char *path, struct entry *ret)
 }
 
 int
-mount_lookup_listed(struct mount *m, const char *path, struct entry *ret)
+mount_lookup_listed(struct mount *m, const char *path, int64_t lacking, struct entry *ret)
 {
+	if (lacking)
+		model_unlisted(m->model, path, lacking);
 	flat_may_measure(false);
 	int r = look_up(m, path, ret);
 	flat_may_measure(true);

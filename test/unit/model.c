@@ -191,6 +191,33 @@ test_ttl(void)
 	tree_free(&t);
 }
 
+/* What a listing lacked is not asked for, for as long as an answer would hold; what is known goes before it. */
+static void
+test_unlisted(void)
+{
+	const char *const objects[] = {".zgroup", ZGROUP, "a/.zarray", ZARRAY, NULL};
+	const struct model_options minute = {.ttl = 60 * SECOND, .timeout = SECOND};
+	struct tree t = tree_new(&minute, objects);
+	CHECK_INT(tree_kind(&t, "a"), NODE_ARRAY);
+	const int64_t now = clock_now();
+	uint64_t before = gets(&t);
+	model_unlisted(t.m, "a.nc", now);
+	model_unlisted(t.m, "a", now);
+	CHECK_INT(tree_kind(&t, "a.nc"), -1);
+	CHECK_INT(tree_kind(&t, "a"), NODE_ARRAY);
+	CHECK_INT(gets(&t), before);
+	model_unlisted(t.m, "b.nc", now - 6 * SECOND);
+	tree_put(&t, "b.nc/.zarray", ZARRAY);
+	CHECK_INT(tree_kind(&t, "b.nc"), NODE_ARRAY);
+	tree_free(&t);
+
+	struct tree always = tree_new(NULL, objects);
+	model_unlisted(always.m, "a.nc", clock_now());
+	tree_put(&always, "a.nc/.zarray", ZARRAY);
+	CHECK_INT(tree_kind(&always, "a.nc"), NODE_ARRAY);
+	tree_free(&always);
+}
+
 static void
 test_trim(void)
 {
@@ -345,6 +372,7 @@ main(void)
 	test_above_stores();
 	test_changes();
 	test_ttl();
+	test_unlisted();
 	test_trim();
 	test_bad_nodes();
 	test_separator();

@@ -17,6 +17,7 @@ list_name(void *arg, const char *name, uint64_t ino, unsigned char type)
 	size_t n = strlen(listed);
 	char path[600];
 	struct entry e = {0};
+	type &= (unsigned char)~MOUNT_NO_NODE;
 	snprintf(listed + n, sizeof listed - n, "%s%s ", name,
 		type == DT_DIR   ? "/"
 		: type == DT_REG ? ""
