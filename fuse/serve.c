@@ -31,6 +31,14 @@ bound_malloc(bool rw)
 	mallopt(M_TOP_PAD, GROWTH);
 }
 
+/* A mount is opened with tables of which most is never touched. Those come from the system, empty: what malloc has ready is emptied page by page. */
+static void
+keep_tables_empty(void)
+{
+	enum { TABLE = 16 << 10 };
+	mallopt(M_MMAP_THRESHOLD, TABLE);
+}
+
 /* Where TZ is not said, the C library looks for another /etc/localtime at each date that it is given: libzip gives it one for each
  * member of an archive. */
 static void
@@ -55,7 +63,7 @@ serve(const struct opts *o, void (*ready)(void *arg), void *arg)
 	struct mount_options options;
 	struct mount *m = NULL;
 	struct early *early = NULL;
-	bound_malloc(o->rw);
+	keep_tables_empty();
 	log_start();
 	serve_options(o, &options);
 	int r = mountpoint_prepare(o, &mountpoint);
@@ -64,6 +72,7 @@ serve(const struct opts *o, void (*ready)(void *arg), void *arg)
 	if (r == 0)
 		r = mount_open(o->store, &options, &m);
 	early_free(early);
+	bound_malloc(o->rw);
 	if (r == 0) {
 		mount_on_note(m, log_once_note, NULL);
 		in_force.memory = (int64_t)data_memory(mount_data(m));

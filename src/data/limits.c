@@ -3,6 +3,7 @@
 #include "base/check.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,13 +108,26 @@ own_cgroup(const char *controller, size_t (*of)(const char *dir))
 	return least;
 }
 
-size_t
-limits_memory(void)
+static size_t
+find_memory(void)
 {
 	const size_t most = (size_t)4 << 30;
 	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 	size_t ram = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : most;
 	return min_u64(min_u64(ram, own_cgroup("memory", memory_of)) / 4, most);
+}
+
+/* To find it takes some 30 system calls, and each part of a mount asks. */
+size_t
+limits_memory(void)
+{
+	static atomic_size_t found; /* 0: not yet */
+	size_t memory = atomic_load_explicit(&found, memory_order_relaxed);
+	if (!memory) {
+		memory = find_memory();
+		atomic_store_explicit(&found, memory, memory_order_relaxed);
+	}
+	return memory;
 }
 
 unsigned
