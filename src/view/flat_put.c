@@ -9,12 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-struct variable *
-flat_variable(const struct layout *l)
-{
-	return l->span[0].variable;
-}
-
 void
 flat_show_all(struct flat *w)
 {
@@ -105,39 +99,6 @@ wrote(struct flat *w, const struct layout *l, uint64_t end)
 	/* Between the old end and what was written the kernel has zeros: another time makes it ask for its pages again. */
 	if (longer)
 		facts_written(&w->mount->facts, flat_variable(l)->node->path, clock_wall());
-}
-
-/* As it is stored. */
-static void
-fill_value(const struct array_meta *meta, size_t item, uint8_t *to)
-{
-	if (meta->fill)
-		memcpy(to, meta->fill, item);
-	else if (meta->fill_text)
-		memcpy(to, meta->fill_text, min_u64(meta->fill_len, item));
-}
-
-int
-flat_put_fill(struct flat *w, struct array *a, uint64_t off, uint64_t end)
-{
-	enum { PIECE = 1 << 20 };
-	CLEAN(node_unrefp) struct node *node = NULL;
-	LOCKED(&w->lock)
-		node = node_ref(w->node);
-	uint64_t step = max_u64(PIECE / w->item, 1) * w->item;
-	CLEAN(clean_free) uint8_t *fill = calloc(1, step + w->item);
-	if (!fill)
-		return err_set(-ENOMEM, "no memory for %llu bytes", (unsigned long long)step);
-	for (uint64_t at = 0; at < step + w->item; at += w->item)
-		fill_value(node->array, w->item, fill + at);
-	int r = 0;
-	for (uint64_t n; off < end && r == 0; off += n) {
-		struct array_want where = {.off = off};
-		n = min_u64(end - off, step);
-		where.len = n;
-		r = array_write(a, &where, fill + off % w->item);
-	}
-	return r;
 }
 
 /* Makes room for bytes up to `end`. With the turn to grow. */
@@ -240,7 +201,7 @@ complete_element(struct flat *w, const struct flat_state *st)
 	if (!fill)
 		return err_set(-ENOMEM, "no memory for an element");
 	LOCKED(&w->lock)
-		fill_value(w->node->array, w->item, fill);
+		flat_fill_value(w->node->array, w->item, fill);
 	if (s->convert == CONVERT_SWAP)
 		convert_swap(s->swap, fill, 0, w->item);
 	return put_elements(st, st->size, (struct span){fill + written, w->item - written}, &how);
@@ -266,8 +227,8 @@ flat_complete(struct flat *w)
 	return r;
 }
 
-static int
-lengthen(struct flat *w, uint64_t size)
+int
+flat_lengthen(struct flat *w, uint64_t size)
 {
 	struct flat_state st = {0};
 	flat_take(w, &w->growing);
@@ -280,26 +241,5 @@ lengthen(struct flat *w, uint64_t size)
 		wrote(w, st.layout, size);
 	flat_give(w, &w->growing);
 	flat_state_done(&st);
-	return r;
-}
-
-int
-flat_set_size(struct flat *w, uint64_t size)
-{
-	struct flat_state st;
-	flat_now(w, &st);
-	uint64_t now = st.size;
-	flat_state_done(&st);
-	if (size == now) {
-		flat_show_all(w);
-		return 0;
-	}
-	if (!w->grows || !size || size % w->row)
-		return err_set(-EINVAL, "it has %llu bytes, and %s", (unsigned long long)now,
-			w->grows ? "whole rows of its first dimension alone come and go"
-				 : "its first dimension is not unlimited");
-	int r = size < now ? flat_shorten(w, size / w->row) : lengthen(w, size);
-	if (r == 0)
-		flat_show_all(w);
 	return r;
 }

@@ -99,8 +99,9 @@ flat_store(struct flat *w, struct cancel *cancel)
 	return r;
 }
 
-int
-flat_shorten(struct flat *w, uint64_t rows)
+/* So many rows are left of those that there are. */
+static int
+shorten(struct flat *w, uint64_t rows)
 {
 	CLEAN(node_unrefp) struct node *n = NULL;
 	int r = flat_store(
@@ -117,6 +118,27 @@ flat_shorten(struct flat *w, uint64_t rows)
 	flat_give(w, &w->storing);
 	kinds_wrote(w->mount, n->path, w->path);
 	kinds_told(w->mount);
+	return r;
+}
+
+int
+flat_set_size(struct flat *w, uint64_t size)
+{
+	struct flat_state st;
+	flat_now(w, &st);
+	uint64_t now = st.size;
+	flat_state_done(&st);
+	if (size == now) {
+		flat_show_all(w);
+		return 0;
+	}
+	if (!w->grows || !size || size % w->row)
+		return err_set(-EINVAL, "it has %llu bytes, and %s", (unsigned long long)now,
+			w->grows ? "whole rows of its first dimension alone come and go"
+				 : "its first dimension is not unlimited");
+	int r = size < now ? shorten(w, size / w->row) : flat_lengthen(w, size);
+	if (r == 0)
+		flat_show_all(w);
 	return r;
 }
 

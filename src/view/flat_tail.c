@@ -89,6 +89,38 @@ is_foreign(struct tail *t, uint64_t element, bool *ret)
 	return 0;
 }
 
+void
+flat_fill_value(const struct array_meta *meta, size_t item, uint8_t *to)
+{
+	if (meta->fill)
+		memcpy(to, meta->fill, item);
+	else if (meta->fill_text)
+		memcpy(to, meta->fill_text, min_u64(meta->fill_len, item));
+}
+
+int
+flat_put_fill(struct flat *w, struct array *a, uint64_t off, uint64_t end)
+{
+	enum { PIECE = 1 << 20 };
+	CLEAN(node_unrefp) struct node *node = NULL;
+	LOCKED(&w->lock)
+		node = node_ref(w->node);
+	uint64_t step = max_u64(PIECE / w->item, 1) * w->item;
+	CLEAN(clean_free) uint8_t *fill = calloc(1, step + w->item);
+	if (!fill)
+		return err_set(-ENOMEM, "no memory for %llu bytes", (unsigned long long)step);
+	for (uint64_t at = 0; at < step + w->item; at += w->item)
+		flat_fill_value(node->array, w->item, fill + at);
+	int r = 0;
+	for (uint64_t n; off < end && r == 0; off += n) {
+		struct array_want where = {.off = off};
+		n = min_u64(end - off, step);
+		where.len = n;
+		r = array_write(a, &where, fill + off % w->item);
+	}
+	return r;
+}
+
 /* Elements that are neither fill nor another writer's become fill. */
 static int
 clear_piece(struct tail *t)

@@ -373,3 +373,9 @@ flat_give(struct flat *w, bool *turn)
 		pthread_cond_broadcast(&w->free);
 	}
 }
+
+struct variable *
+flat_variable(const struct layout *l)
+{
+	return l->span[0].variable;
+}

@@ -78,24 +78,27 @@ int flat_is_stuck(struct flat *); /* 0, or that with its text */
 void flat_take(struct flat *, bool *turn);
 void flat_give(struct flat *, bool *turn);
 
+/* Of a flat file's layout, which has one span. */
+struct variable *flat_variable(const struct layout *);
+
 /* --- flat_put.c --- */
 
-/* Of its only span. */
-struct variable *flat_variable(const struct layout *);
 /* No longer truncated. */
 void flat_show_all(struct flat *);
 
 /* Bytes of the file become these. The file grows, if it has to and may. */
 int flat_put_bytes(struct flat *, uint64_t off, struct span, const struct array_want *how);
-/* The size becomes this, by whole rows. */
-int flat_set_size(struct flat *, uint64_t size);
+/* It is so much longer that it has this size; rows that come are fill. */
+int flat_lengthen(struct flat *, uint64_t size);
 /* The file ends with a whole row: the rest of the last one is fill. */
 int flat_complete(struct flat *);
-/* Fill for bytes [off, end), in the order of the store. */
-int flat_put_fill(struct flat *, struct array *, uint64_t off, uint64_t end);
 
 /* --- flat_tail.c --- */
 
+/* One element, as it is stored; `to` is zero before. */
+void flat_fill_value(const struct array_meta *, size_t item, uint8_t *to);
+/* Fill for bytes [off, end), in the order of the store. */
+int flat_put_fill(struct flat *, struct array *, uint64_t off, uint64_t end);
 /* Of the last chunks, bytes [from, to) become fill, but for what another writer is storing there. */
 int flat_clear(struct flat *, struct layout *, uint64_t from, uint64_t to);
 /* Before it has so many rows: behind the last one that there is, and that was written here, chunks hold fill. */
@@ -108,8 +111,8 @@ int flat_store(struct flat *, struct cancel *);
 /* What could not be stored is given up: the file is as long as the store says, and may be written again. */
 void flat_give_up(struct flat *);
 
-/* So many rows are left of those that there are. */
-int flat_shorten(struct flat *, uint64_t rows);
+/* The size becomes this, by whole rows. */
+int flat_set_size(struct flat *, uint64_t size);
 int flat_begin(struct mount *);
 void flat_end(struct mount *);
 int flat_settle_all(
