@@ -121,7 +121,8 @@ struct client_ask {
 	struct buf *into;
 	size_t max;
 	int64_t deadline; /* clock_now() clock; 0: none */
-	int64_t put_off; /* ns that the deadline is ahead after each byte that the server takes; 0: it stands */
+	/* ns that the deadline is ahead after each byte that the server takes, and no attempt before had sent; 0: it stands */
+	int64_t put_off;
 	struct cancel *cancel;    /* looked at every 100 ms; or NULL */
 	const atomic_bool *ahead; /* as long as it is true, others go first; or NULL */
 	unsigned tries;           /* attempts at most; 0: as said above */

@@ -33,6 +33,7 @@ struct client_attempt {
 	bool enough, given_up;
 	CURL *easy;
 	uint64_t sent, uploaded; /* bytes of the bodies, in and out */
+	uint64_t furthest;       /* most that was uploaded by one of the ask's attempts */
 	int64_t marked;          /* when `sent` was looked at; 0: not yet */
 	uint64_t sent_then;
 	char text[CURL_ERROR_SIZE];

@@ -106,18 +106,31 @@ on_bytes(char *data, size_t size, size_t n, void *arg)
 	return len;
 }
 
-/* Bytes that go out are progress, too. */
+/* Bytes go out. Those that an attempt before had sent, too, do not give more time, but take none. */
+static void
+put_off(struct client_attempt *a, int64_t now)
+{
+	int64_t most = now + a->ask->put_off, until = *a->until + (now - a->heard);
+	if (a->uploaded > a->furthest) {
+		a->furthest = a->uploaded;
+		until = most;
+	}
+	if (*a->until && *a->until < most)
+		*a->until = until < most ? until : most;
+}
+
 static int
 on_progress(void *arg, curl_off_t dltotal, curl_off_t dlnow, curl_off_t ultotal, curl_off_t ulnow)
 {
 	struct client_attempt *a = arg;
+	const int64_t now = clock_now();
 	(void)dltotal, (void)dlnow, (void)ultotal;
-	if ((uint64_t)ulnow != a->uploaded) {
-		a->uploaded = (uint64_t)ulnow;
-		a->heard = clock_now();
-		if (a->ask->put_off && *a->until && *a->until < a->heard + a->ask->put_off)
-			*a->until = a->heard + a->ask->put_off;
-	}
+	if ((uint64_t)ulnow == a->uploaded)
+		return 0;
+	a->uploaded = (uint64_t)ulnow;
+	if (a->ask->put_off)
+		put_off(a, now);
+	a->heard = now;
 	return 0;
 }
 

@@ -142,55 +142,71 @@ slow_enough(void)
 	end();
 }
 
-/* Takes 64 KiB each 40 ms. */
+/* Takes SENT bytes of each request, 64 KiB at once, and then answers. */
+struct taker {
+	int listener;
+	atomic_uint pause_us; /* after each 64 KiB */
+	atomic_bool complains;
+};
+
 static void *
-take_slowly(void *arg)
+take(void *arg)
 {
 	static char piece[65536];
-	const int listener = *(int *)arg;
-	for (int fd; (fd = accept(listener, NULL, NULL)) >= 0; close(fd)) {
+	struct taker *k = arg;
+	for (int fd; (fd = accept(k->listener, NULL, NULL)) >= 0; close(fd)) {
 		size_t all = 0;
 		for (ssize_t n; all < SENT && (n = recv(fd, piece, sizeof piece, MSG_WAITALL)) > 0;
-			usleep(40000))
+			usleep(k->pause_us))
 			all += (size_t)n;
 		if (all >= SENT)
-			answer(fd, "HTTP/1.1 200 ok\r\nContent-Length: 0\r\nConnection: "
-				   "close\r\n\r\n");
+			answer(fd, "HTTP/1.1 %s\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+				k->complains ? "503 slow" : "200 ok");
 	}
 	return NULL;
 }
 
-/* Storing goes on as long as the server takes bytes, and only then. */
+static int
+put(bool put_off)
+{
+	static const uint8_t bytes[SENT];
+	struct plan usual_plan = {0};
+	const struct client_ask a = {.kind = CLIENT_PUT,
+		.hooks = &hooks,
+		.arg = &usual_plan,
+		.send = {bytes, SENT},
+		.put_off = put_off ? 2 * SECOND : 0,
+		.deadline = clock_now() + 2 * SECOND};
+	return client_call(client, &a, NULL);
+}
+
+/* Storing goes on as long as the server takes bytes, and only then; those that it has refused are none. */
 static void
-taken_slowly(void)
+taken(void)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof to;
-	int listener = socket(AF_INET, SOCK_STREAM, 0), small = 32768;
+	struct taker k = {socket(AF_INET, SOCK_STREAM, 0), .pause_us = 40000};
+	int small = 32768;
 	pthread_t t;
-	char *bytes = calloc(1, SENT);
-	CHECK_INT(setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
-	CHECK_INT(bind(listener, (struct sockaddr *)&to, len), 0);
-	CHECK_INT(listen(listener, 8), 0);
-	CHECK_INT(getsockname(listener, (struct sockaddr *)&to, &len), 0);
+	CHECK_INT(setsockopt(k.listener, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
+	CHECK_INT(bind(k.listener, (struct sockaddr *)&to, len), 0);
+	CHECK_INT(listen(k.listener, 8), 0);
+	CHECK_INT(getsockname(k.listener, (struct sockaddr *)&to, &len), 0);
 	server.port = ntohs(to.sin_port);
-	CHECK_INT(pthread_create(&t, NULL, take_slowly, &listener), 0);
+	CHECK_INT(pthread_create(&t, NULL, take, &k), 0);
 	CHECK_INT(client_new(&(struct client_options){.connections = 2}, &client), 0);
-	for (int put_off = 0; put_off < 2; put_off++) {
-		struct plan usual_plan = {0};
-		const struct client_ask a = {.kind = CLIENT_PUT,
-			.hooks = &hooks,
-			.arg = &usual_plan,
-			.send = {(uint8_t *)bytes, SENT},
-			.put_off = put_off ? 2 * SECOND : 0,
-			.deadline = clock_now() + 2 * SECOND};
-		CHECK_INT(client_call(client, &a, NULL), put_off ? 0 : -ETIMEDOUT);
-	}
+	CHECK_INT(put(false), -ETIMEDOUT);
+	CHECK_INT(put(true), 0);
+	k.pause_us = 0;
+	k.complains = true;
+	int64_t begun = clock_now();
+	CHECK_INT(put(true), -ETIMEDOUT);
+	CHECK((clock_now() - begun) / SECOND < 10);
 	client = client_free(client);
-	shutdown(listener, SHUT_RDWR);
+	shutdown(k.listener, SHUT_RDWR);
 	pthread_join(t, NULL);
-	close(listener);
-	free(bytes);
+	close(k.listener);
 }
 
 int
@@ -203,6 +219,6 @@ main(void)
 	away_and_back();
 	too_slow();
 	slow_enough();
-	taken_slowly();
+	taken();
 	return check_end();
 }
