@@ -66,6 +66,16 @@ unsign()
 	unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_PROFILE
 }
 
+# session NAME [SECONDS]: keys of a new session, for ever or for so long, as lines in $tmp/NAME and for a credential_process in $tmp/NAME.json
+session()
+{
+	local until=2099-01-01T00:00:00Z
+	[ -z "${2:-}" ] || until=$(date -u -d "+$2 seconds" +%Y-%m-%dT%H:%M:%SZ)
+	"$tools/s3" token >"$tmp/$1" || fail "no session token"
+	sed -E "s/^AWS_ACCESS_KEY_ID=(.*)/{\"Version\": 1, \"AccessKeyId\": \"\1\",/; s/^AWS_SECRET_ACCESS_KEY=(.*)/\"SecretAccessKey\": \"\1\",/
+		s|^AWS_SESSION_TOKEN=(.*)|\"SessionToken\": \"\1\", \"Expiration\": \"$until\"}|" "$tmp/$1" >"$tmp/$1.json"
+}
+
 # begin_proxy [URL]: in front of radosgw or of URL; zarrfs is sent there from now on. A second time: the same port again.
 begin_proxy()
 {

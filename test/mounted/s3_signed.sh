@@ -9,16 +9,6 @@ begin_bucket
 
 # --- keys of a session that expire in the middle of a read, as the server has it and as they say themselves
 
-# session NAME [SECONDS]: new keys, for ever or for so long
-session()
-{
-	local until=2099-01-01T00:00:00Z
-	[ -z "${2:-}" ] || until=$(date -u -d "+$2 seconds" +%Y-%m-%dT%H:%M:%SZ)
-	"$tools/s3" token >"$tmp/$1" || fail "no session token"
-	sed -E "s/^AWS_ACCESS_KEY_ID=(.*)/{\"Version\": 1, \"AccessKeyId\": \"\1\",/; s/^AWS_SECRET_ACCESS_KEY=(.*)/\"SecretAccessKey\": \"\1\",/
-		s|^AWS_SESSION_TOKEN=(.*)|\"SessionToken\": \"\1\", \"Expiration\": \"$until\"}|" "$tmp/$1" >"$tmp/$1.json"
-}
-
 mkdir "$HOME/.aws"
 printf '[default]\ncredential_process = sh -c "echo >>%s/fetched; cat %s/keys"\n' "$tmp" "$tmp" >"$HOME/.aws/config"
 unsign
