@@ -18,7 +18,7 @@ struct edit {
 	size_t changes;
 	bool fills;
 	uint8_t *fill; /* fills: what missing chunks hold; NULL: nothing */
-	bool resizes;
+	bool resizes, grows;
 	uint64_t lead;
 	char **with;
 	size_t nwith;
@@ -184,6 +184,13 @@ edit_resize(struct edit *e, uint64_t lead)
 }
 
 int
+edit_grow(struct edit *e, uint64_t lead)
+{
+	e->grows = true;
+	return edit_resize(e, lead);
+}
+
+int
 edit_resize_with(struct edit *e, const char *path)
 {
 	char **more = realloc(e->with, (e->nwith + 1) * sizeof *more);
@@ -253,7 +260,7 @@ apply(struct commit *c, void *arg)
 		return r;
 	struct edit_size size = {.path = e->node->path,
 		.lead = e->lead,
-		.seen = e->node->array->shape[0],
+		.seen = e->grows ? 0 : e->node->array->shape[0],
 		.with = e->with,
 		.nwith = e->nwith};
 	r = commit_resize(c, &size);

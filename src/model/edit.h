@@ -37,6 +37,8 @@ int edit_set_fill(struct edit *, const uint8_t *fill);
  * error where it was to shrink. -EINVAL: not an array, or one without dimensions. Chunks are the caller's: those of
  * what grows are stored before the commit, those of what shrinks deleted after. */
 int edit_resize(struct edit *, uint64_t lead);
+/* To no less than that: another writer may have made it longer before the edit began. */
+int edit_grow(struct edit *, uint64_t lead);
 int edit_resize_with(struct edit *, const char *path);
 /* Length of the leading dimension after the last commit. */
 uint64_t edit_lead(const struct edit *);

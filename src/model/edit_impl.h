@@ -166,7 +166,7 @@ int commit_share_named(struct commit *, const struct edit_part *array, const cha
 /* edit_size.c: the leading dimension of an array, and of what shares it. */
 struct edit_size {
 	const char *path;
-	uint64_t lead, seen; /* wanted; when the edit began */
+	uint64_t lead, seen; /* wanted; when the edit began, or 0: it is to become no shorter */
 	char *const *with;   /* other arrays, of pure Zarr */
 	size_t nwith;
 	uint64_t ret; /* the length that it gets */

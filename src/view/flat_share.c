@@ -139,20 +139,27 @@ prepare(struct shared_rows *s, const char *path, struct cancel *cancel)
 }
 
 static int
-commit(struct shared_rows *s, struct cancel *cancel)
+commit_by(struct shared_rows *s, int (*resize)(struct edit *, uint64_t), struct cancel *cancel)
 {
 	CLEAN(edit_freep) struct edit *e = NULL;
 	int r = model_edit(s->mount->model, s->of->path, &e);
 	if (r == ZMAP_ABSENT)
 		r = err_set(-EIO, "array '%s' is no longer in the store", s->of->path);
 	if (r == 0)
-		r = edit_resize(e, s->rows);
+		r = resize(e, s->rows);
 	for (size_t at = 0; r == 0 && !s->of->nczarr && at < s->paths.len;) {
 		const char *path = (const char *)s->paths.data + at;
 		r = edit_resize_with(e, path);
 		at += strlen(path) + 1;
 	}
 	return r < 0 ? r : edit_commit(e, clock_now() + s->mount->options.data.timeout, cancel);
+}
+
+/* Others may have appended more by now, and theirs stays. */
+static int
+commit(struct shared_rows *s, struct cancel *cancel)
+{
+	return commit_by(s, edit_grow, cancel);
 }
 
 /* The same of each that shares the dimension. */
@@ -232,7 +239,7 @@ trim(struct shared_rows *s, const char *path, struct cancel *cancel)
 static int
 shrink(struct shared_rows *s, struct cancel *cancel)
 {
-	int r = commit(s, cancel);
+	int r = commit_by(s, edit_resize, cancel);
 	if (r == 0)
 		r = trim(s, s->of->path, cancel);
 	return r ? r : for_others(s, trim, cancel);

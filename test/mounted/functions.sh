@@ -179,6 +179,21 @@ find_references()
 	done
 }
 
+# four_writers STORE [s3:KEY]: rows that four writers append in two mounts of a store of four_writers.py are all there; s3:KEY: where zarr-python finds it
+four_writers()
+{
+	local first
+	must_mount "$1" rw
+	first=$mnt
+	must_mount "$1" rw
+	"$python" "$here/four_writers.py" run "$first" "$mnt" || fail "$1: rows are refused: $(tail -n 3 "$first.log" "$log")"
+	umount_store "$first"
+	umount_store
+	must_mount "$1"
+	"$python" "$here/four_writers.py" check "${2:-$1}" "$mnt" || fail "$1: rows are lost"
+	umount_store
+}
+
 # peak_memory: of the present daemon, KiB
 peak_memory()
 {

@@ -96,6 +96,13 @@ test_conflicts(void)
 	CHECK(strstr(err_text(), "30"));
 	CHECK_INT(length_of(&t, "v", 0), 30);
 	edit_free(e);
+	/* nor does one that is to make it longer, if it was longer already */
+	e = begin_edit(&t, "v");
+	CHECK_INT(edit_grow(e, 10), 0);
+	CHECK_INT(edit_commit(e, 0, NULL), 0);
+	CHECK_INT(edit_lead(e), 30);
+	CHECK_INT(length_of(&t, "v", 0), 30);
+	edit_free(e);
 	/* rewritten, removed */
 	struct attr a = text_attr("units", "K");
 	e = begin_edit(&t, "v");
