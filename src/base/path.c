@@ -1,5 +1,6 @@
 #include "base/path.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 char *
@@ -7,6 +8,19 @@ path_above(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return strndup(path, slash ? (size_t)(slash - path) : 0);
+}
+
+char *
+path_in(const char *dir, const char *name)
+{
+	const size_t above = strlen(dir), own = strlen(name) + 1;
+	char *path = malloc(above + 1 + own);
+	if (!path)
+		return NULL;
+	memcpy(path, dir, above);
+	path[above] = '/';
+	memcpy(path + above + (above != 0), name, own);
+	return path;
 }
 
 const char *

@@ -1,5 +1,7 @@
 #include "model/cf.h"
 
+#include "base/path.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,7 +95,8 @@ static int
 look_up(struct model *m, const char *dir, const char *name, struct node **ret)
 {
 	CLEAN(clean_free) char *path = NULL;
-	if (asprintf(&path, "%s%s%s", dir, *dir ? "/" : "", name) < 0)
+	path = path_in(dir, name);
+	if (!path)
 		return err_set(-ENOMEM, "no memory for a path");
 	return model_lookup_known(m, path, ret);
 }

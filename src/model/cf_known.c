@@ -1,10 +1,10 @@
 /* What consolidated metadata tell of CF roles without a node being made. */
 #include "base/err.h"
+#include "base/path.h"
 #include "model/cf.h"
 #include "model/node_cache.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 /* A name that the group's own attributes may give a role. */
@@ -74,7 +74,8 @@ cf_role_known(struct model *m, const char *group, const char *name, enum cf_role
 	if (r < 0 || !x)
 		return r < 0 ? r : ZMAP_ABSENT;
 	const char *dir = relative(&w, group);
-	if (asprintf(&path, "%s%s%s", dir, *dir ? "/" : "", name) < 0)
+	path = path_in(dir, name);
+	if (!path)
 		return err_set(-ENOMEM, "no memory for a path");
 	r = cf_index_role(x, path, &by_others);
 	if (r == 0 && may_refer(self))

@@ -184,7 +184,8 @@ commit_new_array(struct commit *c, struct edit_part *group, const char *name,
 		.array = true,
 		.nczarr = group->nczarr,
 		.reals = a->dtype.kind == DTYPE_FLOAT};
-	if (asprintf(&path, "%s%s%s", group->path, *group->path ? "/" : "", name) < 0)
+	path = path_in(group->path, name);
+	if (!path)
 		return err_set(-ENOMEM, "no memory for a path");
 	int r = commit_check_name(path, name);
 	if (r == 0 && a->rank > RANK_MAX)

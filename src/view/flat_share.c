@@ -1,12 +1,12 @@
 #include "view/flat_share.h"
 
+#include "base/path.h"
 #include "model/edit.h"
 #include "view/flat.h"
 #include "view/flats.h"
 #include "view/state.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 struct shared_rows {
@@ -78,10 +78,9 @@ find(struct shared_rows *s, const char *group)
 		CLEAN(clean_free) char *path = NULL;
 		CLEAN(node_unrefp) struct node *n = NULL;
 		at += strlen(name) + 1;
-		if (asprintf(&path, "%s%s%s", group, *group ? "/" : "", name) < 0) {
-			path = NULL;
+		path = path_in(group, name);
+		if (!path)
 			return err_set(-ENOMEM, "no memory for a path");
-		}
 		r = model_lookup(model, path, &n);
 		if (r == ZMAP_ABSENT)
 			r = 0;

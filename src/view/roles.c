@@ -7,7 +7,6 @@
 #include "view/state.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 struct roles {
@@ -86,7 +85,8 @@ child(struct mount *m, const char *group, const char *name, struct node **ret)
 	CLEAN(clean_free) char *path = NULL;
 	CLEAN(node_unrefp) struct node *n = NULL;
 	bool single = atomic_load(&m->root_is_array);
-	if (asprintf(&path, "%s%s%s", group, *group ? "/" : "", name) < 0)
+	path = path_in(group, name);
+	if (!path)
 		return err_set(-ENOMEM, "no memory for a path");
 	int r = model_lookup(m->model, single ? "" : path, &n);
 	if (r)

@@ -1,4 +1,5 @@
 /* Which arrays of the store the variables of a new header are, or will be. */
+#include "base/path.h"
 #include "model/cf.h"
 #include "model/edit.h"
 #include "view/flat.h"
@@ -8,7 +9,6 @@
 #include "view/state.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 static int
@@ -148,10 +148,9 @@ plan_array(struct open_image *o, const struct change *c, size_t var, const struc
 	int r = image_new_make(m, f, var, group, c->flows, &t->new);
 	if (r < 0)
 		return r;
-	if (asprintf(&path, "%s%s%s", group->path, *group->path ? "/" : "", t->new->name) < 0) {
-		path = NULL;
+	path = path_in(group->path, t->new->name);
+	if (!path)
 		return err_set(-ENOMEM, "no memory for a path");
-	}
 	r = model_lookup(m->model, path, &there);
 	if (r == 0 &&
 		there->kind != NODE_ARRAY) /* chunks that no metadata know look like a group */

@@ -1,11 +1,11 @@
 #include "view/netcdf/cdl_members.h"
 
+#include "base/path.h"
 #include "model/parallel.h"
 #include "view/flat.h"
 #include "view/state.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 void
@@ -108,14 +108,6 @@ list_children(struct mount *m, const struct node *n, struct children *ret)
 	return 0;
 }
 
-static char *
-child_path(const struct node *group, const char *name)
-{
-	char *path;
-	bool root = !*group->path;
-	return asprintf(&path, "%s%s%s", group->path, root ? "" : "/", name) < 0 ? NULL : path;
-}
-
 struct preload {
 	struct mount *mount;
 	const struct node *group;
@@ -127,7 +119,7 @@ preload_one(void *arg, size_t i)
 {
 	const struct preload *p = arg;
 	const struct child *c = &p->all->of[i];
-	CLEAN(clean_free) char *path = c->array ? NULL : child_path(p->group, c->name);
+	CLEAN(clean_free) char *path = c->array ? NULL : path_in(p->group->path, c->name);
 	if (path)
 		model_preload(p->mount->model, path); /* if it fails, the next one to ask says so */
 }
@@ -201,7 +193,7 @@ load_children(struct mount *m, const struct node *n, struct cdl_members *g)
 	if (!g->var || !g->group || !g->group_shown)
 		return err_set(-ENOMEM, "no memory for %zu nodes", all.n);
 	for (size_t i = 0; i < all.n && r >= 0; i++) {
-		CLEAN(clean_free) char *path = child_path(n, all.of[i].name);
+		CLEAN(clean_free) char *path = path_in(n->path, all.of[i].name);
 		struct node *c = NULL;
 		if (!path)
 			return err_set(-ENOMEM, "no memory for a path");

@@ -1,5 +1,6 @@
 #include "view/netcdf/nc_members.h"
 
+#include "base/path.h"
 #include "base/set.h"
 #include "model/cf_ragged.h"
 #include "view/netcdf/cdl_members.h"
@@ -246,7 +247,8 @@ add_named(struct gathering *g, const struct node *group, const char *name)
 {
 	CLEAN(clean_free) char *path = NULL;
 	struct node *n = NULL;
-	if (asprintf(&path, "%s%s%s", group->path, *group->path ? "/" : "", name) < 0)
+	path = path_in(group->path, name);
+	if (!path)
 		return err_set(-ENOMEM, "no memory for a path");
 	int r = model_lookup(g->mount->model, path, &n);
 	if (r == 0 && n->kind == NODE_ARRAY)
