@@ -29,7 +29,7 @@ span_free(struct layout_span *s)
 		recode_free(s->recode);
 	free(s->swap);
 	free(s->recode);
-	free(s->text);
+	buf_free(&s->text);
 	if (s->made && s->made->free)
 		s->made->free(s->made_arg);
 }
@@ -120,11 +120,17 @@ layout_begin_records(struct layout *l, uint64_t n)
 int
 layout_add_text(struct layout *l, struct span text)
 {
-	char *copy = malloc(text.len);
-	if (!copy)
-		return err_set(-ENOMEM, "no memory for a text");
-	memcpy(copy, text.data, text.len);
-	return add_span(l, &(struct layout_span){.length = text.len, .text = copy});
+	struct buf copy = {0};
+	int r = buf_add(&copy, text.data, text.len);
+	return r < 0 ? r : layout_take_text(l, &copy);
+}
+
+int
+layout_take_text(struct layout *l, struct buf *text)
+{
+	struct layout_span s = {.length = text->len, .text = *text};
+	*text = (struct buf){0};
+	return add_span(l, &s);
 }
 
 int
@@ -184,7 +190,7 @@ layout_bytes(const struct layout *l)
 	size_t bytes = sizeof *l + l->nspans * sizeof *l->span;
 	for (size_t i = 0; i < l->nspans; i++) {
 		const struct layout_span *s = &l->span[i];
-		bytes += s->text ? s->length : 0;
+		bytes += s->text.data ? s->length : 0; /* the rest of its room has no pages */
 		bytes += s->variable ? sizeof *s->variable : 0;
 		bytes += s->recode ? sizeof *s->recode : 0;
 	}

@@ -191,13 +191,13 @@ read_swapped(struct view_reader *r, size_t i, const struct array_want *want, str
 static void
 read_text(const struct layout_span *s, uint64_t off, size_t n, struct reply *ret)
 {
-	if (s->text && has_room(ret, 1)) {
-		add_part(ret, s->text + off, n);
+	if (s->text.data && has_room(ret, 1)) {
+		add_part(ret, s->text.data + off, n);
 		return;
 	}
 	uint8_t *p = own_room(ret, n);
-	if (s->text)
-		memcpy(p, s->text + off, n);
+	if (s->text.data)
+		memcpy(p, s->text.data + off, n);
 	else
 		memset(p, 0, n);
 	add_part(ret, p, n);
@@ -350,7 +350,7 @@ behind_gap(const struct layout *l, uint64_t end, size_t *ret)
 	uint64_t in, left;
 	const struct layout_span *s = &l->span[layout_locate(l, end - 1, &in, &left)];
 	uint64_t next = end - 1 + left;
-	if (s->variable || s->made || s->text || next >= l->size)
+	if (s->variable || s->made || s->text.data || next >= l->size)
 		return false;
 	*ret = layout_locate(l, next, &in, &left);
 	return l->span[*ret].variable && !l->span[*ret].made;

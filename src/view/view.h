@@ -27,7 +27,7 @@ struct layout_span {
 	enum convert convert;
 	struct dtype *swap;          /* CONVERT_SWAP: what to swap, see convert.h; owned */
 	struct recode *recode;       /* CONVERT_RECODE; owned */
-	char *text;                  /* length bytes, owned; NULL and no variable: zeros */
+	struct buf text;             /* length bytes; none and no variable: zeros */
 	const struct made_ops *made; /* NULL: none of its bytes are made when they are read */
 	void *made_arg;
 };
@@ -59,6 +59,8 @@ int layout_add_recoded(struct layout *, struct variable *, struct recode *recode
 /* The spans that are added from now on repeat n times, all of them each time. Once. */
 void layout_begin_records(struct layout *, uint64_t n);
 int layout_add_text(struct layout *, struct span text);
+/* Takes the bytes over. */
+int layout_take_text(struct layout *, struct buf *text);
 int layout_add_zeros(struct layout *, uint64_t length);
 /* Bytes made when they are read. Takes over arg and the reference to the variable (which may be NULL), also when it fails. */
 int layout_add_made(
