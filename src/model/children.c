@@ -271,9 +271,9 @@ correct_consolidated(
 	}
 }
 
-/* Names and kinds of all children; load: as exactly as the group allows. */
+/* Names and kinds of all children, as exactly as the group allows; load_only: only what the store has to be asked for. */
 static int
-read_children(struct model *m, const char *path, struct names *ret)
+read_children(struct model *m, const char *path, bool load_only, struct names *ret)
 {
 	CLEAN(path_walk_done) struct path_walk w = {0};
 	CLEAN(node_unrefp) struct node *n = NULL;
@@ -285,6 +285,8 @@ read_children(struct model *m, const char *path, struct names *ret)
 	if (n->error_code == -ENOTSUP)
 		return 0;
 	if (path_walk_covers(&w)) {
+		if (load_only)
+			return 0;
 		size_t skip = strlen(path) < w.con_skip ? strlen(path) : w.con_skip;
 		r = consolidated_children(w.con, path + skip, add_consolidated, ret);
 		if (r == 0)
@@ -305,7 +307,7 @@ int
 model_children(struct model *m, const char *path, model_child_fn *fn, void *arg)
 {
 	CLEAN(names_done) struct names names = {0};
-	int r = read_children(m, path, &names);
+	int r = read_children(m, path, false, &names);
 	for (size_t i = 0; r == 0 && i < names.count; i++) {
 		const struct name *n = &names.of[i];
 		const struct model_child child = {n->name, n->kind, n->known};
@@ -319,7 +321,7 @@ int
 model_preload(struct model *m, const char *path)
 {
 	CLEAN(names_done) struct names names = {0};
-	return read_children(m, path, &names);
+	return read_children(m, path, true, &names);
 }
 
 uint64_t

@@ -117,7 +117,7 @@ make_plain(struct probe *o)
 	struct discovery *l = o->l;
 	const struct dim_scope s = path_walk_scope(l->walk, l->model);
 	const struct metas none = {0};
-	if (look_covered(l)) /* consolidated metadata know better than what chunks suggest */
+	if (l->covered) /* consolidated metadata know better than what chunks suggest */
 		return probe_failure(o, false) < 0 ? probe_failure(o, false) : ZMAP_ABSENT;
 	int r = anything_below(o);
 	if (r < 0)
@@ -181,7 +181,7 @@ look_beside_consolidated(struct probe *o)
 	CLEAN(metas_done) struct metas theirs = {0};
 	CLEAN(node_unrefp) struct node *before = NULL;
 	const enum meta_kind kind = dialect_of(o->v3)->array;
-	if (!(l->model->zmap->caps & ZMAP_REMOTE) || !look_covered(l) ||
+	if (!(l->model->zmap->caps & ZMAP_REMOTE) || !l->covered ||
 		!consolidated_node(l->walk->con, l->path + l->walk->con_skip, &theirs) ||
 		!theirs.of[kind].data)
 		return 0;
@@ -208,7 +208,7 @@ look_beside_consolidated(struct probe *o)
 static void
 settle(struct discovery *l)
 {
-	if (look_covered(l) && l->node->mtime < consolidated_mtime(l->walk->con))
+	if (l->covered && l->node->mtime < consolidated_mtime(l->walk->con))
 		l->node->mtime = consolidated_mtime(l->walk->con);
 	prefer_old(l);
 }
@@ -242,7 +242,7 @@ bare(const struct probe *o)
 static int
 enter(struct probe *o)
 {
-	if (o->in_zarr || o->entered || look_covered(o->l))
+	if (o->in_zarr || o->entered || o->l->covered)
 		return 0;
 	o->entered = true;
 	int r = zmap_enter(o->l->model->zmap, o->l->path, bare(o));
@@ -347,7 +347,7 @@ static int
 look_beside(struct probe *o)
 {
 	struct discovery *l = o->l;
-	if (!o->in_zarr || l->seen || l->old || l->how >= HOW_NOW || look_covered(l))
+	if (!o->in_zarr || l->seen || l->old || l->how >= HOW_NOW || l->covered)
 		return 0;
 	int r = children_lack(l, l->walk->con);
 	o->listed = r == -EACCES; /* it may not be listed */
@@ -477,18 +477,18 @@ discover(struct discovery *l)
 	const struct consolidated_index *con = l->walk->con;
 	bool trust = l->model->opt.consolidated == CONSOLIDATED_TRUST;
 	bool found_gone = con && !l->old && l->old_con_id == consolidated_id(con);
-	if (con && (trust || (look_covered(l) && l->how == HOW_LOOKUP && !found_gone))) {
+	if (con && (trust || (l->covered && l->how == HOW_LOOKUP && !found_gone))) {
 		int alive = l->how >= HOW_NOW ? fetch_alive(l->model) : 0;
 		l->own = l->how != HOW_LOOKUP;
 		return alive < 0 ? alive : look_consolidated(l);
 	}
 	int r = look_own(l);
-	if (r == ZMAP_ABSENT && look_covered(l) && !deleted(l)) {
+	if (r == ZMAP_ABSENT && l->covered && !deleted(l)) {
 		r = fetch_alive(l->model);
 		return r < 0 ? r : look_consolidated(l);
 	}
 	CLEAN(metas_done) struct metas m = {0};
-	if (look_covered(l))
+	if (l->covered)
 		compare_consolidated(l, &m);
 	return confirm_loss(l, r);
 }

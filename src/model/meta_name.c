@@ -18,7 +18,7 @@ meta_kind_of(const char *name)
 {
 	for (unsigned k = 0; k < META_KINDS; k++)
 		for (unsigned i = 0; i < 2 && meta_name[k][i]; i++)
-			if (!strcmp(name, meta_name[k][i]))
+			if (*name == *meta_name[k][i] && !strcmp(name, meta_name[k][i]))
 				return k;
 	return META_KINDS;
 }

@@ -235,10 +235,8 @@ node_cache_told(int64_t due)
 static void
 note_told(const struct model *m, const struct cached_node *p, const struct discovery *l)
 {
-	const struct consolidated_index *con = l->walk->con;
-	bool covered = con && consolidated_has(con, l->path + l->walk->con_skip);
 	bool trust = m->opt.consolidated == CONSOLIDATED_TRUST;
-	if (watch && !(covered && (trust || (l->how == HOW_LOOKUP && p->node))))
+	if (watch && !(l->covered && (trust || (l->how == HOW_LOOKUP && p->node))))
 		node_cache_told(p->due);
 }
 
@@ -247,19 +245,18 @@ static bool
 fresh(const struct model *m, const struct cached_node *p, const struct discovery *l)
 {
 	const struct consolidated_index *con = l->walk->con;
-	bool covered = con && consolidated_has(con, l->path + l->walk->con_skip);
-	bool doubted = covered && l->how == HOW_CHECK && p->begun < consolidated_doubted(con);
+	bool doubted = l->covered && l->how == HOW_CHECK && p->begun < consolidated_doubted(con);
 	bool in_time = l->begun < p->due && !doubted;
-	if (!p->known || p->con_id != (covered ? consolidated_id(con) : 0))
+	if (!p->known || p->con_id != (l->covered ? consolidated_id(con) : 0))
 		return false;
 	if (l->how >= HOW_NOW)
 		return p->begun >= l->begun; /* another thread just did */
 	if (l->how == HOW_CHECK && m->opt.detect_separator && p->node && p->node->array &&
 		p->node->array->separator_assumed)
 		return false;
-	if (covered && l->how == HOW_LOOKUP && p->node)
+	if (l->covered && l->how == HOW_LOOKUP && p->node)
 		return true;
-	return in_time || (covered && m->opt.consolidated == CONSOLIDATED_TRUST);
+	return in_time || (l->covered && m->opt.consolidated == CONSOLIDATED_TRUST);
 }
 
 /* Waits while another thread looks at the cached node. */
@@ -423,13 +420,16 @@ node_cache_get_child(struct model *m, const char *path, enum how how, const stru
 	struct node **ret)
 {
 	CLEAN(look_done)
-	struct discovery l = {
-		.model = m, .path = path, .walk = w, .how = how, .begun = clock_now()};
+	struct discovery l = {.model = m,
+		.path = path,
+		.walk = w,
+		.how = how,
+		.covered = w->con && consolidated_has(w->con, path + w->con_skip),
+		.begun = clock_now()};
 	CLEAN(node_unrefp) struct node *answer = NULL;
 	struct cached_node *p = NULL;
 	int r = 0;
-	if (w->con && m->opt.consolidated == CONSOLIDATED_TRUST &&
-		!consolidated_has(w->con, path + w->con_skip))
+	if (w->con && m->opt.consolidated == CONSOLIDATED_TRUST && !l.covered)
 		return ZMAP_ABSENT;
 	LOCKED(&m->lock)
 		r = begin(&l, &p, &answer);

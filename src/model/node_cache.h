@@ -94,6 +94,7 @@ struct discovery {
 	const char *path;
 	const struct path_walk *walk;
 	enum how how;
+	bool covered;   /* consolidated metadata know it */
 	int64_t begun;  /* clock_now(): when it was asked for, then when it began … */
 	int64_t wall;   /* … by clock_wall() */
 	int64_t before; /* clock_now(): the look before this one began; 0: there was none */

@@ -51,12 +51,6 @@ probe_failure(const struct probe *o, bool found)
 	return 0;
 }
 
-bool
-look_covered(const struct discovery *l)
-{
-	return l->walk->con && consolidated_has(l->walk->con, l->path + l->walk->con_skip);
-}
-
 enum {
 	LISTED_MAX = 1000, /* a page of S3's */
 	TOO_MANY = 100,    /* no outcome of a store */
@@ -186,7 +180,7 @@ is_blind(const struct probe *o)
 static bool
 wants_consolidated(const struct probe *o)
 {
-	return o->l->model->opt.consolidated != CONSOLIDATED_IGNORE && !look_covered(o->l);
+	return o->l->model->opt.consolidated != CONSOLIDATED_IGNORE && !o->l->covered;
 }
 
 /* The objects of a V2 group that are worth asking for. */

@@ -58,7 +58,6 @@ int probe_keep_seen(const struct probe *, struct seen **ret);
 bool seen_any(const struct seen *, unsigned kinds);
 
 /* Consolidated metadata above know the path. */
-bool look_covered(const struct discovery *);
 /* Lists the array's keys, where metadata do not say what separates indices and the look goes that far. 0 or -errno. */
 int discover_separator(const struct discovery *, struct node *);
 /* The node that was there before was made without having done that. */
