@@ -45,9 +45,16 @@ void
 h5_number(struct h5 *w, uint64_t v, unsigned bytes)
 {
 	const uint64_t little = htole64(v);
-	if (!has_room(w, sizeof little))
+	if (!has_room(w, bytes))
 		return;
-	memcpy(w->to.data + w->to.len, &little, sizeof little);
+	uint8_t *to = w->to.data + w->to.len;
+	switch (bytes) { /* most of them, without a call */
+	case 1: memcpy(to, &little, 1); break;
+	case 2: memcpy(to, &little, 2); break;
+	case 4: memcpy(to, &little, 4); break;
+	case 8: memcpy(to, &little, 8); break;
+	default: memcpy(to, &little, bytes);
+	}
 	w->to.len += bytes;
 }
 

@@ -26,11 +26,12 @@ struct nc4 {
 	struct nc4_sorted by_dim;             /* of axis: those of variables that are no scales */
 	struct nc4_axis *axis;
 	size_t naxes;
-	unsigned *scale;        /* of each dimension: 1 + the variable that is its scale; 0: none */
-	unsigned *scale_of;     /* of each variable: the dimension, or NC_NO_DIM */
-	bool *secret;           /* of each variable: a dimension has its name */
-	unsigned *attr_count;   /* of each variable's object; known from the first time */
-	uint64_t *links;        /* of each group */
+	unsigned *scale;      /* of each dimension: 1 + the variable that is its scale; 0: none */
+	unsigned *scale_of;   /* of each variable: the dimension, or NC_NO_DIM */
+	bool *secret;         /* of each variable: a dimension has its name */
+	unsigned *attr_count; /* of each variable's object; known from the first time */
+	size_t *attrs_len; /* of each variable's own attributes; 0: there is an address in them */
+	uint64_t *links;   /* of each group */
 	struct h5_object *list; /* of each dimension: where the reference to it is kept */
 	uint64_t *size, *most;  /* room for one variable's dimensions */
 	uint64_t *group_at, *dim_at, *var_at, *tree_at;

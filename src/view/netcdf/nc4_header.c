@@ -270,6 +270,21 @@ put_layout(struct nc4 *n, size_t i)
 	h5_chunked(&n->h5, v->bytes ? n->tree_at[i] : H5_UNDEFINED, v->rank, n->size, element);
 }
 
+/* What the first time left where it was, and has no address in it, holds. */
+static void
+put_own_attrs(struct attrs_at *to, size_t i)
+{
+	struct nc4 *n = to->n;
+	const size_t at = n->h5.to.len, heap = n->h5.heap.len;
+	if (!n->h5.draft && n->attrs_len[i]) {
+		n->h5.to.len += n->attrs_len[i];
+		to->count = n->attr_count[i];
+		return;
+	}
+	put_attrs(to, &n->file->var[i].attrs);
+	n->attrs_len[i] = n->h5.heap.len == heap ? n->h5.to.len - at : 0;
+}
+
 static void
 put_var(struct nc4 *n, size_t i)
 {
@@ -292,7 +307,7 @@ put_var(struct nc4 *n, size_t i)
 	put_dims(&to, v, dim != NC_NO_DIM);
 	if (dim != NC_NO_DIM)
 		put_users(&to, dim);
-	put_attrs(&to, &v->attrs);
+	put_own_attrs(&to, i);
 	n->attr_count[i] = to.count;
 	h5_end_object(&n->h5);
 }

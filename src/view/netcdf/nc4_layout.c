@@ -35,6 +35,7 @@ done(struct nc4 *n)
 	free(n->scale_of);
 	free(n->secret);
 	free(n->attr_count);
+	free(n->attrs_len);
 	free(n->links);
 	free(n->list);
 	free(n->size);
@@ -167,6 +168,7 @@ prepare(struct nc4 *n)
 	n->scale_of = calloc(f->nvars + 1, sizeof *n->scale_of);
 	n->secret = calloc(f->nvars + 1, sizeof *n->secret);
 	n->attr_count = calloc(f->nvars + 1, sizeof *n->attr_count);
+	n->attrs_len = calloc(f->nvars + 1, sizeof *n->attrs_len);
 	n->var_at = calloc(f->nvars + 1, sizeof *n->var_at);
 	n->tree_at = calloc(f->nvars + 1, sizeof *n->tree_at);
 	n->group_at = calloc((size_t)f->ngroups + 1, sizeof *n->group_at);
@@ -174,7 +176,8 @@ prepare(struct nc4 *n)
 	n->size = calloc(rank, sizeof *n->size);
 	n->most = calloc(rank, sizeof *n->most);
 	if (!n->scale || !n->dim_at || !n->list || !n->scale_of || !n->secret || !n->attr_count ||
-		!n->var_at || !n->tree_at || !n->group_at || !n->links || !n->size || !n->most)
+		!n->attrs_len || !n->var_at || !n->tree_at || !n->group_at || !n->links ||
+		!n->size || !n->most)
 		return err_set(-ENOMEM, "no memory for a netCDF file");
 	int r = find_scales(n);
 	if (r == 0)
