@@ -272,7 +272,7 @@ make_typed(struct making *m, const struct attr *a, struct attr *ret)
 static int
 keep(struct making *m, const char *name, struct attr *a)
 {
-	a->name = nc_name_once(&m->names, name);
+	a->name = nc_name_lent(&m->names, name);
 	if (!a->name) {
 		attr_clear(a);
 		return err_set(-ENOMEM, "no memory for attribute '%s'", name);
@@ -373,7 +373,7 @@ nc_attrs_make(const struct attrs *as, const struct nc_attrs_of *of, enum cdf_for
 		r = add_fill(&m);
 	if (r == 0 && of->grid_mapping)
 		r = keep_text(&m, "grid_mapping", of->grid_mapping);
-	nc_taken_free(&m.names);
+	nc_taken_done(&m.names);
 	if (r < 0)
 		attrs_free(&to);
 	else

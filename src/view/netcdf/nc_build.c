@@ -201,7 +201,8 @@ make_recode(struct nc_build *b, const struct nc_candidate *c, enum nc_type type,
 		memcpy(copy, k->part, k->nparts * sizeof *copy);
 		recode_pick(ret, n->array->dtype.size, copy, k->nparts);
 	}
-	if (asprintf(&ret->where, "%s.cdf5.nc", mount_path(b->mount, n->path)) < 0) {
+	if (recode_refuses(ret) &&
+		asprintf(&ret->where, "%s.cdf5.nc", mount_path(b->mount, n->path)) < 0) {
 		ret->where = NULL;
 		return err_set(-ENOMEM, "no memory for a name");
 	}
@@ -237,6 +238,20 @@ name_virtual(const struct nc_build *b, size_t n, struct nc_file *f, struct nc_ta
 	return 0;
 }
 
+/* field: "" for a variable that is none. */
+static char *
+name_of_field(struct nc_taken *names, const char *name, const char *field)
+{
+	CLEAN(clean_free) char *full = NULL;
+	if (!*field)
+		return nc_name_once(names, name);
+	if (asprintf(&full, "%s%s", name, field) < 0) {
+		full = NULL;
+		return NULL;
+	}
+	return nc_name_once(names, full);
+}
+
 /* first: the index of what comes from the store; before it lie those that it does not have. */
 static int
 name_variables(const struct nc_build *b, size_t first, struct nc_file *f)
@@ -249,12 +264,9 @@ name_variables(const struct nc_build *b, size_t first, struct nc_file *f)
 			const struct nc_candidate *c = &b->candidate[i];
 			const struct node *n = c->member->node;
 			const char *name = *n->path ? n->name : mount_path(b->mount, n->path);
-			CLEAN(clean_free) char *full = NULL;
 			if (!c->out && turn(b, c) == t) {
-				if (asprintf(&full, "%s%s", name, c->column->field) < 0)
-					full = NULL;
 				v->group = c->member->group;
-				v->name = full ? nc_name_once(&names[v->group], full) : NULL;
+				v->name = name_of_field(&names[v->group], name, c->column->field);
 				if (!v->name)
 					r = err_set(-ENOMEM, "no memory for a name");
 			}

@@ -135,13 +135,13 @@ take(struct nc_taken *t, char *name, bool *ret_failed)
 }
 
 char *
-nc_name_once(struct nc_taken *t, const char *name)
+nc_name_lent(struct nc_taken *t, const char *name)
 {
 	char *n = nc_name(name), *in;
 	bool failed = !n;
 	in = n ? take(t, n, &failed) : NULL;
 	if (in || failed)
-		return in ? strdup(in) : NULL;
+		return in;
 	CLEAN(clean_free) char *first = nc_name(name);
 	for (unsigned i = 2; !in && !failed; i++) {
 		char more[16];
@@ -149,7 +149,20 @@ nc_name_once(struct nc_taken *t, const char *name)
 		failed = !first || !(n = nc_name_with(first, more));
 		in = failed ? NULL : take(t, n, &failed);
 	}
+	return in;
+}
+
+char *
+nc_name_once(struct nc_taken *t, const char *name)
+{
+	const char *in = nc_name_lent(t, name);
 	return in ? strdup(in) : NULL;
+}
+
+void
+nc_taken_done(struct nc_taken *t)
+{
+	set_free(&t->names, NULL);
 }
 
 void

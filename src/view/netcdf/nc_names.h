@@ -21,3 +21,6 @@ struct nc_taken {
 /* The name in the file, of which there is only one: "t", then "t_2" … Caller frees; NULL: no memory. */
 char *nc_name_once(struct nc_taken *, const char *name);
 void nc_taken_free(struct nc_taken *);
+/* The same without a copy: what is taken borrows the name until nc_taken_done. All names of one nc_taken are given one way. */
+char *nc_name_lent(struct nc_taken *, const char *name);
+void nc_taken_done(struct nc_taken *);
