@@ -17,6 +17,8 @@ typedef int cf_name_fn(void *arg, const char *name, enum cf_role);
 int cf_references(const struct attrs *, cf_name_fn *, void *arg);
 /* The same for one attribute's text; nothing if it is none of those that name variables. */
 int cf_words(const char *attribute, const char *text, cf_name_fn *fn, void *arg);
+/* May an attribute of this node name variables? By a search of the text, without reading it. */
+bool cf_mentions(const struct node *);
 /* Does an attribute of this name name variables? */
 bool cf_refers(const char *attribute);
 

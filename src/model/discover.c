@@ -2,6 +2,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "model/names.h"
 #include "model/probe.h"
 
 #include <errno.h>
@@ -73,7 +74,7 @@ anything_below(const struct probe *o)
 	if (r == 0 && o->listed)
 		r = o->below;
 	else if (r == 0) {
-		r = o->in_zarr ? children_lack(l, true) : LACK_UNKNOWN;
+		r = o->in_zarr ? names_lack(l, true) : LACK_UNKNOWN;
 		r = r == LACK_UNKNOWN ? fetch_below(l) : r < 0 ? r : r == LACK_NOT;
 	}
 	return r == -EACCES && l->walk->con && remote ? 0 : r;
@@ -349,7 +350,7 @@ look_beside(struct probe *o)
 	struct discovery *l = o->l;
 	if (!o->in_zarr || l->seen || l->old || l->how >= HOW_NOW || l->covered)
 		return 0;
-	int r = children_lack(l, l->walk->con);
+	int r = names_lack(l, l->walk->con);
 	o->listed = r == -EACCES; /* it may not be listed */
 	o->unlikely = l->walk->con && (o->listed || r == LACK_UNKNOWN);
 	return o->listed ? 0 : r < 0 ? r : r == LACK_SURELY ? ZMAP_ABSENT : 0;

@@ -118,6 +118,8 @@ struct discovery {
 /* 0, ZMAP_ABSENT or -errno; fills the outcome. */
 int discover(struct discovery *);
 void seen_free(struct seen *);
+/* One of these kinds (bits of meta_kind) was there. NULL: nothing was. */
+bool seen_any(const struct seen *, unsigned kinds);
 void discovery_drop_names(struct discovery *);
 
 /* fetch.c */
@@ -140,17 +142,22 @@ int fetch_below(const struct discovery *);
 /* The store's root is still what it was. 0, or -EIO with the reason. */
 int fetch_alive(struct model *);
 
-/* node_cache.c */
+/* node_get.c */
 /* The node at a path, everything above it looked at. walk (zeroed; may be NULL) is left as it stands for the node's children. */
 int node_cache_get(
 	struct model *, const char *path, enum how, struct path_walk *, struct node **ret);
-/* The same for a child of the node that the walk ends with, at its full path. */
+/* node_look.c: the same for a child of the node that the walk ends with, at its full path. */
 int node_cache_get_child(
 	struct model *, const char *path, enum how, const struct path_walk *, struct node **ret);
 /* siblings.c: node_cache_get_child of a remote store, above stores, by HOW_LOOKUP; entries that will be asked for next are looked at too. */
 int siblings_get(struct model *, const char *path, const struct path_walk *, struct node **ret);
-/* It was asked for: it is the last to go. Lock held. */
+/* node_cache.c: it was asked for, and is the last to go. Lock held. */
 void node_cache_renew(struct model *, struct cached_node *);
+/* A path that is not known. 0 or -ENOMEM. Lock held. */
+int node_cache_add(struct model *, const char *path, struct cached_node **ret);
+/* What is known of a cached node changes between these two. Lock held. */
+void node_cache_count_out(struct model *, const struct cached_node *);
+void node_cache_count_in(struct model *, const struct cached_node *);
 /* room.c: lets go of cached nodes that were not asked for lately, until the rest has room. Lock held. */
 void node_cache_make_room(struct model *);
 struct cached_node *node_cache_find(const struct model *, const char *path); /* lock held */
@@ -161,9 +168,5 @@ void node_cache_put_names(
 /* A thread that watches (model_watch) was told something that holds until then. */
 void node_cache_told(int64_t due);
 void node_cache_put_listed(struct model *, struct cached_node *, struct listed *); /* likewise */
-/* children.c: does the group above a path that lies in a hierarchy have keys below that name? Remote stores that can be listed are asked once
- * a TTL, for a page of names, if `ask`. A listing that says so is as good as a look at the time when it was made: l->begun is that then. */
-enum lack { LACK_UNKNOWN, LACK_NOT, LACK_SURELY };
-int children_lack(struct discovery *, bool ask); /* enum lack, or -errno */
 /* Was the path listed as an object and nothing else? ret_begun: when the store was asked, if it said what ret has then; else 0. */
 bool node_cache_is_key(struct model *, const char *path, struct zmap_stat *ret, int64_t *ret_begun);

@@ -1,4 +1,5 @@
 /* Which metadata objects a path has: they are asked for together where each costs a round trip. */
+#include "model/names.h"
 #include "model/probe.h"
 
 #include "base/err.h"
@@ -248,7 +249,7 @@ may_be_v2(const struct probe *o)
 	if (o->f.result[META_V3] != ZMAP_ABSENT || o->l->model->opt.mode & URL_V3 || !o->in_zarr ||
 		is_blind(o) || o->listed)
 		return false;
-	return !is_remote(o) || children_lack(o->l, true) == LACK_NOT;
+	return !is_remote(o) || names_lack(o->l, true) == LACK_NOT;
 }
 
 /* V3 goes before V2 beside it at the top of a hierarchy, and in one of V3. */
@@ -327,21 +328,4 @@ probe_keep_seen(const struct probe *o, struct seen **ret)
 		return err_set(-ENOMEM, "no memory for versions");
 	*ret = seen;
 	return 0;
-}
-
-bool
-seen_any(const struct seen *s, unsigned kinds)
-{
-	for (unsigned k = 0; s && k < META_KINDS; k++)
-		if (kinds >> k & 1 && s[k].present)
-			return true;
-	return false;
-}
-
-void
-seen_free(struct seen *s)
-{
-	for (unsigned k = 0; s && k < META_KINDS; k++)
-		free(s[k].version);
-	free(s);
 }

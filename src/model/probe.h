@@ -54,9 +54,6 @@ void probe_get_the_same(struct probe *);
 /* What is there, with its versions, for the next look. */
 int probe_keep_seen(const struct probe *, struct seen **ret);
 
-/* One of them was there. NULL: nothing was. */
-bool seen_any(const struct seen *, unsigned kinds);
-
 /* Consolidated metadata above know the path. */
 /* Lists the array's keys, where metadata do not say what separates indices and the look goes that far. 0 or -errno. */
 int discover_separator(const struct discovery *, struct node *);
