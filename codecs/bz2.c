@@ -3,12 +3,18 @@
 
 #include "base/check.h"
 #include "base/err.h"
+#include "base/lazy.h"
 
 #include <bzlib.h>
 #include <errno.h>
 #include <limits.h>
 
 enum { LEVEL_DEFAULT = 1, LEVEL_MAX = 9 };
+
+#define LIBBZ2(F)                                                                                  \
+	F(BZ2_bzBuffToBuffCompress)                                                                \
+	F(BZ2_bzDecompress) F(BZ2_bzDecompressEnd) F(BZ2_bzDecompressInit)
+LAZY_LIBRARY(libbz2, LIBBZ2, SONAME_BZ2)
 
 struct bz2 {
 	int level;
@@ -37,7 +43,7 @@ static int
 decode_stream(struct span *in, uint8_t **to, size_t *room)
 {
 	bz_stream s = {0};
-	if (BZ2_bzDecompressInit(&s, 0, 0) != BZ_OK)
+	if (libbz2.BZ2_bzDecompressInit(&s, 0, 0) != BZ_OK)
 		return err_set(-ENOMEM, "out of memory");
 	int r = BZ_OK;
 	while (r == BZ_OK) {
@@ -46,7 +52,7 @@ decode_stream(struct span *in, uint8_t **to, size_t *room)
 		s.avail_in = have;
 		s.next_out = (char *)*to;
 		s.avail_out = space;
-		r = BZ2_bzDecompress(&s);
+		r = libbz2.BZ2_bzDecompress(&s);
 		in->data += have - s.avail_in;
 		in->len -= have - s.avail_in;
 		*to += space - s.avail_out;
@@ -54,7 +60,7 @@ decode_stream(struct span *in, uint8_t **to, size_t *room)
 		if (r == BZ_OK && s.avail_in == have && s.avail_out == space)
 			break; /* no way to go on: no input left, or no room */
 	}
-	BZ2_bzDecompressEnd(&s);
+	libbz2.BZ2_bzDecompressEnd(&s);
 	if (r == BZ_STREAM_END)
 		return 0;
 	if (r == BZ_MEM_ERROR)
@@ -69,8 +75,11 @@ bz2_decode(const void *obj, const struct form *form, struct span in, struct buf 
 {
 	uint8_t *to = out->data;
 	size_t room = form->bytes;
+	int r = libbz2_load();
+	if (r < 0)
+		return r;
 	do {
-		int r = decode_stream(&in, &to, &room);
+		r = decode_stream(&in, &to, &room);
 		if (r < 0)
 			return r;
 	} while (in.len);
@@ -86,11 +95,13 @@ bz2_encode(const void *obj, const struct form *form, struct span in, struct buf 
 	unsigned size = piece(in.len + in.len / 100 + 600);
 	if (in.len > UINT_MAX / 2)
 		return err_set(-EIO, "cannot compress %zu bytes at once", in.len);
-	int r = buf_reserve(out, size);
+	int r = libbz2_load();
+	if (r == 0)
+		r = buf_reserve(out, size);
 	if (r < 0)
 		return r;
-	if (BZ2_bzBuffToBuffCompress((char *)out->data, &size, (char *)in.data, (unsigned)in.len,
-		    z->level, 0, 0) != BZ_OK)
+	if (libbz2.BZ2_bzBuffToBuffCompress((char *)out->data, &size, (char *)in.data,
+		    (unsigned)in.len, z->level, 0, 0) != BZ_OK)
 		return err_set(-EIO, "cannot compress %zu bytes", in.len);
 	out->len = size;
 	return 0;

@@ -2,6 +2,7 @@
 #include "codec/codec.h"
 
 #include "base/err.h"
+#include "base/lazy.h"
 #include "codecs/lz4_block.h"
 
 #include <endian.h>
@@ -11,6 +12,9 @@
 #include <string.h>
 
 enum { HEADER = 4, ACCELERATION_DEFAULT = 1, ACCELERATION_MAX = 65537 };
+
+#define LIBLZ4(F) F(LZ4_compress_fast)
+LAZY_LIBRARY(liblz4, LIBLZ4, SONAME_LZ4)
 
 struct lz4 {
 	int acceleration;
@@ -53,12 +57,14 @@ lz4_encode(const void *obj, const struct form *form, struct span in, struct buf 
 	const struct lz4 *z = obj;
 	if (!in.len || in.len > LZ4_MAX_INPUT_SIZE)
 		return err_set(-EIO, "lz4 cannot hold %zu bytes", in.len);
-	int bound = LZ4_compressBound((int)in.len);
-	int r = buf_reserve_most(out, HEADER + (size_t)bound);
+	int bound = LZ4_COMPRESSBOUND((int)in.len);
+	int r = liblz4_load();
+	if (r == 0)
+		r = buf_reserve_most(out, HEADER + (size_t)bound);
 	if (r < 0)
 		return r;
-	int n = LZ4_compress_fast((const char *)in.data, (char *)out->data + HEADER, (int)in.len,
-		bound, z->acceleration);
+	int n = liblz4.LZ4_compress_fast((const char *)in.data, (char *)out->data + HEADER,
+		(int)in.len, bound, z->acceleration);
 	if (n <= 0)
 		return err_set(-EIO, "cannot compress %zu bytes", in.len);
 	uint32_t size = htole32((uint32_t)in.len);

@@ -3,6 +3,7 @@
 #include "codec/codec.h"
 
 #include "base/err.h"
+#include "base/lazy.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,6 +13,14 @@ enum { FORMAT_XZ = 1, FORMAT_ALONE = 2, FORMAT_RAW = 3 };
 
 /* A dictionary larger than what any preset makes is for data larger than a chunk. */
 static const uint64_t memory_max = (uint64_t)256 << 20;
+
+/* clang-format off */
+#define LIBLZMA(F) \
+	F(lzma_alone_encoder) F(lzma_auto_decoder) F(lzma_code) F(lzma_easy_encoder) F(lzma_end) \
+	F(lzma_lzma_preset) F(lzma_raw_decoder) F(lzma_raw_decoder_memusage) F(lzma_raw_encoder) \
+	F(lzma_stream_encoder)
+/* clang-format on */
+LAZY_LIBRARY(liblzma, LIBLZMA, SONAME_LZMA)
 
 union filter_options {
 	lzma_options_lzma lzma;
@@ -44,7 +53,7 @@ read_lzma_options(const struct json *dict, lzma_options_lzma *o)
 	int r = read_number32(dict, "preset", &preset);
 	if (r < 0)
 		return r;
-	if (lzma_lzma_preset(o, preset))
+	if (liblzma.lzma_lzma_preset(o, preset))
 		return err_set(-EINVAL, "'preset' %" PRIu32 " is unknown", preset);
 	uint32_t mode = (uint32_t)o->mode, mf = (uint32_t)o->mf;
 	struct {
@@ -137,7 +146,7 @@ read_config(const struct json *config, struct lzma *z)
 		return r;
 	if (!z->nfilters)
 		return err_set(-EINVAL, "raw lzma data need 'filters'");
-	uint64_t memory = lzma_raw_decoder_memusage(z->filter);
+	uint64_t memory = liblzma.lzma_raw_decoder_memusage(z->filter);
 	if (memory == UINT64_MAX)
 		return err_set(-EINVAL, "these lzma filters cannot follow each other");
 	if (memory > memory_max)
@@ -152,6 +161,8 @@ lzma_set_up(const struct json *config, const struct form *in, struct form *out, 
 	CLEAN(clean_free) struct lzma *z = calloc(1, sizeof *z);
 	if (!z)
 		return err_set(-ENOMEM, "out of memory");
+	if (liblzma_load() < 0)
+		return err_add(-ENOTSUP, "it needs liblzma");
 	int r = read_config(config, z);
 	if (r < 0)
 		return r;
@@ -181,19 +192,20 @@ lzma_unpack(const void *obj, const struct form *form, struct span in, struct buf
 {
 	const struct lzma *z = obj;
 	lzma_stream s = LZMA_STREAM_INIT;
-	lzma_ret r = z->format == FORMAT_RAW ? lzma_raw_decoder(&s, z->filter)
-					     : lzma_auto_decoder(&s, memory_max, LZMA_CONCATENATED);
+	lzma_ret r = z->format == FORMAT_RAW
+			     ? liblzma.lzma_raw_decoder(&s, z->filter)
+			     : liblzma.lzma_auto_decoder(&s, memory_max, LZMA_CONCATENATED);
 	if (r == LZMA_OK) {
 		s.next_in = in.data;
 		s.avail_in = in.len;
 		s.next_out = out->data;
 		s.avail_out = form->bytes;
 		do
-			r = lzma_code(&s, LZMA_FINISH);
+			r = liblzma.lzma_code(&s, LZMA_FINISH);
 		while (r == LZMA_OK);
 	}
 	size_t len = form->bytes - s.avail_out, rest = s.avail_in;
-	lzma_end(&s);
+	liblzma.lzma_end(&s);
 	if (r == LZMA_BUF_ERROR && rest && len == form->bytes)
 		return err_set(-EIO, "lzma data decode to more than %zu bytes", form->bytes);
 	if (r != LZMA_STREAM_END)
@@ -209,16 +221,16 @@ encoder(const struct lzma *z, lzma_stream *s)
 {
 	lzma_check check = z->check < 0 ? LZMA_CHECK_CRC64 : (lzma_check)z->check;
 	if (z->format == FORMAT_RAW)
-		return lzma_raw_encoder(s, z->filter);
+		return liblzma.lzma_raw_encoder(s, z->filter);
 	if (z->format == FORMAT_ALONE) {
 		lzma_options_lzma o;
 		if (z->nfilters == 1 && z->filter[0].id == LZMA_FILTER_LZMA1)
-			return lzma_alone_encoder(s, z->filter[0].options);
-		return lzma_lzma_preset(&o, z->preset) ? LZMA_OPTIONS_ERROR
-						       : lzma_alone_encoder(s, &o);
+			return liblzma.lzma_alone_encoder(s, z->filter[0].options);
+		return liblzma.lzma_lzma_preset(&o, z->preset) ? LZMA_OPTIONS_ERROR
+							       : liblzma.lzma_alone_encoder(s, &o);
 	}
-	return z->nfilters ? lzma_stream_encoder(s, z->filter, check)
-			   : lzma_easy_encoder(s, z->preset, check);
+	return z->nfilters ? liblzma.lzma_stream_encoder(s, z->filter, check)
+			   : liblzma.lzma_easy_encoder(s, z->preset, check);
 }
 
 static int
@@ -235,11 +247,11 @@ lzma_pack(const void *obj, const struct form *form, struct span in, struct buf *
 		s.next_out = out->data;
 		s.avail_out = out->cap;
 		do
-			r = lzma_code(&s, LZMA_FINISH);
+			r = liblzma.lzma_code(&s, LZMA_FINISH);
 		while (r == LZMA_OK);
 	}
 	out->len = out->cap - s.avail_out;
-	lzma_end(&s);
+	liblzma.lzma_end(&s);
 	return r == LZMA_STREAM_END ? 0 : lzma_failed(r, "encode");
 }
 

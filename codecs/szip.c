@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/err.h"
+#include "base/lazy.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -24,6 +25,9 @@ enum {
 	SCRATCH_LINES = 2,
 	SLACK = 8, /* what a writer may have added to fill a word */
 };
+
+#define LIBAEC(F) F(aec_buffer_decode) F(aec_buffer_encode)
+LAZY_LIBRARY(libaec, LIBAEC, SONAME_AEC)
 
 /* pixel: bytes of one; planes: how many the elements are taken apart into (1: not at all). */
 struct szip {
@@ -151,7 +155,9 @@ static int
 decode_pixels(const struct szip *z, struct span in, size_t n, uint8_t *out)
 {
 	struct lines l = {0};
-	int r = lay_lines(z, n, &l);
+	int r = libaec_load();
+	if (r == 0)
+		r = lay_lines(z, n, &l);
 	if (r < 0)
 		return r;
 	bool direct = z->planes == 1 && l.bytes == n;
@@ -163,7 +169,7 @@ decode_pixels(const struct szip *z, struct span in, size_t n, uint8_t *out)
 	s.avail_in = in.len;
 	s.next_out = pixels;
 	s.avail_out = l.bytes;
-	r = aec_buffer_decode(&s);
+	r = libaec.aec_buffer_decode(&s);
 	if (r == AEC_MEM_ERROR)
 		return err_set(-ENOMEM, "out of memory");
 	if (r != AEC_OK || s.total_out <= padded_at(&l, n - 1))
@@ -200,7 +206,9 @@ szip_encode(const void *obj, const struct form *form, struct span in, struct buf
 	struct lines l = {0};
 	if (!in.len || in.len > UINT32_MAX || in.len % (z->planes * z->pixel))
 		return err_set(-EIO, "szip cannot hold %zu bytes", in.len);
-	int r = lay_lines(z, in.len, &l);
+	int r = libaec_load();
+	if (r == 0)
+		r = lay_lines(z, in.len, &l);
 	if (r == 0)
 		r = buf_reserve(out, codec_worst(l.bytes));
 	if (r < 0)
@@ -214,7 +222,7 @@ szip_encode(const void *obj, const struct form *form, struct span in, struct buf
 	s.avail_in = l.bytes;
 	s.next_out = out->data + HEADER;
 	s.avail_out = out->cap - HEADER;
-	if (aec_buffer_encode(&s) != AEC_OK)
+	if (libaec.aec_buffer_encode(&s) != AEC_OK)
 		return err_set(-EIO, "cannot compress %zu bytes", in.len);
 	uint32_t n = htole32((uint32_t)in.len);
 	memcpy(out->data, &n, sizeof n);

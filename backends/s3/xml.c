@@ -2,6 +2,7 @@
 
 #include "backends/s3/iso8601.h"
 #include "base/err.h"
+#include "base/lazy.h"
 
 #include <errno.h>
 #include <expat.h>
@@ -9,22 +10,43 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* clang-format off */
+#define LIBEXPAT(F) \
+	F(XML_ErrorString) F(XML_GetCurrentLineNumber) F(XML_GetErrorCode) F(XML_Parse) \
+	F(XML_ParserCreate) F(XML_ParserFree) F(XML_SetCharacterDataHandler) \
+	F(XML_SetElementHandler) F(XML_SetStartDoctypeDeclHandler) F(XML_SetUserData) \
+	F(XML_StopParser) F(XML_UseParserAsHandlerArg)
+/* clang-format on */
+LAZY_LIBRARY(libexpat, LIBEXPAT, SONAME_EXPAT)
+
+static int
+new_parser(XML_Parser *ret)
+{
+	int r = libexpat_load();
+	if (r < 0)
+		return r;
+	*ret = libexpat.XML_ParserCreate(NULL);
+	return *ret ? 0 : err_set(-ENOMEM, "no memory for an XML parser");
+}
+
 static void
 refuse_doctype(void *parser, const char *name, const char *sysid, const char *pubid, int internal)
 {
-	XML_StopParser(parser, XML_FALSE);
+	libexpat.XML_StopParser(parser, XML_FALSE);
 }
 
 /* 0 or -EINVAL. The handlers' user data is the parser's own, set before. */
 static int
 run(XML_Parser p, struct span document)
 {
-	XML_SetStartDoctypeDeclHandler(p, refuse_doctype);
-	if (document.len > INT_MAX ||
-		XML_Parse(p, (const char *)document.data, (int)document.len, 1) == XML_STATUS_ERROR)
+	libexpat.XML_SetStartDoctypeDeclHandler(p, refuse_doctype);
+	if (document.len > INT_MAX || libexpat.XML_Parse(p, (const char *)document.data,
+					      (int)document.len, 1) == XML_STATUS_ERROR)
 		return err_set(-EINVAL, "line %lu is no XML: %s",
-			(unsigned long)XML_GetCurrentLineNumber(p),
-			document.len > INT_MAX ? "too long" : XML_ErrorString(XML_GetErrorCode(p)));
+			(unsigned long)libexpat.XML_GetCurrentLineNumber(p),
+			document.len > INT_MAX
+				? "too long"
+				: libexpat.XML_ErrorString(libexpat.XML_GetErrorCode(p)));
 	return 0;
 }
 
@@ -77,15 +99,16 @@ xml_fields(struct span document, struct xml_field *fields, size_t n)
 	struct finder f = {.fields = fields, .n = n < 16 ? n : 16};
 	for (size_t i = 0; i < n; i++)
 		fields[i].text[0] = 0;
-	XML_Parser p = XML_ParserCreate(NULL);
-	if (!p)
-		return err_set(-ENOMEM, "no memory for an XML parser");
-	XML_SetUserData(p, &f);
-	XML_UseParserAsHandlerArg(p);
-	XML_SetElementHandler(p, field_begins, field_ends);
-	XML_SetCharacterDataHandler(p, field_text);
-	int r = run(p, document);
-	XML_ParserFree(p);
+	XML_Parser p = NULL;
+	int r = new_parser(&p);
+	if (r < 0)
+		return r;
+	libexpat.XML_SetUserData(p, &f);
+	libexpat.XML_UseParserAsHandlerArg(p);
+	libexpat.XML_SetElementHandler(p, field_begins, field_ends);
+	libexpat.XML_SetCharacterDataHandler(p, field_text);
+	r = run(p, document);
+	libexpat.XML_ParserFree(p);
 	return r;
 }
 
@@ -111,7 +134,7 @@ static void
 stop(XML_Parser p, struct lister *l, int result)
 {
 	l->result = result;
-	XML_StopParser(p, XML_FALSE);
+	libexpat.XML_StopParser(p, XML_FALSE);
 }
 
 static void
@@ -263,23 +286,24 @@ xml_list(struct span page, const char *prefix, zmap_list_fn *fn, void *arg, stru
 {
 	static const char url[] = "<EncodingType>url</EncodingType>";
 	struct lister l = {.fn = fn, .arg = arg, .prefix = prefix};
-	XML_Parser p = XML_ParserCreate(NULL);
-	if (!p)
-		return err_set(-ENOMEM, "no memory for an XML parser");
+	XML_Parser p = NULL;
+	int r = new_parser(&p);
+	if (r < 0)
+		return r;
 	/* Where it stands among the elements differs, and no text of an element can contain it. */
 	l.encoded = page.len && memmem(page.data, page.len, url, sizeof url - 1);
-	XML_SetUserData(p, &l);
-	XML_UseParserAsHandlerArg(p);
-	XML_SetElementHandler(p, list_begins, list_ends);
-	XML_SetCharacterDataHandler(p, list_text);
-	int r = run(p, page);
+	libexpat.XML_SetUserData(p, &l);
+	libexpat.XML_UseParserAsHandlerArg(p);
+	libexpat.XML_SetElementHandler(p, list_begins, list_ends);
+	libexpat.XML_SetCharacterDataHandler(p, list_text);
+	r = run(p, page);
 	if (l.result)
 		r = l.result;
 	else if (r == -EINVAL)
 		r = err_add(-EIO, "a page of the listing cannot be read");
 	else if (r == 0 && !l.is_page)
 		r = err_set(-EIO, "the answer to a listing is no listing");
-	XML_ParserFree(p);
+	libexpat.XML_ParserFree(p);
 	buf_free(&l.text);
 	buf_free(&l.name);
 	if (r == 0)

@@ -11,6 +11,17 @@
 
 #define LAZY_MEMBER(name) __typeof__(name) *name;
 #define LAZY_NAME(name) #name,
+/* For one file: the struct, of that name, and its load function, NAME_load. */
+#define LAZY_LIBRARY(library, LIST, soname)                                                        \
+	static struct {                                                                            \
+		LIST(LAZY_MEMBER)                                                                  \
+	} library;                                                                                 \
+	static int library##_load(void)                                                            \
+	{                                                                                          \
+		static const char *const names[] = {LIST(LAZY_NAME) NULL};                         \
+		static struct lazy lazy = {.file = soname, .names = names, .pointers = &library};  \
+		return lazy_load(&lazy);                                                           \
+	}
 
 struct lazy {
 	const char *file;         /* by which the dynamic linker finds it: its soname */
