@@ -33,7 +33,7 @@ struct http_loop {
 	pthread_mutex_t lock;
 	struct line inbox; /* all below: guarded by lock */
 	bool ending;
-	unsigned allowed, credit; /* answers without log_once_line since allowed grew */
+	unsigned allowed, credit; /* answers that asked for no patience since allowed grew */
 	int64_t slowed;           /* when allowed was last cut */
 	bool settled;  /* more under way at once brought no more answers, or complaints */
 	unsigned most; /* that was ever allowed */
@@ -103,7 +103,7 @@ http_loop_start(struct http_loop *w, struct client_attempt *a)
 }
 
 /* So many answers came while others waited in line as may be under way. If they came faster than with fewer under way, half as many
- * more may be. Once that is not so, or after a log_once_line, one more at a time, up to what went well before. The lock is held. */
+ * more may be. Once that is not so, or after an answer that asks for patience (503, 429), one more at a time, up to what went well before. The lock is held. */
 static void
 grow(struct http_loop *w, int64_t now)
 {

@@ -46,7 +46,7 @@ struct http_loop *http_loop_free(struct http_loop *);
 void http_loop_start(struct http_loop *, struct client_attempt *);
 /* What an attempt that started then says of how much the server bears. */
 void http_loop_pace(struct http_loop *, int64_t started, bool slower);
-/* The server has given an answer that is no log_once_line: it is there. */
+/* The server has given an answer that asks for no patience (503, 429): it is there. */
 void http_loop_reached(struct http_loop *);
 bool http_loop_is_reached(const struct http_loop *);
 /* Attempts under way, in line, and how many may be under way. */

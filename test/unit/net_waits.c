@@ -7,7 +7,7 @@ enum { SENT = 5 << 20 }; /* bytes of what is put */
 
 /* --- until the deadline --- */
 
-/* Good, then every log_once_line that passes, for so many ms; then good again. */
+/* Good, then every answer that asks for patience, for so many ms; then good again. */
 struct outage {
 	atomic_llong end; /* clock_now(); 0: it has not begun */
 	int ms;
