@@ -258,6 +258,12 @@ op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	request_start(req, &(struct asked){.op = OP_OPEN, .run = run_open, .ino = ino, .fi = fi});
 }
 
+static void
+late_read(const struct request *r)
+{
+	file_late(file_of(r->handle)->file, r->off, r->size);
+}
+
 /* What the kernel has in its pages when it has the answer; NULL: nothing. */
 static void
 note_shown(const struct request *r, const struct reply *reply)
@@ -320,6 +326,7 @@ op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file
 	request_start(req, &(struct asked){
 				   .op = OP_READ,
 				   .run = run_read,
+				   .late = late_read,
 				   .ino = ino,
 				   .handle = handle_of(fi->fh),
 				   .off = (uint64_t)off,

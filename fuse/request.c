@@ -360,6 +360,7 @@ request_start(fuse_req_t req, const struct asked *a)
 	r->op = a->op;
 	r->pid = fuse_req_ctx(req)->pid;
 	r->run = a->run;
+	r->late = a->late;
 	r->refs = 1;
 	r->inode = inodes_at(s->inodes, a->ino);
 	if (!holds_inode(a->handle, r->inode))
@@ -415,6 +416,8 @@ request_tend(struct request *r)
 		if (request_claim(r))
 			fuse_reply_err(r->req, EINTR);
 	} else if (request_overdue(r, clock_now())) {
+		if (r->late)
+			r->late(r);
 		request_fail(r, err_set(-ETIMEDOUT, "the store does not answer in time"));
 		atomic_store(&r->cancel.wanted_no_more, true);
 	}

@@ -52,6 +52,7 @@ struct request {
 	enum op op;
 	pid_t pid; /* the thread that asks; 0: not of a process that we see */
 	void (*run)(struct request *);
+	void (*late)(const struct request *); /* it is answered for having no time left; or NULL */
 	atomic_uint refs;
 	struct inode *inode;   /* held until the end */
 	unsigned heard;        /* the inode's, as the request came */
@@ -79,6 +80,7 @@ struct request {
 struct asked {
 	enum op op;
 	void (*run)(struct request *);
+	void (*late)(const struct request *);
 	fuse_ino_t ino;
 	const char *name;
 	const struct fuse_file_info *fi; /* of open and opendir */

@@ -299,32 +299,40 @@ forget_widths(struct file *f)
  * read() takes. So what is asked for again at once has time for what is here by now, and no more. */
 enum { AGAIN_NS = 500 * 1000 * 1000, AGAIN_PATIENCE_NS = 200 * 1000 * 1000 };
 
-static int64_t
-patience(struct file *f, const struct array_want *want)
+static bool
+is_again(const struct file *f, const struct array_want *want)
 {
-	int64_t late = atomic_load_explicit(&f->late_at, memory_order_relaxed), now;
-	if (!late || !want->deadline || (now = clock_now()) - late > AGAIN_NS ||
-		want->off >= f->late_end || want->off + want->len <= f->late_off)
-		return want->deadline;
-	return now + AGAIN_PATIENCE_NS < want->deadline ? now + AGAIN_PATIENCE_NS : want->deadline;
+	int64_t late = atomic_load_explicit(&f->late_at, memory_order_relaxed);
+	return late && want->deadline && clock_now() - late <= AGAIN_NS &&
+	       want->off < f->late_end && want->off + want->len > f->late_off;
 }
 
-static void
-note_late(struct file *f, const struct array_want *want)
+void
+file_late(struct file *f, uint64_t off, size_t len)
 {
-	if (!want->deadline || clock_now() + AGAIN_NS < want->deadline)
-		return;
-	f->late_off = want->off;
-	f->late_end = want->off + want->len;
+	f->late_off = off;
+	f->late_end = off + len;
 	f->late_at = clock_now();
+}
+
+/* Bytes of a key itself fail together, and the store may be given up before the time is over: after half of it. */
+static void
+note_late(struct file *f, const struct array_want *want, int64_t begun)
+{
+	int64_t from = f->raw ? begun + (want->deadline - begun) / 2 : want->deadline - AGAIN_NS;
+	if (want->deadline && clock_now() >= from)
+		file_late(f, want->off, want->len);
 }
 
 int
 file_read(struct file *f, const struct array_want *want, struct reply *ret)
 {
 	struct array_want w = *want;
+	const bool again = is_again(f, want);
+	const int64_t begun = again || f->raw ? clock_now() : 0;
 	int r;
-	w.deadline = patience(f, want);
+	if (again && begun + AGAIN_PATIENCE_NS < w.deadline)
+		w.deadline = begun + AGAIN_PATIENCE_NS;
 	if (atomic_load_explicit(&f->mount->waiting, memory_order_relaxed))
 		kinds_other_read(f);
 	if (f->kind)
@@ -332,13 +340,13 @@ file_read(struct file *f, const struct array_want *want, struct reply *ret)
 	else if (f->reader)
 		r = view_read(f->reader, &w, ret);
 	else if (f->raw)
-		r = raw_read(f->raw, &w, ret);
+		r = again ? err_set(-EIO, "no answer in time") : raw_read(f->raw, &w, ret);
 	else
 		r = read_text(f, &w, ret);
 	if (r >= 0)
 		return 0;
 	reply_done(ret);
-	note_late(f, want);
+	note_late(f, want, begun);
 	if (f->reader)
 		forget_widths(f);
 	return mount_error(r);

@@ -124,6 +124,8 @@ bool file_own_size(struct file *, uint64_t *ret);
 bool file_is_writable(const struct file *);
 /* A file of the classic format: libnetcdf takes what a read() of it lacks for zeros. */
 bool file_is_classic(const struct file *);
+/* A read of these bytes was answered for having no time left, while its thread is still at it: what is asked for again at once does not wait as long. */
+void file_late(struct file *, uint64_t off, size_t len);
 /* Before the first read of a netCDF file whose readers take what they find in the kernel's pages: it is given in whole blocks only, see
  * layout.block. */
 void file_guard(struct file *);

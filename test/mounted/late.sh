@@ -93,4 +93,9 @@ sleep 0.3
 kill -TERM "$daemon"
 eventually 6 ended "$daemon" || fail "SIGTERM does not end the daemon while a name hangs"
 is_mounted "$mnt" && fail "still mounted"
+
+# data that hang are waited for once, though the kernel asks for the page again: of a variable, and of a key itself
+must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.deaf=1&fault.match=sst/0&fault.calls=get&fault.file=$tmp/broken" "timeout=$timeout"
+takes $((timeout + 3)) head -c 1000 "$mnt/sst"
+takes $((timeout + 3)) head -c 1000 "$mnt/.store/sst/0.0.0"
 exit $((failures != 0))
