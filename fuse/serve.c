@@ -19,23 +19,24 @@ config(struct buf *ret)
 	return opts_config(&in_force, ret);
 }
 
-/* Sixty threads must not each keep an arena, and what is freed goes back. Arenas grow by enough that this takes few system calls. Writers
- * want the same buffers of a megabyte again for each chunk; the long lists of readers would leave holes. */
+/* What is freed goes back. Arenas grow by enough that this takes few system calls. Writers want the same
+ * buffers of a megabyte again for each chunk; the long lists of readers would leave holes. */
 static void
 bound_malloc(bool rw)
 {
-	enum { ARENAS = 4, TRIMMED_FROM = 4 << 20, GROWTH = 1 << 20 };
-	mallopt(M_ARENA_MAX, ARENAS);
+	enum { TRIMMED_FROM = 4 << 20, GROWTH = 1 << 20 };
 	mallopt(M_MMAP_THRESHOLD, rw ? 2 << 20 : 128 << 10);
 	mallopt(M_TRIM_THRESHOLD, TRIMMED_FROM);
 	mallopt(M_TOP_PAD, GROWTH);
 }
 
-/* A mount is opened with tables of which most is never touched. Those come from the system, empty: what malloc has ready is emptied page by page. */
+/* Sixty threads must not each keep an arena, which holds only if it is said before the first of them. A mount
+ * is opened with tables of which most is never touched: those come from the system, where calloc clears nothing. */
 static void
-keep_tables_empty(void)
+begin_malloc(void)
 {
-	enum { TABLE = 16 << 10 };
+	enum { ARENAS = 4, TABLE = 16 << 10 };
+	mallopt(M_ARENA_MAX, ARENAS);
 	mallopt(M_MMAP_THRESHOLD, TABLE);
 }
 
@@ -63,7 +64,7 @@ serve(const struct opts *o, void (*ready)(void *arg), void *arg)
 	struct mount_options options;
 	struct mount *m = NULL;
 	struct early *early = NULL;
-	keep_tables_empty();
+	begin_malloc();
 	log_start();
 	serve_options(o, &options);
 	int r = mountpoint_prepare(o, &mountpoint);

@@ -106,7 +106,8 @@ on_bytes(char *data, size_t size, size_t n, void *arg)
 	return len;
 }
 
-/* Bytes go out. Those that an attempt before had sent, too, do not give more time, but take none. */
+/* Bytes go out. Those that no attempt before had sent put the deadline off; while others are sent again
+ * it moves along with the clock. */
 static void
 put_off(struct client_attempt *a, int64_t now)
 {

@@ -153,8 +153,9 @@ int array_keep_empty(struct array *, struct cancel *);
 int array_begin(struct array *);
 /* Metadata lead to it: it is as any other. */
 void array_made(struct array *);
-/* It is not to be, and what was written to it is forgotten: what was put of it goes. How many objects that was, and how many stay, as they are no longer
- * what was put, or could not be removed. No metadata may lead to it. alone: no other writer is about it. */
+/* It is not to be, and what was written to it is forgotten: what was put of it goes. How many objects that was,
+ * and how many stay, as they are no longer what was put, or could not be removed. No metadata may lead to it.
+ * alone: no other writer is about it. */
 void array_undo(struct array *, bool alone, size_t *ret_put, size_t *ret_left);
 /* Has it met objects of another writer? */
 bool array_met(const struct array *);

@@ -1,6 +1,7 @@
-/* What the files of a load share. From the top: load.c (turns, the outcome), load_whole.c (from all stored bytes), load_part.c (from some of them), load_shard.c
- * (where a chunk's bytes are in a shard), load_stored.c (stored bytes that are cached), load_fetch.c (asking the store), load_check.c (its metadata) and
- * load_extent.c (what is filled). None calls one above it. No other file includes this. */
+/* What the files of a load share. From the top: load.c (turns, the outcome), load_whole.c (from all stored
+ * bytes), load_part.c (from some of them), load_shard.c (where a chunk's bytes are in a shard), load_stored.c
+ * (stored bytes that are cached), load_fetch.c (asking the store), load_check.c (its metadata) and load_extent.c
+ * (what is filled). None calls one above it. No other file includes this. */
 #pragma once
 
 #include "data/array_impl.h"

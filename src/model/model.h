@@ -128,8 +128,8 @@ struct model *model_close(struct model *);
 int model_lookup(struct model *, const char *path, struct node **ret);
 /* As model_lookup, but a name that consolidated metadata lack, or a listing that still holds, is absent: the store is not asked. */
 int model_lookup_known(struct model *, const char *path, struct node **ret);
-/* A listing of a store, which began at clock_now() == begun, lacks the name: of a path that was not asked for yet that is as good as an answer
- * of that time. */
+/* A listing of a store, which began at clock_now() == begun, lacks the name: of a path that was not asked for
+ * yet that is as good as an answer of that time. */
 void model_unlisted(struct model *, const char *path, int64_t begun);
 /* As model_lookup, but the node's own metadata is surely not older than the TTL, consolidated or not: for opening a variable. */
 int model_check(struct model *, const char *path, struct node **ret);

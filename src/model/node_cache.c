@@ -52,7 +52,6 @@ node_cache_bytes(const struct cached_node *p)
 	       (p->con ? consolidated_bytes(p->con) : 0);
 }
 
-/* From now on what is known of the cached node counts. Lock held. */
 void
 node_cache_count_in(struct model *m, const struct cached_node *p)
 {
@@ -60,7 +59,6 @@ node_cache_count_in(struct model *m, const struct cached_node *p)
 	m->con_bytes += p->con ? consolidated_bytes(p->con) : 0;
 }
 
-/* No longer. Lock held. */
 void
 node_cache_count_out(struct model *m, const struct cached_node *p)
 {

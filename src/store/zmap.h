@@ -99,7 +99,7 @@ struct zmap_put {
 	struct span bytes;
 	const char *if_match; /* only if it is there in this version; NULL: whatever is */
 	bool if_absent;       /* only if nothing is there; never beside if_match */
-	/* clock_now() clock; 0: the store's timeout from now on, and anew with each byte that the store takes */
+	/* clock_now() clock; 0: the store's timeout from now on, and anew with each byte that the store takes for the first time */
 	int64_t deadline;
 	int64_t put_off; /* zmap_put's own: so far ahead is the deadline after each such byte; 0: it stands */
 	struct cancel *cancel; /* or NULL */

@@ -190,7 +190,7 @@ layout_bytes(const struct layout *l)
 	size_t bytes = sizeof *l + l->nspans * sizeof *l->span;
 	for (size_t i = 0; i < l->nspans; i++) {
 		const struct layout_span *s = &l->span[i];
-		bytes += s->text.data ? s->length : 0; /* the rest of its room has no pages */
+		bytes += s->text.data ? s->length : 0; /* its room is at most a quarter more */
 		bytes += s->variable ? sizeof *s->variable : 0;
 		bytes += s->recode ? sizeof *s->recode : 0;
 	}

@@ -220,7 +220,8 @@ list_views(struct listing *l, const struct node *n)
 	return r;
 }
 
-/* Were the names of the group those of a listing just now? Consolidated metadata, and listings that hold, say themselves what they lack. */
+/* Were the names of the group those of a listing just now? Consolidated metadata, and listings that hold, say
+ * themselves what they lack. */
 static bool
 lists_store(struct mount *m, const char *path)
 {

@@ -80,12 +80,14 @@ void entry_free(struct entry *); /* what it holds, not itself */
 bool entry_is_netcdf(const struct entry *);
 /* 0, ZMAP_ABSENT, -errno. */
 int mount_lookup(struct mount *, const char *path, struct entry *ret);
-/* The same for a listing, which waits for no data: -EAGAIN where the size of the file depends on them, and they were not read yet.
+/* The same for a listing, which waits for no data: -EAGAIN where the size of the file depends on them, and
+ * they were not read yet.
  * lacking: clock_now() before the listing that showed it with MOUNT_NO_NODE, else 0. */
 int mount_lookup_listed(struct mount *, const char *path, int64_t lacking, struct entry *ret);
 
 /* Called for each entry, in an order that is the same at each call as long as nothing changed. type: DT_DIR, DT_REG, DT_UNKNOWN, and with
- * MOUNT_ASK_TO_SEE where a lookup asks the store about this entry alone, with MOUNT_NO_NODE where the store was listed and has no such name. */
+ * MOUNT_ASK_TO_SEE where a lookup asks the store about this entry alone, with MOUNT_NO_NODE where the store
+ * was listed and has no such name. */
 enum { MOUNT_ASK_TO_SEE = 0x80, MOUNT_NO_NODE = 0x40 };
 typedef int mount_dir_fn(void *arg, const char *name, uint64_t ino, unsigned char type);
 int mount_list(struct mount *, const char *path, mount_dir_fn *fn, void *arg);
@@ -124,7 +126,8 @@ bool file_own_size(struct file *, uint64_t *ret);
 bool file_is_writable(const struct file *);
 /* A file of the classic format: libnetcdf takes what a read() of it lacks for zeros. */
 bool file_is_classic(const struct file *);
-/* A read of these bytes was answered for having no time left, while its thread is still at it: what is asked for again at once does not wait as long. */
+/* A read of these bytes was answered for having no time left, while its thread is still at it: what is asked
+ * for again at once does not wait as long. */
 void file_late(struct file *, uint64_t off, size_t len);
 /* Before the first read of a netCDF file whose readers take what they find in the kernel's pages: it is given in whole blocks only, see
  * layout.block. */
