@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 /* One name of a directory. */
@@ -215,14 +214,12 @@ describe(struct request *r, const struct listing *l, const struct item *i,
 	struct fuse_entry_param *ret)
 {
 	CLEAN(entry_free) struct entry e = {0};
-	CLEAN(clean_free) char *path = NULL;
 	const char *name = name_of(l, i);
 	if (i->asks || !strcmp(name, ".") || !strcmp(name, ".."))
 		return 0;
-	if (asprintf(&path, "%s%s%s", r->inode->path, *r->inode->path ? "/" : "", name) < 0) {
-		path = NULL;
+	CLEAN(clean_free) char *path = server_child(r->inode, name);
+	if (!path)
 		return -ENOMEM;
-	}
 	int result = mount_lookup_listed(r->server->mount, path, i->lacking ? l->begun : 0, &e);
 	if (result == -EAGAIN) /* the program asks again if it wants it */
 		return 0;

@@ -1,6 +1,7 @@
 #include "fuse/server.h"
 
 #include "base/err.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -209,8 +210,7 @@ server_is_open(struct request *r)
 char *
 server_child(const struct inode *dir, const char *name)
 {
-	char *path;
-	return asprintf(&path, "%s%s%s", dir->path, *dir->path ? "/" : "", name) < 0 ? NULL : path;
+	return path_in(dir->path, name);
 }
 
 int

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -226,12 +227,10 @@ read_array(const struct kerchunk_set *s, const char *path, struct kerchunk_array
 {
 	static const char *const names[] = {"zarr.json", ".zarray"};
 	for (unsigned i = 0; i < 2; i++) {
-		CLEAN(clean_free) char *key = NULL;
+		CLEAN(clean_free) char *key = path_in(path, names[i]);
 		struct kerchunk_ref ref;
-		if (asprintf(&key, "%s%s%s", path, *path ? "/" : "", names[i]) < 0) {
-			key = NULL;
+		if (!key)
 			return err_set(-ENOMEM, "no memory for a key");
-		}
 		int r = kerchunk_table_find(s->table, key, &ref);
 		if (r == 0)
 			return ref.kind == KERCHUNK_BYTES

@@ -20,8 +20,7 @@ go_up(char *path)
 static int
 look_up(struct model *m, const char *dir, const char *name, struct node **ret)
 {
-	CLEAN(clean_free) char *path = NULL;
-	path = path_in(dir, name);
+	CLEAN(clean_free) char *path = path_in(dir, name);
 	if (!path)
 		return err_set(-ENOMEM, "no memory for a path");
 	return model_lookup_known(m, path, ret);

@@ -2,10 +2,10 @@
  * of several writers the last one has put in what all of them left. */
 #include "base/err.h"
 #include "base/json_edit.h"
+#include "base/path.h"
 #include "model/edit_impl.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -187,7 +187,7 @@ consolidate(struct commit *c, const char *group, bool v3)
 	struct whole w = {
 		.commit = c, .group = group, .skip = strlen(group) + (*group != 0), .v3 = v3};
 	w.doc = calloc(1, sizeof *w.doc);
-	if (!w.doc || asprintf(&w.doc->key, "%s%s%s", group, *group ? "/" : "", name) < 0)
+	if (!w.doc || !(w.doc->key = path_in(group, name)))
 		return err_set(-ENOMEM, "no memory for consolidated metadata");
 	int r;
 	while ((r = try_store(&w)) == ZMAP_CHANGED) {

@@ -1,6 +1,7 @@
 /* Documents that a commit changes: read once an attempt, stored on condition. */
 #include "base/err.h"
 #include "base/json_edit.h"
+#include "base/path.h"
 #include "model/edit_impl.h"
 #include "model/parallel.h"
 
@@ -69,13 +70,6 @@ doc_read(struct commit *c, struct edit_doc *d)
 	d->text = now;
 	now = (struct buf){0};
 	return 0;
-}
-
-static char *
-key_of(const char *path, const char *name)
-{
-	char *key = NULL;
-	return asprintf(&key, "%s%s%s", path, *path ? "/" : "", name) < 0 ? NULL : key;
 }
 
 static struct edit_doc *
@@ -151,7 +145,7 @@ commit_read(struct commit *c, const struct doc_name *name, size_t n)
 	int r = new ? 0 : no_memory();
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		CLEAN(doc_freep) struct edit_doc *d = calloc(1, sizeof *d);
-		if (!d || !(d->key = key_of(name[i].path, name[i].name)))
+		if (!d || !(d->key = path_in(name[i].path, name[i].name)))
 			return no_memory();
 		if (find_doc(c, d->key))
 			continue;
@@ -165,7 +159,7 @@ commit_read(struct commit *c, const struct doc_name *name, size_t n)
 int
 commit_doc(struct commit *c, const char *path, const char *name, struct edit_doc **ret)
 {
-	CLEAN(clean_free) char *key = key_of(path, name);
+	CLEAN(clean_free) char *key = path_in(path, name);
 	int r = key ? commit_read(c, &(struct doc_name){path, name}, 1) : no_memory();
 	if (r == 0)
 		*ret = find_doc(c, key);

@@ -107,11 +107,11 @@ model_move_array(struct model *model, const char *from, const char *name, struct
 	CLEAN(commit_done)
 	struct commit c = {.model = model, .cancel = cancel, .emptying = true};
 	CLEAN(clean_free) char *group = path_above(from);
-	CLEAN(clean_free) char *to = NULL;
+	CLEAN(clean_free) char *to = group ? path_in(group, name) : NULL;
 	CLEAN(move_done)
 	struct move m = {
 		.from = from, .group = group, .from_name = path_name(from), .to_name = name};
-	if (!group || asprintf(&to, "%s%s%s", group, *group ? "/" : "", name) < 0)
+	if (!to)
 		return err_set(-ENOMEM, "no memory for a path");
 	m.to = to;
 	if (!(model->zmap->caps & ZMAP_LIST))

@@ -179,12 +179,11 @@ commit_new_array(struct commit *c, struct edit_part *group, const char *name,
 	const struct new_array *a, bool again, struct edit_part **ret)
 {
 	CLEAN(buf_free) struct buf main = {0};
-	CLEAN(clean_free) char *path = NULL;
+	CLEAN(clean_free) char *path = path_in(group->path, name);
 	const struct edit_part kind = {.v3 = group->v3,
 		.array = true,
 		.nczarr = group->nczarr,
 		.reals = a->dtype.kind == DTYPE_FLOAT};
-	path = path_in(group->path, name);
 	if (!path)
 		return err_set(-ENOMEM, "no memory for a path");
 	int r = commit_check_name(path, name);

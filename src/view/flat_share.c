@@ -75,10 +75,9 @@ find(struct shared_rows *s, const char *group)
 	int r = model_children(model, group, add_name, &names);
 	for (size_t at = 0; r == 0 && at < names.len;) {
 		const char *name = (const char *)names.data + at;
-		CLEAN(clean_free) char *path = NULL;
+		CLEAN(clean_free) char *path = path_in(group, name);
 		CLEAN(node_unrefp) struct node *n = NULL;
 		at += strlen(name) + 1;
-		path = path_in(group, name);
 		if (!path)
 			return err_set(-ENOMEM, "no memory for a path");
 		r = model_lookup(model, path, &n);

@@ -1,4 +1,5 @@
 /* What a directory lists: the nodes in it, the files that views make of the group, and those they make of its variables. */
+#include "base/path.h"
 #include "view/tree.h"
 
 #include "view/roles.h"
@@ -7,7 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 struct listing {
@@ -33,13 +33,6 @@ words_for(struct mount *m, const char *path)
 	return LIST_FLAT | LIST_NC | (consolidated ? LIST_CDL : 0);
 }
 
-static char *
-join(const char *dir, const char *name)
-{
-	char *p;
-	return asprintf(&p, "%s%s%s", dir, *dir ? "/" : "", name) < 0 ? NULL : p;
-}
-
 /* Why a name cannot be that of a file; NULL: it can. */
 static const char *
 unfit(const char *dir, const char *name)
@@ -59,7 +52,7 @@ unfit(const char *dir, const char *name)
 static int
 emit(struct listing *l, const char *name, unsigned char type)
 {
-	CLEAN(clean_free) char *path = join(l->path, name);
+	CLEAN(clean_free) char *path = path_in(l->path, name);
 	if (!path)
 		return err_set(-ENOMEM, "no memory for a path");
 	return l->fn(l->arg, name, mount_ino(path), type);

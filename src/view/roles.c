@@ -82,10 +82,9 @@ roles_listed_views(struct mount *m)
 static int
 child(struct mount *m, const char *group, const char *name, struct node **ret)
 {
-	CLEAN(clean_free) char *path = NULL;
+	CLEAN(clean_free) char *path = path_in(group, name);
 	CLEAN(node_unrefp) struct node *n = NULL;
 	bool single = atomic_load(&m->root_is_array);
-	path = path_in(group, name);
 	if (!path)
 		return err_set(-ENOMEM, "no memory for a path");
 	int r = model_lookup(m->model, single ? "" : path, &n);

@@ -245,9 +245,8 @@ add_child(const struct model_child *c, void *arg)
 static int
 add_named(struct gathering *g, const struct node *group, const char *name)
 {
-	CLEAN(clean_free) char *path = NULL;
+	CLEAN(clean_free) char *path = path_in(group->path, name);
 	struct node *n = NULL;
-	path = path_in(group->path, name);
 	if (!path)
 		return err_set(-ENOMEM, "no memory for a path");
 	int r = model_lookup(g->mount->model, path, &n);
