@@ -71,9 +71,7 @@ struct message {
 /* clang-format on */
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* guards all of the library */
-static struct eccodes {
-	ECCODES(LAZY_MEMBER)
-} eccodes;
+LAZY_LIBRARY(eccodes, ECCODES, "libeccodes.so.0")
 
 /* What is wrong is said by the code that comes back, and not on stderr too. */
 static void
@@ -85,9 +83,7 @@ no_log(const grib_context *c, int level, const char *text)
 static int
 load_library(void)
 {
-	static const char *const names[] = {ECCODES(LAZY_NAME) NULL};
-	static struct lazy lazy = {.file = "libeccodes.so.0", .names = names, .pointers = &eccodes};
-	if (lazy_load(&lazy) < 0)
+	if (eccodes_load() < 0)
 		return err_add(-ENOTSUP, "it needs ecCodes");
 	LOCKED(&one_at_a_time)
 		eccodes.codes_context_set_logging_proc(eccodes.codes_context_get_default(), no_log);

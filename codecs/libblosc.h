@@ -10,12 +10,7 @@
 	F(blosc_compname_to_compcode) F(blosc_compress_ctx) F(blosc_decompress_ctx)
 /* clang-format on */
 
-struct libblosc {
-	LIBBLOSC(LAZY_MEMBER)
-};
-extern struct libblosc libblosc;
-/* 0, or -EIO with the reason. */
-int libblosc_load(void);
+LAZY_DECLARE(libblosc, LIBBLOSC);
 
 #define blosc_compname_to_compcode libblosc.blosc_compname_to_compcode
 #define blosc_compress_ctx libblosc.blosc_compress_ctx

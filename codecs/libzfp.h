@@ -16,12 +16,7 @@
 	F(zfp_stream_set_rate) F(zfp_stream_set_reversible) F(zfp_write_header)
 /* clang-format on */
 
-struct libzfp {
-	LIBZFP(LAZY_MEMBER)
-};
-extern struct libzfp libzfp;
-/* 0, or -EIO with the reason. */
-int libzfp_load(void);
+LAZY_DECLARE(libzfp, LIBZFP);
 
 #define stream_close libzfp.stream_close
 #define stream_open libzfp.stream_open

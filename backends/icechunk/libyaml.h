@@ -10,12 +10,7 @@
 	F(yaml_parser_delete)                                                                      \
 	F(yaml_parser_set_input_string) F(yaml_parser_parse) F(yaml_event_delete)
 
-struct libyaml {
-	LIBYAML(LAZY_MEMBER)
-};
-extern struct libyaml libyaml;
-/* 0, or -EIO with the reason. */
-int libyaml_load(void);
+LAZY_DECLARE(libyaml, LIBYAML);
 
 #define yaml_parser_initialize libyaml.yaml_parser_initialize
 #define yaml_parser_delete libyaml.yaml_parser_delete

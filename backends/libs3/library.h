@@ -15,14 +15,8 @@
 /* clang-format on */
 #define LIBXML2(F) F(xmlInitParser)
 
-struct libs3_library {
-	LIBS3(LAZY_MEMBER)
-};
-extern struct libs3_library libs3_library;
-struct libxml2 {
-	LIBXML2(LAZY_MEMBER)
-};
-extern struct libxml2 libxml2;
+LAZY_DECLARE(libs3_library, LIBS3);
+LAZY_DECLARE(libxml2, LIBXML2);
 /* Both. 0, or -EIO with the reason. */
 int libs3_load(void);
 

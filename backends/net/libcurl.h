@@ -21,12 +21,7 @@
 #undef curl_easy_setopt
 #undef curl_multi_setopt
 
-struct libcurl {
-	LIBCURL(LAZY_MEMBER)
-};
-extern struct libcurl libcurl;
-/* 0, or -EIO with the reason. */
-int libcurl_load(void);
+LAZY_DECLARE(libcurl, LIBCURL);
 
 #define curl_easy_cleanup libcurl.curl_easy_cleanup
 #define curl_easy_getinfo libcurl.curl_easy_getinfo

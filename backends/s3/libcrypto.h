@@ -8,12 +8,7 @@
 
 #define LIBCRYPTO(F) F(EVP_Digest) F(EVP_get_digestbyname) F(EVP_md5) F(EVP_sha256) F(HMAC)
 
-struct libcrypto {
-	LIBCRYPTO(LAZY_MEMBER)
-};
-extern struct libcrypto libcrypto;
-/* 0, or -EIO with the reason. */
-int libcrypto_load(void);
+LAZY_DECLARE(libcrypto, LIBCRYPTO);
 
 #define EVP_Digest libcrypto.EVP_Digest
 #define EVP_get_digestbyname libcrypto.EVP_get_digestbyname

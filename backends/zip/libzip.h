@@ -14,12 +14,7 @@
 	F(zip_source_seek_compute_offset) F(zip_stat_index) F(zip_stat_init)
 /* clang-format on */
 
-struct libzip {
-	LIBZIP(LAZY_MEMBER)
-};
-extern struct libzip libzip;
-/* 0, or -EIO with the reason. */
-int libzip_load(void);
+LAZY_DECLARE(libzip, LIBZIP);
 
 #define zip_discard libzip.zip_discard
 #define zip_error_code_zip libzip.zip_error_code_zip

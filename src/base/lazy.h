@@ -1,8 +1,9 @@
 /* Libraries that are loaded when something of theirs is first needed. What stores behind a network are made with takes longer to load than
  * a store on a disk takes to open.
  *
- * A header lists a library's functions once, LIBRARY(F) F(name) F(name) …, makes of the list a struct of pointers by LAZY_MEMBER, and calls
- * each function through that by a macro of its own name. What uses them calls the load function first, and again as often as it likes. */
+ * A list has a library's functions once: LIST(F) F(name) F(name) …. A header makes of it a struct of pointers by LAZY_DECLARE, one file loads them by
+ * LAZY_DEFINE, and each function is called through that struct, by a macro of its own name if need be. LAZY_LIBRARY is both for one file. What
+ * uses them calls the load function first, and again as often as it likes. */
 #pragma once
 
 #include <stdatomic.h>
@@ -11,17 +12,27 @@
 
 #define LAZY_MEMBER(name) __typeof__(name) *name;
 #define LAZY_NAME(name) #name,
-/* For one file: the struct, of that name, and its load function, NAME_load. */
-#define LAZY_LIBRARY(library, LIST, soname)                                                        \
-	static struct {                                                                            \
+#define LAZY_STRUCT(library, LIST)                                                                 \
+	struct library {                                                                           \
 		LIST(LAZY_MEMBER)                                                                  \
-	} library;                                                                                 \
-	static int library##_load(void)                                                            \
+	}
+#define LAZY_LOAD(library, LIST, soname)                                                           \
 	{                                                                                          \
 		static const char *const names[] = {LIST(LAZY_NAME) NULL};                         \
 		static struct lazy lazy = {.file = soname, .names = names, .pointers = &library};  \
 		return lazy_load(&lazy);                                                           \
 	}
+/* The struct of that name, and LIBRARY_load: 0, or -EIO with the reason. */
+#define LAZY_DECLARE(library, LIST)                                                                \
+	LAZY_STRUCT(library, LIST);                                                                \
+	extern struct library library;                                                             \
+	int library##_load(void)
+#define LAZY_DEFINE(library, LIST, soname)                                                         \
+	struct library library;                                                                    \
+	int library##_load(void) LAZY_LOAD(library, LIST, soname)
+#define LAZY_LIBRARY(library, LIST, soname)                                                        \
+	static LAZY_STRUCT(library, LIST) library;                                                 \
+	static int library##_load(void) LAZY_LOAD(library, LIST, soname)
 
 struct lazy {
 	const char *file;         /* by which the dynamic linker finds it: its soname */

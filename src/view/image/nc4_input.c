@@ -25,9 +25,7 @@
 static const uint64_t BLOCK = 64 << 20; /* bytes that are read at once, at the most */
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* guards all of the library */
-static struct netcdf {
-	NETCDF(LAZY_MEMBER)
-} netcdf;
+LAZY_LIBRARY(netcdf, NETCDF, "libnetcdf.so.19")
 
 /* Elements that one call has read. */
 struct block {
@@ -45,9 +43,7 @@ struct nc4_input {
 static int
 load_library(void)
 {
-	static const char *const names[] = {NETCDF(LAZY_NAME) NULL};
-	static struct lazy lazy = {.file = "libnetcdf.so.19", .names = names, .pointers = &netcdf};
-	return lazy_load(&lazy) < 0
+	return netcdf_load() < 0
 		       ? err_add(-EINVAL,
 				 "a netCDF-4 file, which needs libnetcdf (nccopy -k cdf5 makes "
 				 "a classic one)")
