@@ -79,8 +79,8 @@ begin(struct discovery *l, struct cached_node **ret_place, struct node **ret)
 	return 0;
 }
 
-static const int64_t ABSENT_FOR =
-	5 * SECOND; /* a new name of a local store should not have to wait */
+/* ns. A new name of a local store should not have to wait. */
+static const int64_t ABSENT_FOR = 5 * SECOND;
 
 /* How long an answer holds: not all run out together. */
 static int64_t
