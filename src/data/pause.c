@@ -3,7 +3,8 @@
 #include "base/check.h"
 
 enum {
-	LATE = 2 << 20,  /* requests of one read() overtake each other by so much */
+	REQUEST = 1 << 20, /* the longest one of the kernel */
+	LATE = 2 << 20,    /* requests of one read() overtake each other by so much */
 	AHEAD = 8 << 20, /* the kernel may have asked for so much more than the reader has taken */
 	GAP = 16 << 20,  /* that others may have asked for */
 };
@@ -30,7 +31,7 @@ restart(struct pause *p, const struct array_want *w, int64_t now)
 	p->steady = !p->began || w->off == p->start || (p->steady && !p->gap_to && repeated);
 	p->dropped = w->dropped;
 	p->gap_to = 0;
-	p->start = p->floor = p->high = w->off;
+	p->start = p->floor = p->floor_before = p->high = w->off;
 	p->next = w->off + w->len;
 	p->late = false;
 	p->again = p->began;
@@ -50,15 +51,20 @@ skip(struct pause *p, const struct array_want *w)
 		p->gap_from = p->high;
 		p->gap_to = to;
 	}
+	p->floor_before = p->floor;
+	p->next_before = p->next;
 	p->dropped = w->dropped;
 	p->floor = to;
 }
 
-/* The first request was overtaken by the one behind it, and none is answered yet. */
+/* The first request was overtaken by the one behind it. */
 static bool
-begins_before(const struct pause *p, const struct array_want *w)
+begins_before(const struct pause *p, const struct array_want *w, int64_t now)
 {
-	return w->off < p->start && p->start - w->off <= LATE && p->ended < p->began;
+	bool unanswered = p->ended < p->began, joins = w->off + w->len == p->start &&
+						       p->high - p->start <= REQUEST &&
+						       now - p->began < READS_ON;
+	return w->off < p->start && p->start - w->off <= LATE && (unanswered || joins);
 }
 
 /* The kernel dropped what the first request brought before the reader had it, and asks again: within the same read(), before which it would
@@ -74,37 +80,52 @@ begins_again(struct pause *p, const struct array_want *w)
 	return again;
 }
 
-/* It was overtaken in the midst of the run: some of what was left out. */
+/* It was overtaken in the midst of the run by the request behind it, for which a place was skipped. */
+static bool
+comes_late(struct pause *p, uint64_t off, uint64_t end)
+{
+	if (off >= p->floor || off < p->floor_before || end != p->floor)
+		return false;
+	if (off <= p->gap_from)
+		p->gap_to = 0;
+	else if (p->gap_to)
+		p->gap_to = off;
+	p->floor = off == p->next_before ? p->floor_before : off;
+	return true;
+}
+
+/* Some of what was left out, in order. */
 static bool
 fills_gap(struct pause *p, uint64_t off, uint64_t end)
 {
-	if (!p->gap_to || off < p->gap_from || end > p->gap_to)
+	if (!p->gap_to || off != p->gap_from || end > p->gap_to)
 		return false;
-	if (off == p->gap_from)
-		p->gap_from = end;
-	else if (end == p->gap_to)
-		p->gap_to = off;
-	if (p->gap_from == p->gap_to)
+	p->gap_from = end;
+	if (end == p->gap_to) {
 		p->gap_to = 0;
+		p->floor = p->floor_before;
+	}
 	return true;
 }
 
 /* The request goes on with the run, if it does. */
 static bool
-goes_on(struct pause *p, const struct array_want *w)
+goes_on(struct pause *p, const struct array_want *w, int64_t now)
 {
 	const uint64_t off = w->off, end = w->off + w->len;
 	if (!p->high)
 		return false;
-	if (fills_gap(p, off, end))
+	if (fills_gap(p, off, end) || comes_late(p, off, end))
 		return true;
-	if (begins_before(p, w))
-		p->start = p->floor = off;
-	else if (begins_again(p, w))
+	if (begins_before(p, w, now)) {
+		p->start = p->floor = p->floor_before = off;
+		return true;
+	}
+	if (begins_again(p, w))
 		p->dropped = w->dropped;
 	else if (off <= p->start || off < p->floor || off >= p->high + GAP)
 		return false;
-	else if (off != p->high && off != p->next)
+	else if (off != p->next)
 		skip(p, w);
 	p->next = end;
 	return true;
@@ -147,7 +168,7 @@ pause_begin(struct pause *p, const struct array_want *w, int64_t now)
 	bool anew = p->high && w->since > p->since;
 	if (anew && pause_stopped(p, now))
 		leave(p);
-	if (anew || !goes_on(p, w))
+	if (anew || !goes_on(p, w, now))
 		restart(p, w, now);
 	p->high = max_u64(p->high, w->off + w->len);
 	p->active++;

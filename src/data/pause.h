@@ -20,6 +20,7 @@ struct pause {
 		high;   /* of the run: first byte, end of what was asked for; high 0: none yet */
 	uint64_t floor; /* the reader has taken all before it */
 	uint64_t next;  /* where it goes on, if nothing is left out or repeated */
+	uint64_t floor_before, next_before; /* the same before the last skip */
 	uint64_t gap_from,
 		gap_to; /* left out in a steady run, perhaps because another request overtook it; to 0: none */
 	bool steady;

@@ -51,8 +51,18 @@ test_order(void)
 	CHECK(p.steady && !p.again);
 	CHECK(goes_on(&p, now + READS_ON - 1, now));
 	CHECK(!goes_on(&p, now + READS_ON, now));
+	/* what was dropped is asked for again, and the request behind overtakes it */
+	CHECK_INT(ask(&p, 14, 5), 0);
+	const struct array_want rest = {
+		.off = 8 * STEP, .len = 6 * STEP, .since = 5, .dropped = dropped};
+	CHECK_INT(pause_begin(&p, &rest, now), 0);
+	pause_end(&p, now);
+	CHECK(p.steady && !p.again && !p.gap_to);
+	dropped++;
+	CHECK_INT(ask(&p, 10, 5), 0);
+	CHECK(p.steady && !p.again);
 	/* it goes on, and the inode begins anew meanwhile */
-	dropped = now + 1;
+	dropped++;
 	CHECK_INT(ask(&p, 10, 6), 0);
 	CHECK(p.steady);
 }
@@ -150,9 +160,111 @@ test_beginning(void)
 	looked = dropped = 0;
 }
 
+/* --- as the kernel asks --- */
+
+/* A reader in order, a page at a time; the kernel has all that lies between it and `asked`, or has asked for it. */
+struct kernel {
+	struct pause pause;
+	uint64_t at, asked;
+	struct array_want waits; /* to be overtaken by the request behind it; len 0: none */
+};
+
+enum { PAGE = 4096, WINDOW = 1 << 20 };
+
+static uint64_t seed;
+
+static uint64_t
+under(uint64_t n)
+{
+	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (seed >> 33) % n;
+}
+
+static void
+send(struct kernel *k, const struct array_want *w)
+{
+	pause_begin(&k->pause, w, now);
+	pause_end(&k->pause, now++);
+}
+
+static void
+send_waiting(struct kernel *k)
+{
+	if (k->waits.len)
+		send(k, &k->waits);
+	k->waits.len = 0;
+}
+
+static void
+ask_ahead(struct kernel *k)
+{
+	struct array_want w = {.off = k->asked,
+		.len = PAGE * (1 + under(WINDOW / PAGE)),
+		.since = 5,
+		.dropped = dropped,
+		.looked = looked};
+	k->asked += w.len;
+	if (!k->waits.len && !under(3)) {
+		k->waits = w;
+		return;
+	}
+	send(k, &w);
+	send_waiting(k);
+}
+
+static void
+drop(struct kernel *k)
+{
+	send_waiting(k); /* the kernel waits for it */
+	k->asked = k->at;
+	dropped = ++now;
+	now++;
+}
+
+static void
+take(struct kernel *k)
+{
+	uint64_t most = k->asked - k->at;
+	send_waiting(k); /* or the reader would wait */
+	k->at += PAGE * under(most / PAGE + 1);
+	if (!under(8))
+		looked = now++;
+}
+
+/* However the kernel drops pages and asks for them again, it is one reader in order. */
+static void
+test_kernel(void)
+{
+	unsigned mixed = 0;
+	for (unsigned run = 0; run < 20000; run++) {
+		struct kernel k = {0};
+		seed = run;
+		now = 10 * SECOND;
+		dropped = looked = 0;
+		for (uint64_t n = 2 + under(30); n; n--) {
+			uint64_t what = under(5);
+			if (what < 2 && k.asked < k.at + 2 * WINDOW)
+				ask_ahead(&k);
+			else if (what < 4)
+				take(&k);
+			else
+				drop(&k);
+		}
+		send_waiting(&k);
+		if (!k.at || !k.pause.high)
+			continue;
+		now += READS_ON;
+		const struct array_want w = {.off = k.at, .len = PAGE, .since = 6, .dropped = now};
+		mixed += pause_begin(&k.pause, &w, now) != 5;
+	}
+	CHECK_INT(mixed, 0);
+	dropped = looked = 0;
+}
+
 int
 main(void)
 {
+	test_kernel();
 	test_beginning();
 	test_order();
 	test_pause();
