@@ -17,6 +17,7 @@ struct fact {
 	int64_t pages_since; /* clock_now(); 0: no pages to keep */
 	bool pages_expired;  /* the next open drops them */
 	unsigned opens;
+	unsigned family; /* of arrays that share a dimension; 0: not known */
 	enum width_state width_state;
 	uint64_t width_key,
 		ticket; /* of the thread that measures; a new one where what it measures is stale */
@@ -279,6 +280,43 @@ facts_forget_width(struct facts *f, const char *path)
 		struct fact *a = find(f, path);
 		if (a)
 			forget_width(f, a);
+	}
+}
+
+enum kin
+facts_kin(struct facts *f, const char *a, const char *b)
+{
+	enum kin kin = KIN_UNKNOWN;
+	LOCKED(&f->lock) {
+		const struct fact *p = find(f, a), *q = find(f, b);
+		if (p && q && p->family && q->family)
+			kin = p->family == q->family ? KIN_SAME : KIN_NONE;
+	}
+	return kin;
+}
+
+/* With the lock held: all of one family are of the other. */
+static void
+unite(struct facts *f, unsigned from, unsigned to)
+{
+	for (unsigned i = 0; i < FACT_SLOTS && from != to; i++)
+		for (struct fact *a = f->slot[i]; a; a = a->next)
+			a->family = a->family == from ? to : a->family;
+}
+
+void
+facts_set_kin(struct facts *f, const char *a, const char *b, bool same)
+{
+	LOCKED(&f->lock) {
+		struct fact *p = have(f, a), *q = have(f, b);
+		if (!p || !q)
+			return;
+		if (!p->family)
+			p->family = ++f->families;
+		if (!q->family)
+			q->family = same ? p->family : ++f->families;
+		if (same)
+			unite(f, q->family, p->family);
 	}
 }
 

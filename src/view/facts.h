@@ -1,5 +1,5 @@
 /* What a mount remembers about paths besides the model: when chunks were seen to change, which kernel pages
- * may still be used, how wide variable-length elements are. Small, one record a path that was opened; any thread. */
+ * may still be used, how wide variable-length elements are, which arrays grow together. Small, one record a path that was opened; any thread. */
 #pragma once
 
 #include "base/clean.h"
@@ -14,6 +14,7 @@ enum { FACT_SLOTS = 1024 };
 
 struct facts {
 	pthread_mutex_t lock; /* guards all below and every fact */
+	unsigned families;
 	pthread_cond_t measured;
 	struct fact *slot[FACT_SLOTS];
 	atomic_ullong changes;   /* chunks that were seen to change so far */
@@ -48,6 +49,12 @@ int facts_width(struct facts *, const char *path, uint64_t key, facts_measure_fn
 /* The same, if it was measured already. */
 bool facts_know_width(struct facts *, const char *path, uint64_t key, uint32_t *ret);
 void facts_forget_width(struct facts *, const char *path);
+
+/* Arrays whose first dimension was seen to be the same one are of a family. By the paths of two nodes. */
+enum kin { KIN_UNKNOWN, KIN_NONE, KIN_SAME };
+enum kin facts_kin(struct facts *, const char *a, const char *b);
+/* They are of one from now on; else both are known, each with its own. */
+void facts_set_kin(struct facts *, const char *a, const char *b, bool same);
 
 /* fn is told of each open file of which facts_outlived would be true. */
 typedef void facts_path_fn(void *arg, const char *path);

@@ -1,5 +1,6 @@
 #include "view/flat_share.h"
 
+#include "base/hash.h"
 #include "base/path.h"
 #include "model/edit.h"
 #include "view/flat.h"
@@ -8,12 +9,16 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 struct shared_rows {
 	struct mount *mount;
 	const struct node *of;
 	uint64_t rows;
-	struct buf paths; /* of the others, each with its NUL */
+	bool fewer;         /* than there are */
+	bool more;          /* than were asked for: another has them already */
+	struct buf paths;   /* of the others, each with its NUL */
+	struct buf unequal; /* the same of arrays that may be others */
 };
 
 /* --- the variables --- */
@@ -32,30 +37,58 @@ same_group(const struct node *a, const struct node *b)
 	return n == dir_len(b->path) && strncmp(a->path, b->path, n) == 0;
 }
 
+/* By its full name; of pure Zarr, which has none, by the simple one in a group. */
 static bool
-same_dim(const struct shared_rows *s, const struct node *n, const struct dim *d)
+same_name(const struct shared_rows *s, const struct node *n, const struct dim *d)
 {
 	const struct dim *of = &s->of->array->dim[0];
 	if (of->fqn && d->fqn)
 		return strcmp(of->fqn, d->fqn) == 0;
 	return of->name && d->name && !of->fqn == !d->fqn && strcmp(of->name, d->name) == 0 &&
-	       same_group(s->of, n) && d->size == of->size;
+	       same_group(s->of, n);
+}
+
+static int
+add_path(struct buf *to, const struct node *n)
+{
+	return buf_add(to, n->path, strlen(n->path) + 1);
+}
+
+/* Of pure Zarr: it shares the dimension if it is as long, or was once. */
+static int
+take_named(struct shared_rows *s, const struct node *n, uint64_t length)
+{
+	struct facts *f = &s->mount->facts;
+	const uint64_t rows = n->array->shape[0];
+	enum kin kin = facts_kin(f, s->of->path, n->path);
+	if (rows == length && kin != KIN_SAME)
+		facts_set_kin(f, s->of->path, n->path, true);
+	else if (rows != length && s->fewer)
+		return 0;
+	else if (rows != length && kin != KIN_SAME)
+		return kin == KIN_UNKNOWN ? add_path(&s->unequal, n) : 0;
+	if (rows > s->rows && !s->fewer) {
+		s->rows = rows;
+		s->more = true;
+	}
+	return add_path(&s->paths, n);
 }
 
 static int
 take(struct shared_rows *s, const struct node *n)
 {
 	const struct array_meta *a = n->array;
+	const struct dim *of = &s->of->array->dim[0];
 	if (!a || !strcmp(n->path, s->of->path))
 		return 0;
 	for (unsigned i = 1; i < a->rank; i++)
-		if (same_dim(s, n, &a->dim[i]))
+		if (same_name(s, n, &a->dim[i]) && (of->fqn || a->dim[i].size == of->size))
 			return err_set(-ENOTSUP,
 				"the dimension '%s' grows, which is not the first one of '%s'",
 				a->dim[i].name, n->path);
-	return a->rank && same_dim(s, n, &a->dim[0])
-		       ? buf_add(&s->paths, n->path, strlen(n->path) + 1)
-		       : 0;
+	if (!a->rank || !same_name(s, n, &a->dim[0]))
+		return 0;
+	return of->fqn ? add_path(&s->paths, n) : take_named(s, n, of->size);
 }
 
 static int
@@ -87,6 +120,83 @@ find(struct shared_rows *s, const char *group)
 			r = take(s, n);
 		else if (r == 0 && n->kind == NODE_GROUP && s->of->array->dim[0].fqn)
 			r = find(s, path);
+	}
+	return r;
+}
+
+/* --- arrays of another length, of which is not known whether they share the dimension --- */
+
+/* ns. Another writer has stored all lengths after so long; one that looks at them pauses so long at first, and at most. */
+static const int64_t LATELY = 600 * SECOND, STILL = 2 * SECOND;
+enum { PAUSE_FIRST = 50000, PAUSE_LAST = 400000 }; /* us */
+
+struct lengths {
+	uint64_t print; /* of them all */
+	bool lately;    /* some were stored lately, as far as is known */
+};
+
+static int
+length_of(struct shared_rows *s, const char *path, struct lengths *l, struct node **ret)
+{
+	int r = model_look_again(s->mount->model, path, ret);
+	if (r == 0 && !((*ret)->array && (*ret)->array->rank))
+		r = ZMAP_ABSENT;
+	if (r)
+		return r;
+	l->print = hash_number(l->print, (*ret)->array->shape[0]);
+	l->lately |= !(*ret)->mtime || clock_wall() - (*ret)->mtime < LATELY;
+	return 0;
+}
+
+/* Those that are as long by now do. */
+static int
+look_at_unequal(struct shared_rows *s, struct lengths *ret)
+{
+	CLEAN(buf_free) struct buf all = s->unequal;
+	CLEAN(node_unrefp) struct node *of = NULL;
+	s->unequal = (struct buf){0};
+	int r = length_of(s, s->of->path, ret, &of);
+	if (r == ZMAP_ABSENT)
+		return err_set(-EIO, "array '%s' is no longer in the store", s->of->path);
+	for (size_t at = 0; r == 0 && at < all.len;) {
+		const char *path = (const char *)all.data + at;
+		CLEAN(node_unrefp) struct node *n = NULL;
+		at += strlen(path) + 1;
+		r = length_of(s, path, ret, &n);
+		if (r == 0)
+			r = take_named(s, n, of->array->shape[0]);
+		else if (r == ZMAP_ABSENT)
+			r = 0;
+	}
+	return r;
+}
+
+/* Another writer may be storing the lengths, one after the other. Those that stay unequal are of another dimension. */
+static int
+watch_unequal(struct shared_rows *s, struct cancel *cancel)
+{
+	struct lengths was = {0};
+	unsigned pause = PAUSE_FIRST;
+	int64_t until = 0;
+	int r = 0;
+	while (r == 0 && s->unequal.len) {
+		struct lengths now = {0};
+		r = look_at_unequal(s, &now);
+		if (r < 0 || !now.lately || (now.print == was.print && clock_over(until)))
+			break;
+		if (now.print != was.print) {
+			until = clock_now() + STILL;
+			pause = PAUSE_FIRST;
+		}
+		was = now;
+		usleep(pause);
+		pause = pause < PAUSE_LAST ? 2 * pause : PAUSE_LAST;
+		r = zmap_patience(0, cancel);
+	}
+	for (size_t at = 0; r == 0 && at < s->unequal.len;) {
+		const char *path = (const char *)s->unequal.data + at;
+		facts_set_kin(&s->mount->facts, s->of->path, path, false);
+		at += strlen(path) + 1;
 	}
 	return r;
 }
@@ -185,7 +295,7 @@ clear(struct shared_rows *s, struct cancel *cancel)
 static int
 grow(struct shared_rows *s, struct cancel *cancel)
 {
-	int r = for_others(s, prepare, cancel);
+	int r = s->more ? clear(s, cancel) : for_others(s, prepare, cancel);
 	return r ? r : commit(s, cancel);
 }
 
@@ -196,8 +306,11 @@ share(struct shared_rows s, int (*fn)(struct shared_rows *, struct cancel *), st
 	CLEAN(clean_free) char *group = group_of(s.of);
 	int r = group ? find(&s, group) : err_set(-ENOMEM, "no memory for a path");
 	if (r == 0)
+		r = watch_unequal(&s, cancel);
+	if (r == 0)
 		r = fn(&s, cancel);
 	buf_free(&s.paths);
+	buf_free(&s.unequal);
 	return r;
 }
 
@@ -246,5 +359,5 @@ shrink(struct shared_rows *s, struct cancel *cancel)
 int
 flat_share_fewer(struct mount *m, const struct node *n, uint64_t rows, struct cancel *cancel)
 {
-	return share((struct shared_rows){m, n, rows}, shrink, cancel);
+	return share((struct shared_rows){m, n, rows, .fewer = true}, shrink, cancel);
 }

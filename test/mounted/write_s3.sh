@@ -34,6 +34,9 @@ END
 umount_store
 
 # four writers append rows to different variables, two in either mount
-"$python" "$here/four_writers.py" make "$tmp/four.zarr" || exit 1
-s3 put "$tmp/four.zarr" bucket/four.zarr
-four_writers s3://bucket/four.zarr s3:four.zarr
+for form in v2 shards; do
+	export STORES_FORM=$form
+	"$python" "$here/four_writers.py" make "$tmp/four.$form" || exit 1
+	s3 put "$tmp/four.$form" "bucket/four.$form"
+	four_writers "s3://bucket/four.$form" "s3:four.$form"
+done

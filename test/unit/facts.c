@@ -182,6 +182,28 @@ test_stale(void)
 }
 
 static void
+test_kin(void)
+{
+	struct facts *f = calloc(1, sizeof *f);
+	facts_init(f);
+	CHECK_INT(facts_kin(f, "a", "b"), KIN_UNKNOWN);
+	facts_set_kin(f, "a", "b", true);
+	facts_set_kin(f, "c", "d", true);
+	facts_set_kin(f, "a", "month", false);
+	CHECK_INT(facts_kin(f, "b", "a"), KIN_SAME);
+	CHECK_INT(facts_kin(f, "a", "c"), KIN_NONE);
+	CHECK_INT(facts_kin(f, "b", "month"), KIN_NONE);
+	CHECK_INT(facts_kin(f, "a", "e"), KIN_UNKNOWN);
+	facts_set_kin(f, "b", "c", true); /* and what was seen with either */
+	CHECK_INT(facts_kin(f, "a", "d"), KIN_SAME);
+	CHECK_INT(facts_kin(f, "d", "month"), KIN_NONE);
+	facts_set_kin(f, "a", "d", false); /* not back */
+	CHECK_INT(facts_kin(f, "a", "d"), KIN_SAME);
+	facts_free(f);
+	free(f);
+}
+
+static void
 count_note(void *arg, const char *line)
 {
 	++*(int *)arg;
@@ -211,6 +233,7 @@ main(void)
 	test_expire();
 	test_width();
 	test_denied();
+	test_kin();
 	test_stale();
 	test_notes();
 	return check_end();
