@@ -14,6 +14,15 @@ enum {
 	PAUSE_AFTER = 4,
 	PAUSE_US = 500,
 	PAUSE_MOST = 16,
+	VAIN_DOUBLED = 10, /* times that a pause of 1000 us is */
+};
+
+/* What came between, so far. */
+struct rivals {
+	unsigned tries;
+	unsigned vain; /* of the last ones, those before which no writer has changed anything */
+	int64_t until; /* clock_now(): of them, the last; 0: there is no end */
+	char version[ZMAP_VERSION]; /* that the last one met */
 };
 
 /* A chunk that is newer than our last look at the metadata of its array may be one of an array that was rewritten. */
@@ -256,21 +265,44 @@ put_or_del(struct store *st)
 }
 
 static void
-pause_for(unsigned tries)
+pause_for(const struct rivals *v)
 {
-	if (tries >= PAUSE_AFTER)
-		usleep(PAUSE_US * (1 + (unsigned)clock_now() % min_u64(tries, PAUSE_MOST)));
+	const unsigned some = 1 + (unsigned)clock_now() % min_u64(v->tries, PAUSE_MOST);
+	if (!v->vain && v->tries <= PAUSE_AFTER)
+		return;
+	pool_blocking();
+	usleep(v->vain ? 1000u << min_u64(v->vain, VAIN_DOUBLED) : PAUSE_US * some);
+	pool_unblocking();
+}
+
+/* The store says that the object is another by now. 0: it is tried again. */
+static int
+was_changed(struct store *st, struct rivals *v)
+{
+	struct data *d = st->array->data;
+	const bool moved = st->based && strcmp(st->stat.version, v->version) != 0;
+	atomic_fetch_add(&st->staging->counts.conflicts, 1);
+	v->vain = moved || !v->tries ? 0 : v->vain + 1;
+	if (!v->vain)
+		v->until = d->options.timeout ? clock_now() + d->options.timeout : 0;
+	else if (clock_over(v->until))
+		return err_set(-EIO, "'%s' is refused as changed, though it is not", st->key);
+	if (++v->tries >= TRIES)
+		return err_set(-EIO, "others change '%s' faster than it can be stored", st->key);
+	memcpy(v->version, st->stat.version, sizeof v->version);
+	st->based = false;
+	pause_for(v);
+	return zmap_patience(0, &d->ending);
 }
 
 static int
 try_all(struct store *st)
 {
 	struct array *a = st->array;
+	struct rivals v = {0};
 	int64_t ttl = a->data->options.ttl;
 	int r = ttl == INT64_MAX ? 0 : load_check_since(a, clock_wall() - ttl);
-	if (r < 0)
-		return r;
-	for (unsigned i = 0; i < TRIES; i++) {
+	while (r == 0) {
 		st->out.len = 0;
 		st->empty = false;
 		r = a->shard ? store_shard(st) : make_chunk(st);
@@ -278,11 +310,9 @@ try_all(struct store *st)
 			r = put_or_del(st);
 		if (r != ZMAP_CHANGED)
 			return r;
-		atomic_fetch_add(&st->staging->counts.conflicts, 1);
-		st->based = false;
-		pause_for(i);
+		r = was_changed(st, &v);
 	}
-	return err_set(-EIO, "others change '%s' faster than it can be stored", st->key);
+	return r;
 }
 
 int

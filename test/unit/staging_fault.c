@@ -130,11 +130,12 @@ test_never(const struct written_kind *k)
 	place_remove(&p);
 }
 
-/* A store where what was put becomes durable later, or does not. */
+/* A store where what was put becomes durable later, or does not; or that takes nothing, as if another writer were faster. */
 struct late {
 	struct zmap zmap;
 	struct zmap *inner;
-	bool lost;
+	bool lost, refuses;
+	atomic_uint refused;
 };
 
 static int
@@ -146,7 +147,10 @@ late_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 static int
 late_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 {
-	return zmap_put(((struct late *)z)->inner, p, ret);
+	struct late *l = (struct late *)z;
+	if (l->refuses)
+		atomic_fetch_add(&l->refused, 1);
+	return l->refuses ? ZMAP_CHANGED : zmap_put(l->inner, p, ret);
 }
 
 static int
@@ -183,10 +187,41 @@ test_late(void)
 	zmap_close(late.inner);
 }
 
+/* What is refused for ever, though nothing has changed, is an error after the timeout; until then it is tried now and then. */
+static void
+test_refused(const struct written_kind *k)
+{
+	enum { TIMEOUT = 200, TRIES_MOST = 60 /* of them all */ }; /* ms */
+	struct written_array w;
+	struct written side;
+	struct late late = {.zmap = {.ops = &late_ops, .caps = ZMAP_WRITE | ZMAP_CONDITIONAL},
+		.inner = store_open("", "mem", "refused", true)};
+	struct data_options hasty = options;
+	hasty.timeout = TIMEOUT * (SECOND / 1000);
+	written_begin(&w, k, 8, LONGEST);
+	written_open(&w, &late.zmap, &hasty, &side);
+	for (int part = 0; part < 2; part++) {
+		late.refuses = true;
+		atomic_store(&late.refused, 0);
+		CHECK_INT(written_write(&w, &side, 0, part ? 1 : w.bytes), 0);
+		CHECK_INT(array_flush(side.array, NULL), -EIO);
+		CHECK(strstr(err_text(), "'v/"));
+		CHECK(atomic_load(&late.refused) <= TRIES_MOST);
+		late.refuses = false;
+		CHECK_INT(data_retry(side.data, NULL), 0);
+		CHECK(is_stored(&w, late.inner));
+	}
+	written_close(&side);
+	written_end(&w);
+	zmap_close(late.inner);
+}
+
 int
 main(void)
 {
 	test_late();
+	test_refused(&kinds[0]);
+	test_refused(&kinds[1]);
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		for (unsigned n = 1; n <= CALLS; n++) {
 			test_nth(&kinds[i], "put", n);
