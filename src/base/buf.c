@@ -37,6 +37,12 @@ buf_reserve_most(struct buf *b, size_t cap)
 	return reserve(b, cap, mem_get_bare);
 }
 
+void
+buf_fit(struct buf *b)
+{
+	b->cap = mem_cut(b->data, b->cap, b->len);
+}
+
 static int
 grow(struct buf *b, size_t more)
 {

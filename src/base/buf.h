@@ -22,6 +22,8 @@ struct span {
 int buf_reserve(struct buf *, size_t cap);
 /* The same where cap is what it may become, and mostly will not. */
 int buf_reserve_most(struct buf *, size_t cap);
+/* Gives back room that is not needed, if that is much. */
+void buf_fit(struct buf *);
 /* Appends; grows by doubling. 0 or -ENOMEM. */
 int buf_add(struct buf *, const void *data, size_t len);
 int buf_addf(struct buf *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

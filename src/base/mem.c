@@ -217,6 +217,16 @@ mem_put(void *p, size_t size)
 	trim(atomic_load_explicit(&mem.limit, memory_order_relaxed));
 }
 
+size_t
+mem_cut(void *p, size_t size, size_t n)
+{
+	const size_t fit = mem_size(n);
+	if (n <= ARENA_TO || fit >= size || munmap((uint8_t *)p + fit, size - fit) < 0)
+		return size;
+	atomic_fetch_sub_explicit(&mem.out, size - fit, memory_order_relaxed);
+	return fit;
+}
+
 void
 mem_limit(size_t bytes)
 {
@@ -228,6 +238,16 @@ void
 mem_trim(void)
 {
 	trim(0);
+}
+
+void
+mem_ahead(size_t i)
+{
+	enum { PAGE = 4096, EACH = 32, AHEAD = 120 << 10 }; /* not so many that malloc maps them */
+	uint8_t *p = i % EACH == EACH - 1 ? malloc(AHEAD) : NULL;
+	if (p)
+		(void)madvise(p + -(uintptr_t)p % PAGE, AHEAD - PAGE, MADV_POPULATE_WRITE);
+	free(p);
 }
 
 void

@@ -16,6 +16,8 @@ void *mem_get_bare(size_t *size);
 void *mem_get_quickly(size_t size);
 /* size: what mem_get said. NULL is allowed. */
 void mem_put(void *p, size_t size);
+/* The system gets what a piece has behind its first n bytes, if those are many. Returns what there is: its size from now on. */
+size_t mem_cut(void *p, size_t size, size_t n);
 /* Bytes kept for later. */
 size_t mem_idle(void);
 /* Pieces that are kept are given back to the system from now on, as soon as they and those handed out are more than so many bytes. */
@@ -24,6 +26,10 @@ void mem_limit(size_t bytes);
 void mem_trim(void);
 /* Gives back what malloc keeps between pieces that are used, which takes milliseconds: after much was freed that lay among them. */
 void mem_trim_holes(void);
+
+/* Before number i of many things that each take up to 4 KiB in small pieces from malloc. The heap of a thread grows by a page at a time, with a
+ * system call and a fault for each: here by many at once. */
+void mem_ahead(size_t i);
 
 /* Between the two this thread gives nothing back to the system, which takes long where others wait for a lock that it holds; what is due by
  * then follows. May be nested. */

@@ -128,6 +128,7 @@ layout_add_text(struct layout *l, struct span text)
 int
 layout_take_text(struct layout *l, struct buf *text)
 {
+	buf_fit(text);
 	struct layout_span s = {.length = text->len, .text = *text};
 	*text = (struct buf){0};
 	return add_span(l, &s);
@@ -190,7 +191,7 @@ layout_bytes(const struct layout *l)
 	size_t bytes = sizeof *l + l->nspans * sizeof *l->span;
 	for (size_t i = 0; i < l->nspans; i++) {
 		const struct layout_span *s = &l->span[i];
-		bytes += s->text.data ? s->length : 0; /* its room is at most a quarter more */
+		bytes += s->text.data ? s->length : 0; /* its room is at most a sixteenth more */
 		bytes += s->variable ? sizeof *s->variable : 0;
 		bytes += s->recode ? sizeof *s->recode : 0;
 	}

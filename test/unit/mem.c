@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static void
@@ -114,10 +115,74 @@ static bool
 counted(void)
 {
 	enum { BYTES = 100 << 10 };
-	char *p = malloc(BYTES);
+	char *volatile p = malloc(BYTES); /* volatile: else neither call is made */
 	bool ret = mallinfo2().uordblks >= BYTES;
 	free(p);
 	return ret;
+}
+
+/* What lies behind the part that is needed goes, the part stays where it is. */
+static void
+cut(void)
+{
+	size_t size = (size_t)8 << 20, small = 5000, before = resident();
+	uint8_t *p = mem_get(&size), *q = mem_get(&small);
+	CHECK(p && q);
+	memset(p, 7, size);
+	CHECK(mem_cut(p, size, size) == size);
+	CHECK(mem_cut(q, small, 10) == small);
+	size = mem_cut(p, size, 3000000);
+	CHECK_INT(size, mem_size(3000000));
+	CHECK(resident() < before + (4 << 20));
+	CHECK_INT(p[0], 7);
+	CHECK_INT(p[2999999], 7);
+	mem_put(q, small);
+	mem_put(p, size);
+	mem_trim();
+	struct buf b = {0};
+	CHECK_INT(buf_reserve(&b, 4 << 20), 0);
+	CHECK_INT(buf_add(&b, "text", 4), 0);
+	buf_fit(&b); /* it is little */
+	CHECK_INT(b.cap, mem_size(4 << 20));
+	b.len = 1 << 20;
+	buf_fit(&b);
+	CHECK_INT(b.cap, mem_size(1 << 20));
+	CHECK(!memcmp(b.data, "text", 4));
+	buf_free(&b);
+	buf_fit(&b);
+	CHECK_INT(b.cap, 0);
+}
+
+/* Small pieces lie in pages that are there already. */
+static void *
+make_many(void *arg)
+{
+	enum { MANY = 512 };
+	static void *piece[MANY];
+	struct rusage now;
+	size_t *faults = arg;
+	for (size_t i = 0; i < MANY; i++) {
+		mem_ahead(i);
+		getrusage(RUSAGE_THREAD, &now);
+		size_t before = (size_t)now.ru_minflt;
+		piece[i] = malloc(3000);
+		memset(piece[i], 1, 3000);
+		getrusage(RUSAGE_THREAD, &now);
+		*faults += i < 64 ? 0 : (size_t)now.ru_minflt - before;
+	}
+	for (size_t i = 0; i < MANY; i++)
+		free(piece[i]);
+	return NULL;
+}
+
+static void
+ahead(void)
+{
+	pthread_t thread;
+	size_t faults = 0;
+	CHECK_INT(pthread_create(&thread, NULL, make_many, &faults), 0);
+	pthread_join(thread, NULL);
+	CHECK(faults < 20); /* of 330 */
 }
 
 /* Small ones that are freed below others that are not: what is handed out and kept stays below the limit, whatever lies in between. */
@@ -331,6 +396,9 @@ main(void)
 	used_again();
 	untouched();
 	bare();
+	cut();
+	if (counted())
+		ahead();
 	holes();
 	mixed();
 	threads();

@@ -1,5 +1,6 @@
 #include "view/netcdf/cdl_members.h"
 
+#include "base/mem.h"
 #include "base/path.h"
 #include "model/parallel.h"
 #include "view/flat.h"
@@ -193,6 +194,7 @@ load_children(struct mount *m, const struct node *n, struct cdl_members *g)
 	if (!g->var || !g->group || !g->group_shown)
 		return err_set(-ENOMEM, "no memory for %zu nodes", all.n);
 	for (size_t i = 0; i < all.n && r >= 0; i++) {
+		mem_ahead(i);
 		CLEAN(clean_free) char *path = path_in(n->path, all.of[i].name);
 		struct node *c = NULL;
 		if (!path)

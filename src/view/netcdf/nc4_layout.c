@@ -302,7 +302,7 @@ place(struct nc4 *n)
 static int
 make_room(struct nc4 *n)
 {
-	enum { VERY_MANY = 1000, OBJECT_ABOUT = 600, ATTR_ABOUT = 64 };
+	enum { OBJECT_ABOUT = 600, ATTR_ABOUT = 64 };
 	const struct nc_file *f = n->file;
 	size_t about = 0;
 	for (size_t i = 0; i < f->nvars; i++) {
@@ -312,7 +312,7 @@ make_room(struct nc4 *n)
 			about += ATTR_ABOUT + strlen(a->attr[k].name) +
 				 a->attr[k].count * nc_type_size(a->attr[k].type);
 	}
-	return f->nvars < VERY_MANY ? 0 : buf_reserve_most(&n->h5.to, about);
+	return buf_reserve_most(&n->h5.to, about);
 }
 
 int

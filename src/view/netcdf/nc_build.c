@@ -1,6 +1,7 @@
 #include "view/netcdf/nc_build.h"
 
 #include "base/check.h"
+#include "base/mem.h"
 #include "base/path.h"
 #include "model/dims.h"
 #include "view/missing.h"
@@ -345,6 +346,7 @@ nc_build_file(struct nc_build *b, enum cdf_format format, struct nc_plan *ret)
 		r = nc_axes_add(b, &p);
 	for (size_t i = 0, k = first; i < b->n && r == 0; i++)
 		if (!b->candidate[i].out) {
+			mem_ahead(i);
 			r = add_variable(
 				b, &b->candidate[i], &p.file, &p.file.var[k], &p.source[k]);
 			k++;

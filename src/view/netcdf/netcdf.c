@@ -19,13 +19,13 @@ add_zeros(struct layout *l, uint64_t at, uint64_t to)
 	return at < to ? layout_add_zeros(l, to - at) : 0;
 }
 
-/* Nothing else needs it any more. A small one, or one with much room behind it, takes less as a copy. */
+/* Nothing else needs it any more. A small one takes less as a copy. */
 static int
 add_header(struct layout *l, struct buf *header)
 {
 	enum { LARGE = 128 << 10 };
-	const bool copied = header->len < LARGE || header->cap - header->len > header->len / 4;
-	int r = copied ? layout_add_text(l, buf_span(header)) : layout_take_text(l, header);
+	int r = header->len < LARGE ? layout_add_text(l, buf_span(header))
+				    : layout_take_text(l, header);
 	buf_free(header);
 	return r;
 }
