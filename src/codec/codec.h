@@ -116,8 +116,9 @@ struct codec_specs {
 	bool packs;             /* the list says how elements become bytes … */
 	bool vlen;              /* … of varying length */
 };
-/* -EINVAL: no such list; -ENOTSUP: what cannot be decoded here, by name. ret is the caller's, to be freed in any case. */
-int codec_specs_v3(const struct json *list, struct codec_specs *ret);
+/* little: elements come in that order, as behind codecs that calculate; `bytes` in the other one is a codec then.
+ * -EINVAL: no such list; -ENOTSUP: what cannot be decoded here, by name. ret is the caller's, to be freed in any case. */
+int codec_specs_v3(const struct json *list, bool little, struct codec_specs *ret);
 void codec_specs_free(struct codec_specs *);
 
 struct codec_chain;

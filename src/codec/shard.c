@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/err.h"
+#include "model/narrow.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -120,7 +121,7 @@ read_index(const struct json *config, struct shard *s)
 {
 	const struct json *list = config ? json_get(config, "index_codecs") : NULL;
 	const struct json *where = config ? json_get(config, "index_location") : NULL;
-	int r = codec_specs_v3(list, &s->index_specs);
+	int r = codec_specs_v3(list, false, &s->index_specs);
 	if (r == 0)
 		r = open_index(s);
 	if (r < 0)
@@ -145,6 +146,15 @@ open_specs(const struct codec_spec *before, size_t n, struct shard *s)
 	return codec_chain_open(spec, all, &s->form, &s->chain);
 }
 
+/* Do elements come in little-endian order to the codecs of a shard, even if these say the other one? So they do behind codecs that
+ * calculate; elsewhere the dtype has the order that is said. */
+static bool
+comes_little(const struct dtype *d, size_t before)
+{
+	unsigned unit = d->narrow ? narrow_size(d->narrow) : dtype_swap_unit(d);
+	return !d->big && (before || unit > 1);
+}
+
 static int
 open_chain(const struct json *config, const struct form *in, const struct codec_spec *before,
 	size_t n, struct shard *s)
@@ -156,7 +166,8 @@ open_chain(const struct json *config, const struct form *in, const struct codec_
 	if (s->form.nested >= CODEC_NESTED_MAX)
 		return err_set(
 			-ENOTSUP, "shards in shards %u deep are not supported", s->form.nested);
-	int r = codec_specs_v3(config ? json_get(config, "codecs") : NULL, &s->specs);
+	int r = codec_specs_v3(
+		config ? json_get(config, "codecs") : NULL, comes_little(in->dtype, n), &s->specs);
 	return r < 0 ? r : open_specs(before, n, s);
 }
 

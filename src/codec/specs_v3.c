@@ -77,9 +77,10 @@ is_in(const char *const *list, const char *name)
 
 struct reading {
 	struct codec_specs *out;
-	const char *calculates; /* a codec that does, or NULL */
-	const char *numbers;    /* a codec of packing_numbers, or NULL */
-	bool single; /* elements are of one byte when they are packed, whatever they were */
+	const char *numbers; /* a codec of packing_numbers, or NULL */
+	bool little;         /* elements come to `bytes` in that order, whatever it says */
+	bool turned;         /* `bytes` said the other one */
+	bool single;         /* elements are of one byte when they are packed, whatever they were */
 };
 
 /* There can be one codec that makes bytes of elements; of numbers it is looked after here, since the order that another said
@@ -99,18 +100,14 @@ say_packs(const char *name, struct reading *g)
 	return 0;
 }
 
-/* The byte order of what lies in a shard is said in it; codecs that calculate before it calculate in the usual one. */
+/* The byte order of what lies in a shard is said in it. */
 static int
 look_into_shard(const struct json *config, struct reading *g)
 {
 	struct codec_specs inner = {0};
-	int r = codec_specs_v3(config ? json_get(config, "codecs") : NULL, &inner);
+	int r = codec_specs_v3(config ? json_get(config, "codecs") : NULL, g->little, &inner);
 	g->out->order = inner.order;
 	g->out->vlen = inner.vlen;
-	if (g->calculates && r == 0 && inner.order == CODEC_ORDER_BIG)
-		r = err_set(-ENOTSUP,
-			"codec '%s' around shards of big-endian elements is not supported",
-			g->calculates);
 	codec_specs_free(&inner);
 	return r < 0 ? err_add(r, "codec 'sharding_indexed'") : 0;
 }
@@ -161,7 +158,9 @@ static int
 check_calculating(const char *name, const struct json *config, struct reading *g)
 {
 	static const char *const keys[] = {"dtype", "astype", "encode_dtype", "decode_dtype"};
-	g->calculates = name;
+	if (g->turned || g->out->order == CODEC_ORDER_BIG)
+		return err_set(-EINVAL, "codec '%s' behind the bytes of the elements", name);
+	g->little = true;
 	note_size(name, config, g);
 	for (size_t i = 0; config && i < sizeof keys / sizeof *keys; i++)
 		if (is_big(json_get(config, keys[i])))
@@ -204,8 +203,9 @@ say_order(const struct json *config, struct reading *g)
 	bool big = json_is(endian, "big");
 	if (!big && !json_is(endian, "little"))
 		return err_set(-EINVAL, "codec 'bytes': 'endian' is neither 'little' nor 'big'");
-	g->out->order = big && !g->calculates ? CODEC_ORDER_BIG : CODEC_ORDER_LITTLE;
-	return big && g->calculates ? add("bytes", config, g) : 0;
+	g->turned = big && g->little;
+	g->out->order = big && !g->turned ? CODEC_ORDER_BIG : CODEC_ORDER_LITTLE;
+	return g->turned ? add("bytes", config, g) : 0;
 }
 
 static int
@@ -232,9 +232,9 @@ read_one(const struct json *v, struct reading *g)
 }
 
 int
-codec_specs_v3(const struct json *list, struct codec_specs *ret)
+codec_specs_v3(const struct json *list, bool little, struct codec_specs *ret)
 {
-	struct reading g = {.out = ret};
+	struct reading g = {.out = ret, .little = little};
 	if (!list || json_type(list) != JSON_TYPE_LIST)
 		return err_set(-EINVAL, "no 'codecs'");
 	if (json_count(list) > CODECS_MAX)
@@ -250,9 +250,6 @@ codec_specs_v3(const struct json *list, struct codec_specs *ret)
 		ret->packs = true;
 		ret->order = CODEC_ORDER_LITTLE;
 	}
-	if (ret->order == CODEC_ORDER_BIG && g.calculates)
-		return err_set(
-			-EINVAL, "codec '%s' behind the bytes of the elements", g.calculates);
 	return 0;
 }
 

@@ -76,7 +76,7 @@ int
 codecs_v3(const struct json *list, struct array_meta *a)
 {
 	struct codec_specs s = {0};
-	int r = codec_specs_v3(list, &s);
+	int r = codec_specs_v3(list, false, &s);
 	if (r == 0)
 		r = take_order(&s, &a->dtype);
 	if (r < 0) {

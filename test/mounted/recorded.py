@@ -1,5 +1,5 @@
-"""Arrays as other programs wrote them, and the values that these read of them, recorded (test/data/recorded/*.json; chunks and values in hexadecimal digits). shard_filters.json is
-what zarr-python 3.4.1 wrote; spellings.json what may stand in documents, with what it reads of them where it does not refuse them.
+"""Arrays as other programs wrote them, and the values that these read of them, recorded (test/data/recorded/*.json; chunks and values in hexadecimal digits). shard_filters.json and
+shard_orders.json, of which elements are big-endian, are what zarr-python 3.4.1 wrote; spellings.json what may stand in documents, with what it reads of them where it does not refuse them.
 recorded.py make FOLDER: a store of them; recorded.py empty FOLDER: the same without chunks
 recorded.py check MOUNT: compares flat files, or what user.zarrfs.error says
 recorded.py write MOUNT: writes all values into those that are not "unwritten": these cannot be, or their codecs change values; recorded.py written MOUNT: compares these"""
@@ -12,7 +12,7 @@ import stores
 from zarr3 import group
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TABLES = ["shard_filters", "spellings"]
+TABLES = ["shard_filters", "shard_orders", "spellings"]
 
 
 def rows(kept=False):

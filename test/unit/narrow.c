@@ -179,7 +179,7 @@ chain_gives(const char *type, const char *codecs, const char *stored, size_t len
 	CLEAN(json_freep) struct json *list = NULL;
 	CHECK_INT(json_parse(codecs, strlen(codecs), &list), 0);
 	struct codec_specs specs = {0};
-	CHECK_INT(codec_specs_v3(list, &specs), 0);
+	CHECK_INT(codec_specs_v3(list, false, &specs), 0);
 	struct dtype d = narrow_wide(narrow_find(type));
 	dtype_set_order(&d, specs.order == CODEC_ORDER_BIG);
 	const uint64_t shape[2] = {2, 2};
