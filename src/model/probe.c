@@ -222,6 +222,15 @@ probe_array(struct probe *o)
 	probe_need(o, T | (v1 ? NC_ARRAY | NC_ATTRS : 0));
 }
 
+/* Is it worth asking for the other version in a hierarchy? Where each request costs a round trip, if a listing has the name. */
+static bool
+may_be_other(const struct probe *o)
+{
+	if (!is_remote(o) || o->listed)
+		return !is_remote(o) || o->below;
+	return !is_blind(o) && names_lack(o->l, true) == LACK_NOT;
+}
+
 /* No array is there. The kinds of a group; V3; 0: nothing. */
 static unsigned
 probe_group(struct probe *o, unsigned group)
@@ -237,19 +246,18 @@ probe_group(struct probe *o, unsigned group)
 		probe_need(o, NC_ATTRS);
 	if (probe_has(o, group))
 		return group;
-	if (!o->v2 && (!o->in_zarr || !is_remote(o)))
+	if (!o->v2 && (!o->in_zarr || may_be_other(o)))
 		probe_need(o, V3);
 	return probe_has(o, V3) ? V3 : 0;
 }
 
-/* Can what has no object of V3 be of V2 in a hierarchy of V3? Where each request costs a round trip, it is asked for if a listing has the name. */
+/* Can what has no object of V3 be of V2 in a hierarchy of V3? */
 static bool
 may_be_v2(const struct probe *o)
 {
-	if (o->f.result[META_V3] != ZMAP_ABSENT || o->l->model->opt.mode & URL_V3 || !o->in_zarr ||
-		is_blind(o) || o->listed)
+	if (o->f.result[META_V3] != ZMAP_ABSENT || o->l->model->opt.mode & URL_V3 || !o->in_zarr)
 		return false;
-	return !is_remote(o) || names_lack(o->l, true) == LACK_NOT;
+	return !o->listed && may_be_other(o);
 }
 
 /* V3 goes before V2 beside it at the top of a hierarchy, and in one of V3. */

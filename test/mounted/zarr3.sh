@@ -78,6 +78,30 @@ if command -v zip >/dev/null; then
 	mixed "in an archive"
 	umount_store
 fi
+
+# V3 below a group of V2, and groups of each in the other
+"$python" -c 'import sys, stores, numpy
+for path in "old", "g2/old", "g3/old":
+    stores.put(sys.argv[1], path, numpy.arange(4))' "$tmp/below" || exit 1
+for path in . g2 g3; do
+	cp -r "$tmp/again/time" "$tmp/below/$path/new" || exit 1
+done
+echo '{"zarr_format": 2}' | tee "$tmp/below/.zgroup" >"$tmp/below/g2/.zgroup"
+echo '{"zarr_format": 3, "node_type": "group"}' >"$tmp/below/g3/zarr.json"
+# below WHERE: all that is there
+below()
+{
+	local path version
+	same "names of V3 and V2 $1" "$(cd "$mnt" && find . -mindepth 1 -not -path './.*/*' -not -name '.zarrfs' -type f -not -name '*.*' | sort | tr '\n' ' ')" "./g2/new ./g2/old ./g3/new ./g3/old ./new ./old "
+	for path in {,g2/,g3/}{new,old}; do
+		same "$path $1" "$(od -An -td8 "$mnt/$path" | tr -s ' \n' ' ')" " 0 1 2 3 "
+		[ "${path##*/}" = new ] && version=3 || version=2
+		same "the format of $path $1" "$(getfattr --only-values -n user.zarrfs.format "$mnt/$path" 2>/dev/null)" "Zarr V$version"
+	done
+}
+must_mount "$tmp/below"
+below "in a directory"
+umount_store
 must_mount "file://$tmp/store#mode=zarr,v2"
 [ -e "$mnt/t2m" ] && [ ! -d "$mnt/t2m" ] && fail "#mode=v2 shows V3"
 umount_store
@@ -106,5 +130,18 @@ umount_store
 s3 put "$tmp/mixed" bucket/mixed
 must_mount s3://bucket/mixed
 mixed "in a bucket"
+umount_store
+s3 put "$tmp/below" bucket/below
+must_mount s3://bucket/below
+below "in a bucket"
+umount_store
+s3 put "$tmp/below/g2" bucket/known
+"$python" -c 'import json, sys
+with open(sys.argv[1] + "/old/.zarray", encoding="utf8") as file:
+    documents = {".zgroup": {"zarr_format": 2}, "old/.zarray": json.load(file)}
+json.dump({"zarr_consolidated_format": 1, "metadata": documents}, sys.stdout)' "$tmp/below/g2" >"$tmp/known"
+s3 put "$tmp/known" bucket/known/.zmetadata
+must_mount s3://bucket/known
+same "V3 that consolidated metadata of V2 lack" "$(od -An -td8 "$mnt/new" | tr -s ' \n' ' ')" " 0 1 2 3 "
 umount_store
 exit $((failures != 0))
