@@ -33,7 +33,7 @@ struct inode {
 	_Atomic(struct shown *) shown;          /* NULL: it was never opened to be written */
 	atomic_bool islands; /* it has pages that the next handle must not find, see file_islands */
 	atomic_uint
-		paused; /* handles that are to be asked about before each read(), see handle_resume */
+		paused; /* handles that are to be asked about before each read(), see open_file_resume */
 	atomic_bool owed; /* the kernel is to drop its pages, as soon as no read is under way */
 	uint64_t version, ino;
 	int64_t born; /* clock_now() */

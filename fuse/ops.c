@@ -1,3 +1,4 @@
+#include "fuse/open_file.h"
 #include "fuse/page_coherence.h"
 #include "fuse/server.h"
 
@@ -88,14 +89,14 @@ run_getattr(struct request *r)
 	struct stat st;
 	int result = 0;
 	if (r->handle) {
-		handle_look(r->handle);
+		open_file_look(r->handle);
 		page_coherence_wait(r);
-		result = handle_resume(r);
+		result = open_file_resume(r);
 	}
 	if (result == 0)
 		result = mount_lookup(s->mount, r->inode->path, &e);
 	if (r->handle)
-		handle_looked(r->handle);
+		open_file_looked(r->handle);
 	bool gone = result == ZMAP_ABSENT; /* the read of an open file says itself why it fails */
 	if ((gone || inodes_ended(s->inodes, r->inode)) && !server_is_open(r))
 		result = err_set(-ESTALE, "'%s' is gone", r->inode->path);
@@ -122,7 +123,7 @@ op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct server *s = fuse_req_userdata(req);
 	struct handle *h = fi ? handle_of(fi->fh) : NULL;
-	if (!queue_full(s->queue) || handle_paused(h)) {
+	if (!queue_full(s->queue) || open_file_paused(h)) {
 		request_start(req, &(struct asked){
 					   .op = OP_GETATTR,
 					   .run = run_getattr,

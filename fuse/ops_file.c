@@ -1,5 +1,6 @@
 #include "fuse/failures.h"
 #include "fuse/notify.h"
+#include "fuse/open_file.h"
 #include "fuse/server.h"
 #include "fuse/shown.h"
 
@@ -8,56 +9,15 @@
 #include <errno.h>
 #include <fcntl.h>
 
-struct open_file {
-	struct handle handle;
-	struct server *server;
-	struct inode *inode;
-	struct file *file;
-	bool paged;   /* the kernel may have pages of it … */
-	bool written; /* … and this handle changes them */
-	bool direct;  /* but read() goes past them */
-	bool guarded; /* read() takes from pages what it finds of a file that is to be read whole, or not at all */
-	int64_t opened;
-	_Atomic int64_t
-		looked; /* when the kernel asked for attributes last, for a read(); 0: never. Past the pages each read() is asked itself */
-	atomic_uint looks;  /* such questions under way */
-	atomic_bool paused; /* its reader stopped, and its inode may have begun anew meanwhile */
-};
-
-/* Most programs that open a file read it once, in order, and perhaps from pages that the kernel has: for so long (ns) it is not known how far
- * they are. */
-static const int64_t YOUNG = 2 * SECOND;
-
 /* ns. How often it is looked whether the reads that hang have ended. */
 static const int64_t LOOK_EVERY = SECOND / 50;
-
-static struct open_file *
-file_of(struct handle *h)
-{
-	return (struct open_file *)(void *)h;
-}
-
-struct file *
-handle_file(struct handle *h)
-{
-	return file_of(h)->file;
-}
-
-static bool
-end_pause(struct open_file *f)
-{
-	bool paused = atomic_exchange(&f->paused, false);
-	if (paused)
-		atomic_fetch_sub(&f->inode->paused, 1);
-	return paused;
-}
 
 static void
 free_file(struct handle *h)
 {
-	struct open_file *f = file_of(h);
+	struct open_file *f = open_file_of(h);
 	file_close(f->file);
-	end_pause(f);
+	open_file_end_pause(f);
 	if (f->paged)
 		page_coherence_close(f->server, f->inode, f->written);
 	inodes_put(f->server->inodes, f->inode);
@@ -83,18 +43,6 @@ hold_file(struct server *s, struct inode *i, struct file *file, struct open_file
 	return 0;
 }
 
-bool
-handle_move(struct handle *h, const struct array_move *m)
-{
-	struct open_file *f = file_of(h);
-	struct array_move mine = *m;
-	mine.looked = atomic_load(&f->looks) ? m->to : atomic_load(&f->looked);
-	bool may = m->to - f->opened > YOUNG && file_move(f->file, &mine);
-	if (may && f->paged && !f->direct && mine.paused && !atomic_exchange(&f->paused, true))
-		atomic_fetch_add(&f->inode->paused, 1);
-	return may;
-}
-
 /* Pages cannot be dropped while a read of the file hangs: the kernel would wait for it. False: that did not end in time. */
 static bool
 wait_for_hanging(struct request *r)
@@ -108,37 +56,18 @@ wait_for_hanging(struct request *r)
 }
 
 int
-handle_resume(struct request *r)
+open_file_resume(struct request *r)
 {
 	struct server *s = r->server;
-	struct open_file *f = file_of(r->handle);
+	struct open_file *f = open_file_of(r->handle);
 	if (!atomic_load(&f->paused))
 		return 0;
 	if (!wait_for_hanging(r))
 		return err_set(
 			-EIO, "a reader paused in the midst of a chunk, and other reads hang");
-	if (end_pause(f))
+	if (open_file_end_pause(f))
 		notifier_drop(s->notifier, r->inode);
 	return 0;
-}
-
-bool
-handle_paused(struct handle *h)
-{
-	return h && atomic_load(&file_of(h)->paused);
-}
-
-void
-handle_look(struct handle *h)
-{
-	atomic_fetch_add(&file_of(h)->looks, 1);
-}
-
-void
-handle_looked(struct handle *h)
-{
-	atomic_store(&file_of(h)->looked, clock_now());
-	atomic_fetch_sub(&file_of(h)->looks, 1);
 }
 
 /* Past the kernel's pages a read() gives what was asked or an error; from pages it gives those before the first that cannot be read. Where
@@ -261,7 +190,19 @@ op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 static void
 late_read(const struct request *r)
 {
-	file_late(file_of(r->handle)->file, r->off, r->size);
+	file_late(open_file_of(r->handle)->file, r->off, r->size);
+}
+
+static void
+end_read(const struct request *r)
+{
+	page_coherence_read(r->inode);
+}
+
+static void
+pay_for_read(const struct request *r)
+{
+	notifier_pay(r->server->notifier, r->inode);
 }
 
 /* What the kernel has in its pages when it has the answer; NULL: nothing. */
@@ -279,7 +220,7 @@ note_shown(const struct request *r, const struct reply *reply)
 static void
 run_read(struct request *r)
 {
-	struct open_file *f = file_of(r->handle);
+	struct open_file *f = open_file_of(r->handle);
 	struct array_want want = {
 		.off = r->off,
 		.len = r->size,
@@ -317,7 +258,7 @@ run_read(struct request *r)
 static bool
 by_pages(const struct fuse_file_info *fi)
 {
-	return !file_of(handle_of(fi->fh))->direct && !(fi->flags & O_DIRECT);
+	return !open_file_of(handle_of(fi->fh))->direct && !(fi->flags & O_DIRECT);
 }
 
 void
@@ -327,6 +268,8 @@ op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file
 				   .op = OP_READ,
 				   .run = run_read,
 				   .late = late_read,
+				   .ending = end_read,
+				   .ended = pay_for_read,
 				   .ino = ino,
 				   .handle = handle_of(fi->fh),
 				   .off = (uint64_t)off,

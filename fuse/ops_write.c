@@ -1,4 +1,5 @@
 /* What changes open files of a writable mount, and stores it. */
+#include "fuse/open_file.h"
 #include "fuse/server.h"
 #include "fuse/shown.h"
 
@@ -27,7 +28,7 @@ write_mapped(struct request *r, const struct array_want *how)
 			known = next;
 		}
 		w.shown = known ? was + at : NULL;
-		result = file_write(handle_file(r->handle), r->off + at,
+		result = file_write(open_file_of(r->handle)->file, r->off + at,
 			(struct span){b.data + at, n}, &w, r->flags);
 	}
 	if (result == 0)
@@ -50,8 +51,9 @@ run_write(struct request *r)
 	const struct array_want how = {
 		.cancel = &r->cancel, .since = page_coherence_since(r->inode)};
 	bool mapped = r->flags & FILE_MAPPED;
-	int result = mapped ? write_mapped(r, &how)
-			    : file_write(handle_file(r->handle), r->off, r->data, &how, r->flags);
+	int result =
+		mapped ? write_mapped(r, &how)
+		       : file_write(open_file_of(r->handle)->file, r->off, r->data, &how, r->flags);
 	if (result < 0)
 		shown_forget(r->inode, r->off, r->data.len);
 	else if (!mapped)
@@ -88,7 +90,7 @@ op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t of
 static void
 run_flush(struct request *r)
 {
-	request_done(r, file_settle(handle_file(r->handle), SETTLE_FLUSH, 0, NULL));
+	request_done(r, file_settle(open_file_of(r->handle)->file, SETTLE_FLUSH, 0, NULL));
 }
 
 static void
@@ -105,7 +107,7 @@ op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 static void
 run_fsync(struct request *r)
 {
-	request_done(r, file_settle(handle_file(r->handle), SETTLE_FSYNC, 0, &r->cancel));
+	request_done(r, file_settle(open_file_of(r->handle)->file, SETTLE_FSYNC, 0, &r->cancel));
 }
 
 static void
@@ -138,7 +140,7 @@ op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int data_only, struct fuse_file_info
 static void
 run_release(struct request *r)
 {
-	int result = file_settle(handle_file(r->handle), SETTLE_RELEASE, 0, NULL);
+	int result = file_settle(open_file_of(r->handle)->file, SETTLE_RELEASE, 0, NULL);
 	if (result < 0)
 		request_log(r, result);
 	handle_unref(r->handle); /* the kernel's; the request has one, too */
@@ -151,7 +153,7 @@ op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct server *s = fuse_req_userdata(req);
 	struct handle *h = handle_of(fi->fh);
-	if (file_is_writable(handle_file(h))) {
+	if (file_is_writable(open_file_of(h)->file)) {
 		request_start(req, &(struct asked){
 					   .op = OP_RELEASE,
 					   .run = run_release,
@@ -189,7 +191,7 @@ resize(struct request *r)
 	CLEAN(entry_free) struct entry e = {0};
 	shown_forget(r->inode, 0, UINT64_MAX);
 	if (r->handle)
-		return file_truncate(handle_file(r->handle), r->off, true);
+		return file_truncate(open_file_of(r->handle)->file, r->off, true);
 	int result = server_entry(r->server, r->inode, &e);
 	return result < 0 ? result : truncate_entry(r, &e);
 }

@@ -1,6 +1,7 @@
 #include "fuse/page_coherence.h"
 
 #include "fuse/notify.h"
+#include "fuse/open_file.h"
 #include "fuse/server.h"
 
 #include "base/err.h"
@@ -245,7 +246,7 @@ may_move(struct invalidator *n, struct page_coherence *p, const struct array_mov
 	bool may = true;
 	size_t count = handles_of(&n->server->handles, p->inode, h, READERS);
 	for (size_t k = 0; k < count; k++) {
-		may = may && handle_move(h[k], m);
+		may = may && open_file_move(h[k], m);
 		handle_unref(h[k]);
 	}
 	return may;

@@ -1,7 +1,7 @@
 #include "fuse/queue.h"
 
-#include "fuse/notify.h"
-#include "fuse/server.h"
+#include "fuse/inode.h"
+#include "fuse/request.h"
 
 #include "base/err.h"
 
@@ -104,8 +104,8 @@ run_one(struct queue *q, struct request *r, bool relief)
 {
 	struct request *next = NULL;
 	request_run(r);
-	if (r->op == OP_READ)
-		page_coherence_read(r->inode);
+	if (r->ending)
+		r->ending(r);
 	LOCKED(&q->lock) {
 		struct lane *l = lane_of(q, r);
 		*r->slot = r->after;
@@ -114,8 +114,8 @@ run_one(struct queue *q, struct request *r, bool relief)
 		*(relief ? &l->relieved : &l->running) -= 1;
 		next = take_waiting(l, relief);
 	}
-	if (r->op == OP_READ)
-		notifier_pay(r->server->notifier, r->inode);
+	if (r->ended)
+		r->ended(r);
 	request_unref(r);
 	return next;
 }

@@ -361,6 +361,8 @@ request_start(fuse_req_t req, const struct asked *a)
 	r->pid = fuse_req_ctx(req)->pid;
 	r->run = a->run;
 	r->late = a->late;
+	r->ending = a->ending;
+	r->ended = a->ended;
 	r->refs = 1;
 	r->inode = inodes_at(s->inodes, a->ino);
 	if (!holds_inode(a->handle, r->inode))

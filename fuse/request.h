@@ -53,6 +53,8 @@ struct request {
 	pid_t pid; /* the thread that asks; 0: not of a process that we see */
 	void (*run)(struct request *);
 	void (*late)(const struct request *); /* it is answered for having no time left; or NULL */
+	/* Its run is over: while it still counts as under way, and after that; or NULL. */
+	void (*ending)(const struct request *), (*ended)(const struct request *);
 	atomic_uint refs;
 	struct inode *inode;   /* held until the end */
 	unsigned heard;        /* the inode's, as the request came */
@@ -80,7 +82,8 @@ struct request {
 struct asked {
 	enum op op;
 	void (*run)(struct request *);
-	void (*late)(const struct request *);
+	void (*late)(const struct request *), (*ending)(const struct request *),
+		(*ended)(const struct request *);
 	fuse_ino_t ino;
 	const char *name;
 	const struct fuse_file_info *fi; /* of open and opendir */

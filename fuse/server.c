@@ -1,5 +1,7 @@
 #include "fuse/server.h"
 
+#include "fuse/open_file.h"
+
 #include "base/err.h"
 #include "base/path.h"
 
@@ -180,7 +182,7 @@ server_remembered(struct server *s, struct inode *i)
 	struct seen seen = inodes_seen(s->inodes, i);
 	struct handle *h = NULL;
 	if (handles_of(&s->handles, i, &h, 1)) {
-		file_own_size(handle_file(h), &seen.size);
+		file_own_size(open_file_of(h)->file, &seen.size);
 		handle_unref(h);
 	}
 	struct stat st;

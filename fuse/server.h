@@ -54,23 +54,14 @@ void op_listxattr(fuse_req_t, fuse_ino_t, size_t);
 
 /* For the operations. */
 void server_reply_attr(struct request *, const struct entry *);
-/* The file of a handle. */
-struct file *handle_file(struct handle *);
 /* Opens what it makes, as op_open. */
 void server_run_create(struct request *);
 /* "dir/name"; NULL: no memory. */
 char *server_child(const struct inode *dir, const char *name);
 void server_stat(const struct server *, const struct entry *, struct stat *ret);
-/* file_move of a handle that has an inode. */
-bool handle_move(struct handle *, const struct array_move *);
-/* The kernel asks for the attributes before a read() through this handle: from now on, and no longer. */
-void handle_look(struct handle *);
-void handle_looked(struct handle *);
-/* Before that read(): a reader that paused while the inode began anew is to find no pages that others brought. 0, or -EIO: these cannot be dropped,
+/* Before a read(), see open_file_look: a reader that paused while the inode began anew is to find no pages that others brought. 0, or -EIO: these cannot be dropped,
  * since a read of the file hangs until this request's time is over. */
-int handle_resume(struct request *);
-/* Is that still to be done? NULL is allowed. */
-bool handle_paused(struct handle *);
+int open_file_resume(struct request *);
 /* s: how long the kernel may believe the attributes of an inode. */
 double server_known_for(const struct server *, const struct inode *);
 /* The entry that an inode stands for. -ESTALE: it is gone, or has another layout now; *ret is then what there is instead. */
