@@ -388,7 +388,7 @@ container_open(const struct url *url, const struct zmap_options *options, struct
 	struct zmap *lower = NULL;
 	struct containers *p = NULL;
 	below.containers = false;
-	int r = zmap_open(url, &below, &lower);
+	int r = zmap_open_inner(url, &below, &lower);
 	if (r == 0 && lower->ops == &backend_container) { /* all of it is one */
 		*ret = lower;
 		return 0;

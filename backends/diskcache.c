@@ -366,7 +366,7 @@ diskcache_open(const struct url *url, const struct zmap_options *options, struct
 			-EINVAL, "the disk cache needs a directory, and a size of 1M or more");
 	struct zmap *next = NULL;
 	below.cache_dir = NULL;
-	r = zmap_open(url, &below, &next);
+	r = zmap_open_inner(url, &below, &next);
 	if (r < 0)
 		return r;
 	if (!asked_for && !(next->caps & ZMAP_REMOTE)) { /* it would only be another disk */

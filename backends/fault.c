@@ -307,7 +307,7 @@ fault_open(const struct url *url, const struct zmap_options *options, struct zma
 			r = set_option(f, p->key + 6, p->value ? p->value : "");
 	}
 	if (r == 0)
-		r = zmap_open(url, options, &f->next);
+		r = zmap_open_inner(url, options, &f->next);
 	if (r < 0) {
 		fault_close(&f->z);
 		return r;

@@ -102,7 +102,7 @@ kerchunk_store_open(const struct url *url, const struct zmap_options *options, s
 	struct zmap_options lower_options = *options;
 	lower_options.containers = false;
 	struct zmap *lower = NULL;
-	r = zmap_open(&lower_url, &lower_options, &lower);
+	r = zmap_open_inner(&lower_url, &lower_options, &lower);
 	return r < 0 ? r
 		     : container_open_over(
 			       lower, name, &lower_url, options, &container_kerchunk_file, ret);

@@ -131,7 +131,7 @@ trace_open(const struct url *url, const struct zmap_options *options, struct zma
 	struct trace *t = calloc(1, sizeof *t);
 	if (!t)
 		return err_set(-ENOMEM, "no memory for a store");
-	int r = zmap_open(url, options, &t->next);
+	int r = zmap_open_inner(url, options, &t->next);
 	if (r < 0) {
 		free(t);
 		return r;

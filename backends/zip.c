@@ -16,140 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-	LOOK_EVERY = 100 * 1000 * 1000, /* ns */
-	TRIES = 4,                      /* of an archive that is replaced */
-};
-
-/* --- is it still the same archive? --- */
-
-static int
-gone(const struct zip_store *p)
-{
-	return err_set(-EIO, "the archive '%s' is gone", p->key);
-}
-
-bool
-zip_same_archive(const struct zmap_stat *a, const struct zmap_stat *b)
-{
-	return a->size == b->size && a->mtime == b->mtime && !strcmp(a->version, b->version);
-}
-
-static int64_t
-look_every(const struct zip_store *p)
-{
-	return p->lower->caps & ZMAP_REMOTE ? ZIP_LOOK_REMOTE : LOOK_EVERY;
-}
-
-/* With nothing locked: `now` if it is, else the one that is there. *ret_lost: there is none that could be used. */
-static int
-look_now(struct zip_store *p, struct archive *now, struct archive **ret, bool *ret_lost)
-{
-	struct zmap_stat s;
-	int64_t began = clock_now();
-	int r = zmap_stat(p->lower, p->key, &s);
-	if (r < 0)
-		return r;
-	if (r == 0 && zip_same_archive(&s, &now->stat)) {
-		atomic_store(&now->known, began);
-		*ret = archive_ref(now);
-		return 0;
-	}
-	if (r == 0)
-		r = archive_open(p, ret);
-	if (r == ZMAP_ABSENT || r == -ENOENT)
-		r = gone(p);
-	*ret_lost = r < 0;
-	return r;
-}
-
-/* Lock held. Is the caller to look? stale and at_once as below. */
-static bool
-look_due(struct zip_store *p, const struct archive *stale, bool at_once)
-{
-	bool waited = false;
-	if (!stale && !at_once)
-		return !p->looking && clock_now() >= p->next_look;
-	for (; p->looking; waited = true)
-		pthread_cond_wait(&p->looked, &p->lock); /* each look has a deadline */
-	return !stale || (stale == p->now && !(waited && p->failure.code));
-}
-
-/* Lock held. */
-static int
-answer(struct zip_store *p, struct archive **ret)
-{
-	if (p->failure.code)
-		return err_restore(&p->failure);
-	*ret = archive_ref(p->now);
-	return 0;
-}
-
-/* What the archive is now. stale: known to be no longer what is there; NULL: not known. at_once: whenever the last look was. */
-static int
-look(struct zip_store *p, const struct archive *stale, bool at_once, struct archive **ret)
-{
-	CLEAN(archive_unrefp) struct archive *before = NULL, *now = NULL, *old = NULL;
-	bool lost = false;
-	LOCKED(&p->lock) {
-		if (!look_due(p, stale, at_once))
-			return answer(p, ret);
-		p->looking = true;
-		before = archive_ref(p->now);
-	}
-	int r = look_now(p, before, &now, &lost);
-	LOCKED(&p->lock) {
-		p->looking = false;
-		p->next_look = clock_now() + look_every(p);
-		if (r == 0 || lost)
-			err_save(r, &p->failure);
-		if (r == 0 && now != p->now) {
-			old = p->now;
-			p->now = archive_ref(now);
-		}
-		pthread_cond_broadcast(&p->looked);
-	}
-	if (r == 0)
-		*ret = MOVE(now);
-	return r;
-}
-
-void
-zip_look_begin(struct zip_store *p)
-{
-	LOCKED(&p->lock) {
-		while (p->looking)
-			pthread_cond_wait(&p->looked, &p->lock);
-		p->looking = true;
-	}
-}
-
-void
-zip_look_end(struct zip_store *p)
-{
-	LOCKED(&p->lock) {
-		p->looking = false;
-		p->next_look = clock_now() + look_every(p);
-		pthread_cond_broadcast(&p->looked);
-	}
-}
-
-void
-zip_look_again(struct zip_store *p)
-{
-	CLEAN(archive_unrefp) struct archive *a = NULL;
-	look(p, NULL, true, &a);
-}
-
-/* As it was at the last look: reads find out by themselves when it is replaced. */
-static int
-current(struct zip_store *p, struct archive **ret)
-{
-	int r = 0;
-	LOCKED(&p->lock)
-		r = answer(p, ret);
-	return r;
-}
+enum { TRIES = 4 }; /* of an archive that is replaced */
 
 static int
 zip_alive(struct zmap *z)
@@ -157,37 +24,10 @@ zip_alive(struct zmap *z)
 	CLEAN(archive_unrefp) struct archive *a = NULL;
 	struct zip_store *p = (struct zip_store *)z;
 	int r = zmap_alive(p->lower);
-	return r < 0 ? r : look(p, NULL, true, &a);
+	return r < 0 ? r : zip_look(p, NULL, true, &a);
 }
 
 /* --- members --- */
-
-/* Of the archive's version and all that says where the member is: another archive has none of its versions. */
-struct zip_origin
-zip_origin_of(const struct archive *a, const struct zip_member *m)
-{
-	if (a->origin)
-		return a->origin[m - a->index->member];
-	uint64_t h = hash_number(hash_text(HASH_START, a->stat.version), a->stat.size);
-	h = hash_number(h, (uint64_t)a->stat.mtime);
-	return (struct zip_origin){h, m->header};
-}
-
-void
-zip_say_version(const struct zip_origin *o, uint32_t crc, struct zmap_stat *ret)
-{
-	snprintf(ret->version, sizeof ret->version, "%016" PRIx64 "%08" PRIx32 "%" PRIx64,
-		o->archive, crc, o->place);
-}
-
-void
-zip_say_stat(const struct archive *a, const struct zip_member *m, struct zmap_stat *ret)
-{
-	const struct zip_origin o = zip_origin_of(a, m);
-	*ret = (struct zmap_stat){
-		.size = m->size, .mtime = a->stat.mtime, .placed = a->stat.placed};
-	zip_say_version(&o, m->crc, ret);
-}
 
 /* A member. ask: the archive may be another one by now, which stat, what is missing, and a caller that asks for changes want to know. */
 static int
@@ -195,7 +35,7 @@ find(struct zip_store *p, const char *key, bool ask, struct archive **ret_archiv
 	const struct zip_member **ret)
 {
 	CLEAN(archive_unrefp) struct archive *a = NULL;
-	int r = ask ? look(p, NULL, false, &a) : current(p, &a);
+	int r = ask ? zip_look(p, NULL, false, &a) : zip_current(p, &a);
 	const struct zip_member *m = r == 0 ? zip_index_find(a->index, key) : NULL;
 	bool sure = m && *a->stat.version; /* else a read might not see that it is another one */
 	if (!sure && !ask)
@@ -259,7 +99,7 @@ zip_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 			return r;
 		r = zmap_patience(g->deadline, g->cancel);
 		if (r == 0)
-			r = look(p, stale, false, &now);
+			r = zip_look(p, stale, false, &now);
 		if (r < 0)
 			return r;
 	}
@@ -359,7 +199,7 @@ zip_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 	struct zip_store *p = (struct zip_store *)z;
 	CLEAN(archive_unrefp) struct archive *a = NULL;
 	struct listing l = {fn, arg};
-	int r = look(p, NULL, false, &a);
+	int r = zip_look(p, NULL, false, &a);
 	if (r == 0 && p->writer && atomic_load(&p->writer->any))
 		return zip_pending_list(p, a, prefix, list_name, &l);
 	return r < 0 ? r : zip_index_list(a->index, prefix, list_name, &l);
@@ -430,7 +270,7 @@ zip_open_over(
 		zip_close(&p->z);
 		return r;
 	}
-	p->next_look = clock_now() + look_every(p);
+	zip_look_end(p); /* archive_open has looked */
 	*ret = &p->z;
 	return 0;
 }
@@ -448,7 +288,7 @@ zip_open(const struct url *url, const struct zmap_options *options, struct zmap 
 	struct zmap_options lower_options = *options;
 	lower_options.follow = true;
 	struct zmap *lower = NULL;
-	r = zmap_open(&lower_url, &lower_options, &lower);
+	r = zmap_open_inner(&lower_url, &lower_options, &lower);
 	int64_t keep = options->cache_dir ? 0 : options->cache_ttl; /* that keeps it, too */
 	bool local = options->writable && !strcmp(url->below, "dir");
 	return r < 0 ? r : zip_open_over(lower, name, keep, local ? url->path : NULL, ret);

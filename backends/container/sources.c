@@ -269,7 +269,7 @@ open_source(struct sources *s, struct source *p, struct zmap **ret)
 		if (!p->zmap) {
 			r = url_parse(p->to, &url);
 			if (r == 0) {
-				r = zmap_open(&url, &s->options, &p->zmap);
+				r = zmap_open_inner(&url, &s->options, &p->zmap);
 				url_free(&url);
 			}
 		}

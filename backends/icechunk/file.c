@@ -205,3 +205,9 @@ ice_read(struct zmap *z, const struct zmap_get *asked, enum ice_type type, uint6
 		*early = ice_may_be_early(buf_span(&file));
 	return r < 0 ? err_add(r, "%s '%s'", type_name(type), g.key) : r;
 }
+
+bool
+ice_is_nothing(int r)
+{
+	return r == -EACCES || r == -EISDIR || r == -ENOTDIR || r == -EFBIG || r == -ENOENT;
+}

@@ -27,3 +27,5 @@ int ice_read(struct zmap *, const struct zmap_get *, enum ice_type, uint64_t siz
 void ice_id_text(const uint8_t id[static ICE_ID], char ret[static ICE_ID_TEXT + 1]);
 /* False: it is none. */
 bool ice_id_parse(const char *text, size_t len, uint8_t ret[static ICE_ID]);
+/* A refusal, or something else of that name, is as good as nothing. */
+bool ice_is_nothing(int r);

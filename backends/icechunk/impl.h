@@ -84,5 +84,3 @@ int ice_history(struct container *, struct buf *ret);
 int ice_explain(struct container *, int64_t deadline, struct cancel *, struct chunk_place *);
 /* Takes them over. */
 void ice_take_places(struct ice *, struct ice_places *, int64_t due);
-/* A refusal, or something else of that name, is as good as nothing. */
-bool ice_is_nothing(int r);

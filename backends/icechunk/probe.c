@@ -9,12 +9,6 @@
 
 enum { PROBED = 1 << 20 /* bytes of what may be a repo, or anything of that name */ };
 
-bool
-ice_is_nothing(int r)
-{
-	return r == -EACCES || r == -EISDIR || r == -ENOTDIR || r == -EFBIG || r == -ENOENT;
-}
-
 /* What was asked of `repo`, and came on any thread. */
 struct answer {
 	pthread_mutex_t lock; /* guards done */

@@ -88,6 +88,10 @@ void zip_say_stat(const struct archive *, const struct zip_member *, struct zmap
 void zip_say_version(const struct zip_origin *, uint32_t crc, struct zmap_stat *ret);
 struct zip_origin zip_origin_of(const struct archive *, const struct zip_member *);
 bool zip_same_archive(const struct zmap_stat *, const struct zmap_stat *);
+/* What the archive is now. stale: known to be no longer what is there; NULL: not known. at_once: whenever the last look was. */
+int zip_look(struct zip_store *, const struct archive *stale, bool at_once, struct archive **ret);
+/* As it was at the last look: reads find out by themselves when it is replaced. */
+int zip_current(struct zip_store *, struct archive **ret);
 /* Between them no thread looks which archive is there. */
 void zip_look_begin(struct zip_store *);
 void zip_look_end(struct zip_store *);

@@ -157,11 +157,13 @@ struct zmap_options {
 		ref; /* which version of them: "branch.NAME", "tag.NAME", an id or a time; NULL: not said */
 	/* "PREFIX" or "FROM=>TO" each: URLs that references may lead to; NULL-terminated, or NULL: none */
 	const char *const *virtual_urls;
+	const struct zmap_ops *const
+		*backends; /* those there are, NULL-terminated; zmap_open sets it */
 };
 
 struct zmap_ops {
 	const char *name;
-	bool wraps; /* stands before another store: open gets the URL without its own word, and opens that with zmap_open */
+	bool wraps; /* stands before another store: open gets the URL without its own word, and opens that with zmap_open_inner */
 	int (*open)(const struct url *, const struct zmap_options *, struct zmap **ret);
 	void (*close)(struct zmap *);
 	int (*stat)(struct zmap *, const char *key, struct zmap_stat *ret);
@@ -208,10 +210,12 @@ struct zmap {
 	struct zmap_counts counts;
 };
 
-/* From the generated table of backends. */
+/* Generated: those of this build, which zmap_open takes. */
 extern const struct zmap_ops *const backend_table[];
 
 int zmap_open(const struct url *, const struct zmap_options *, struct zmap **ret);
+/* For backends that stand before another store: the same, with the options that they were given. */
+int zmap_open_inner(const struct url *, const struct zmap_options *, struct zmap **ret);
 /* For backends that leave a store to another. -ENOTSUP: this build has none of that name. */
 int zmap_open_by(
 	const char *backend, const struct url *, const struct zmap_options *, struct zmap **ret);
