@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Consolidated metadata of one group. */
 struct whole {
@@ -189,10 +188,10 @@ consolidate(struct commit *c, const char *group, bool v3)
 	w.doc = calloc(1, sizeof *w.doc);
 	if (!w.doc || !(w.doc->key = path_in(group, name)))
 		return err_set(-ENOMEM, "no memory for consolidated metadata");
+	unsigned n = 0;
 	int r;
 	while ((r = try_store(&w)) == ZMAP_CHANGED) {
-		usleep(1000 + (unsigned)(clock_now() >> 8) % 8000);
-		r = zmap_patience(c->deadline, c->cancel);
+		r = commit_wait(c, n++);
 		if (r < 0)
 			return r;
 		start_again(w.doc);

@@ -24,13 +24,14 @@ commit_done(struct commit *c)
 
 enum { PAUSE_FIRST = 1000, PAUSE_LAST = 64000 }; /* us */
 
-/* Another thread stores just now. */
-static int
-wait_turn(struct commit *c, unsigned attempt)
+int
+commit_wait(struct commit *c, unsigned attempts)
 {
-	unsigned pause = attempt < 6 ? PAUSE_FIRST << attempt : PAUSE_LAST;
+	unsigned pause = attempts < 6 ? PAUSE_FIRST << attempts : PAUSE_LAST;
+	const struct edit_doc *d = atomic_exchange(&c->refused, NULL);
 	usleep(pause + (unsigned)(clock_now() >> 8) % pause);
-	return zmap_patience(c->deadline, c->cancel);
+	int r = zmap_patience(c->deadline, c->cancel);
+	return r < 0 && d ? err_add(r, "cannot store '%s', which changes each time", d->key) : r;
 }
 
 enum { LOOK_EVERY = 100 * 1000 * 1000 }; /* ns */
@@ -109,7 +110,7 @@ commit_run(struct commit *c, commit_fn *fn, void *arg)
 	if (!are_fresh(c))
 		docs_forget(c);
 	while ((r = attempt(c, fn, arg)) == ZMAP_CHANGED) {
-		if ((r = wait_turn(c, n++)) < 0)
+		if ((r = commit_wait(c, n++)) < 0)
 			break;
 		forget(c);
 	}

@@ -261,6 +261,8 @@ doc_put(struct commit *c, struct edit_doc *d)
 	if (buf_add(&copy, d->text.data, d->text.len) < 0)
 		return no_memory();
 	int r = zmap_put(z, &p, &st);
+	if (r == ZMAP_CHANGED)
+		atomic_store(&c->refused, d);
 	if (r)
 		return r < 0 ? err_add(r, "cannot store '%s'", d->key) : r;
 	c->stored = true;

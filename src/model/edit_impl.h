@@ -37,8 +37,10 @@ struct commit {
 	struct edit_part **part;
 	size_t parts;
 	unsigned turns;
-	bool together;       /* what is touched now may be stored at once */
-	atomic_bool stored;  /* anything */
+	bool together;      /* what is touched now may be stored at once */
+	atomic_bool stored; /* anything */
+	_Atomic(const struct edit_doc *)
+		refused;     /* of this attempt: one that another writer had changed; or NULL */
 	bool plan;           /* nothing is stored, and unlimited dimensions may grow before it is */
 	bool emptying;       /* what goes still has chunks: it is not looked at yet */
 	char **consolidated; /* groups whose consolidated metadata were stored */
@@ -49,6 +51,8 @@ struct commit {
 typedef int commit_fn(struct commit *, void *arg);
 /* edit_commit.c: until the documents could be stored as fn leaves them. */
 int commit_run(struct commit *, commit_fn *, void *arg);
+/* Before the next attempt, so many having been made: longer each time. -ETIMEDOUT names what was refused; -EINTR. */
+int commit_wait(struct commit *, unsigned attempts);
 /* How many of them there were, so that it can be seen whether one came between. */
 unsigned commits_so_far(struct model *);
 void commit_done(struct commit *);

@@ -147,6 +147,51 @@ test_fault(void)
 	}
 }
 
+static struct refusing {
+	const char
+		*key; /* of which no put is taken, as if another writer were faster; NULL: none */
+	int (*put)(struct zmap *, const struct zmap_put *, struct zmap_stat *);
+	unsigned puts;
+} refusing;
+
+static int
+refuse(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
+{
+	const bool refused = refusing.key && !strcmp(p->key, refusing.key);
+	refusing.puts += refused;
+	return refused ? ZMAP_CHANGED : refusing.put(z, p, ret);
+}
+
+/* What is refused for ever is named after the timeout, until which it is tried now and then. */
+static void
+test_refused(void)
+{
+	static const char *const keys[] = {"v/.zattrs", ".zmetadata"};
+	enum { TRIES_MOST = 20 };
+	const struct model_options hasty = {.ttl = INT64_MAX, .timeout = SECOND / 5};
+	struct tree t = tree_new(&hasty,
+		(const char *const[]){".zgroup", ZGROUP, "v/.zarray", ZARRAY, "v/.zattrs", "{}",
+			".zmetadata", "{\"metadata\": {\"v/.zarray\": " ZARRAY "}}", NULL});
+	struct zmap_ops ops = *t.z->ops;
+	refusing.put = ops.put;
+	ops.put = refuse;
+	t.z->ops = &ops;
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		CLEAN(edit_freep) struct edit *e = NULL;
+		const struct attr a = text_attr("ours", keys[i]);
+		refusing.key = keys[i];
+		refusing.puts = 0;
+		CHECK_INT(model_edit(t.m, "v", &e), 0);
+		CHECK_INT(edit_set_attr(e, &a), 0);
+		CHECK_INT(edit_commit(e, 0, NULL), -ETIMEDOUT);
+		CHECK(strstr(err_text(), keys[i]));
+		CHECK(refusing.puts > 1 && refusing.puts <= TRIES_MOST);
+		refusing.key = NULL;
+		CHECK_INT(edit_commit(e, 0, NULL), 0); /* the same edit completes it */
+	}
+	tree_free(&t);
+}
+
 static struct told {
 	struct model *model;
 	unsigned own, foreign;
@@ -219,6 +264,7 @@ main(void)
 	test_merged();
 	test_conflicts();
 	test_fault();
+	test_refused();
 	test_own();
 	test_overtaken();
 	return check_end();
