@@ -99,13 +99,16 @@ add_name(const struct model_child *c, void *arg)
 		       : 0;
 }
 
-/* Below a group; where dimensions have no full names, in it. */
+/* Below a group; where dimensions have no full names, in it. An array that is the top of its store lies in none. */
 static int
 find(struct shared_rows *s, const char *group)
 {
 	CLEAN(buf_free) struct buf names = {0};
+	CLEAN(node_unrefp) struct node *above = NULL;
 	struct model *model = s->mount->model;
-	int r = model_children(model, group, add_name, &names);
+	int r = model_lookup(model, group, &above);
+	if (r == 0 && above->kind == NODE_GROUP)
+		r = model_children(model, group, add_name, &names);
 	for (size_t at = 0; r == 0 && at < names.len;) {
 		const char *name = (const char *)names.data + at;
 		CLEAN(clean_free) char *path = path_in(group, name);
