@@ -73,13 +73,14 @@ open_layout(struct file *f, const struct entry *e, const struct node *now, struc
 		r = view_reader_new(l, &f->reader);
 	if (r < 0)
 		return r;
+	f->layout = l; /* the reader has a reference */
 	if (l->version != e->version)
 		return stale_entry(e->path); /* widths were measured again in between */
 	f->size = l->size;
 	f->keep = facts_open(&m->facts, e->path, l->version, m->pages_ttl,
-		noticed(m, l, e->view == view_table[0]));
+		noticed(m, l, e->view == m->views[0]));
 	f->counted = true;
-	if (m->zmap->caps & ZMAP_REMOTE && e->view == view_table[0])
+	if (m->zmap->caps & ZMAP_REMOTE && e->view == m->views[0])
 		f->spread = is_spread(m, l);
 	files_add(f);
 	return 0;
@@ -92,7 +93,7 @@ expect_reader(struct mount *m, const struct entry *e)
 {
 	CLEAN(variable_unrefp) struct variable *v = NULL;
 	const struct node *n = e->node;
-	if (!(m->zmap->caps & ZMAP_REMOTE) || e->view != view_table[0] || !n->array || n->error ||
+	if (!(m->zmap->caps & ZMAP_REMOTE) || e->view != m->views[0] || !n->array || n->error ||
 		!n->array->dtype.size || !model_is_due(m->model, n->path))
 		return;
 	if (variable_get(m, n, 0, &v) == 0)
@@ -289,7 +290,7 @@ read_text(struct file *f, const struct array_want *want, struct reply *ret)
 static void
 forget_widths(struct file *f)
 {
-	const struct layout *l = view_layout(f->reader);
+	const struct layout *l = f->layout;
 	for (size_t i = 0; i < l->nspans; i++)
 		if (l->span[i].variable)
 			facts_forget_width(&f->mount->facts, l->span[i].variable->node->path);
@@ -368,7 +369,7 @@ file_guard(struct file *f)
 bool
 file_is_classic(const struct file *f)
 {
-	return f->reader && view_layout(f->reader)->classic;
+	return f->reader && f->layout->classic;
 }
 
 bool

@@ -34,7 +34,7 @@ files_remove(struct file *f)
 static bool
 shows(const struct file *f, const char *node_path)
 {
-	const struct layout *l = view_layout(f->reader);
+	const struct layout *l = f->layout;
 	for (size_t i = 0; i < l->nspans; i++) {
 		const struct variable *v = l->span[i].variable;
 		if (v && strcmp(v->node->path, node_path) == 0)
@@ -64,7 +64,7 @@ views_stale(struct mount *m, const char *node_path, const char *except, enum sta
 	struct stale *s = atomic_load(&m->stale);
 	const char *path = mount_path(m, node_path), *slash = strrchr(path, '/');
 	int dir = slash ? (int)(slash + 1 - path) : 0;
-	for (const struct view_ops *const *v = view_table; s && *v; v++) {
+	for (const struct view_ops *const *v = m->views; s && *v; v++) {
 		char *file = NULL;
 		bool group = (*v)->of_group;
 		if ((group || *(*v)->suffix) &&

@@ -47,7 +47,7 @@ reader_unref(struct flat_reader *r)
 static bool
 takes(const struct view_ops *v)
 {
-	return v == view_table[0];
+	return v == &view_flat;
 }
 
 /* It shows nothing, and what is written from now on replaces what is there. */
@@ -80,9 +80,9 @@ open_writable(struct file *f, struct flat *w)
 {
 	int r = flat_is_stuck(w);
 	if (r == 0)
-		r = array_writable(flat_variable(view_layout(f->reader))->array);
+		r = array_writable(flat_variable(f->layout)->array);
 	if (r == 0)
-		r = array_stuck(flat_variable(view_layout(f->reader))->array);
+		r = array_stuck(flat_variable(f->layout)->array);
 	if (r < 0)
 		return r;
 	flat_count_writer(w, 1);
@@ -95,7 +95,7 @@ static int
 hold(struct file *f, const struct entry *e)
 {
 	struct flat_file *own = calloc(1, sizeof *own);
-	struct layout *l = view_layout(f->reader);
+	struct layout *l = f->layout;
 	struct variable *v = flat_variable(l);
 	const struct dtype *t = array_dtype(v->array);
 	bool wide = t->kind == DTYPE_VLEN_TEXT || t->kind == DTYPE_VLEN_BYTES;

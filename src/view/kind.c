@@ -34,7 +34,7 @@ int
 kinds_begin(struct mount *m)
 {
 	int r = 0;
-	for (const struct file_kind *const *k = kind_table; m->options.rw && *k && r == 0; k++)
+	for (const struct file_kind *const *k = m->kinds; m->options.rw && *k && r == 0; k++)
 		if ((*k)->begin)
 			r = (*k)->begin(m);
 	return r;
@@ -43,7 +43,7 @@ kinds_begin(struct mount *m)
 void
 kinds_end(struct mount *m)
 {
-	for (const struct file_kind *const *k = kind_table; m->options.rw && *k; k++)
+	for (const struct file_kind *const *k = m->kinds; m->options.rw && *k; k++)
 		if ((*k)->end)
 			(*k)->end(m);
 }
@@ -52,7 +52,7 @@ int
 kinds_lookup(struct mount *m, const char *path, struct entry *ret)
 {
 	int r = ZMAP_ABSENT;
-	for (const struct file_kind *const *k = kind_table; m->options.rw && *k && r == ZMAP_ABSENT;
+	for (const struct file_kind *const *k = m->kinds; m->options.rw && *k && r == ZMAP_ABSENT;
 		k++)
 		if ((*k)->lookup)
 			r = (*k)->lookup(m, path, ret);
@@ -63,7 +63,7 @@ int
 kinds_list(struct mount *m, const char *dir, mount_dir_fn *fn, void *arg)
 {
 	int r = 0;
-	for (const struct file_kind *const *k = kind_table; m->options.rw && *k && r == 0; k++)
+	for (const struct file_kind *const *k = m->kinds; m->options.rw && *k && r == 0; k++)
 		if ((*k)->list)
 			r = (*k)->list(m, dir, fn, arg);
 	return r;
@@ -72,7 +72,7 @@ kinds_list(struct mount *m, const char *dir, mount_dir_fn *fn, void *arg)
 bool
 kinds_take(struct mount *m, const struct view_ops *view)
 {
-	for (const struct file_kind *const *k = kind_table; m->options.rw && *k; k++)
+	for (const struct file_kind *const *k = m->kinds; m->options.rw && *k; k++)
 		if ((*k)->takes && (*k)->takes(view))
 			return true;
 	return false;
@@ -90,7 +90,7 @@ kinds_open(struct file *f, const struct entry *e, int flags)
 		f->kind = r == ZMAP_ABSENT ? NULL : f->kind; /* what it answered for has ended */
 		return r;
 	}
-	for (const struct file_kind *const *k = kind_table; *k && r == ZMAP_ABSENT; k++) {
+	for (const struct file_kind *const *k = f->mount->kinds; *k && r == ZMAP_ABSENT; k++) {
 		if (!e->view || !(*k)->takes || !(*k)->takes(e->view))
 			continue;
 		f->kind = *k;
@@ -104,7 +104,7 @@ kinds_open(struct file *f, const struct entry *e, int flags)
 void
 kinds_other_read(struct file *f)
 {
-	for (const struct file_kind *const *k = kind_table; *k; k++)
+	for (const struct file_kind *const *k = f->mount->kinds; *k; k++)
 		if ((*k)->other_read)
 			(*k)->other_read(f);
 }
@@ -113,7 +113,7 @@ int
 kinds_retry(struct mount *m, struct buf *said)
 {
 	int worst = 0;
-	for (const struct file_kind *const *k = kind_table; m->options.rw && *k; k++) {
+	for (const struct file_kind *const *k = m->kinds; m->options.rw && *k; k++) {
 		int r = (*k)->retry ? (*k)->retry(m, said) : 0;
 		worst = worst ? worst : r;
 	}
@@ -124,7 +124,7 @@ int
 kinds_error(struct mount *m, const char *path, struct buf *ret)
 {
 	int r = ZMAP_ABSENT;
-	for (const struct file_kind *const *k = kind_table; m->options.rw && *k && r == ZMAP_ABSENT;
+	for (const struct file_kind *const *k = m->kinds; m->options.rw && *k && r == ZMAP_ABSENT;
 		k++)
 		if ((*k)->error)
 			r = (*k)->error(m, path, ret);

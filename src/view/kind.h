@@ -83,6 +83,7 @@ struct file {
 	void *own;                    /* the kind's */
 	int flags;                    /* of open(2) */
 	struct view_reader *reader;   /* a view of a variable */
+	struct layout *layout;        /* the reader's */
 	struct raw *raw;              /* a key's own bytes */
 	struct buf text;              /* made at open */
 	uint64_t size;

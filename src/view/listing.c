@@ -132,7 +132,7 @@ list_group_views(struct listing *l, const struct node *n)
 	int r = 0;
 	if (n->error)
 		return 0;
-	for (const struct view_ops *const *v = view_table; *v && r == 0; v++) {
+	for (const struct view_ops *const *v = l->mount->views; *v && r == 0; v++) {
 		if (!(*v)->of_group || !(l->words & (*v)->list) ||
 			((*v)->applies && !(*v)->applies(l->mount, n)))
 			continue;
@@ -145,9 +145,9 @@ list_group_views(struct listing *l, const struct node *n)
 }
 
 static bool
-is_group_view(const char *name)
+is_group_view(const struct listing *l, const char *name)
 {
-	for (const struct view_ops *const *v = view_table; *v; v++)
+	for (const struct view_ops *const *v = l->mount->views; *v; v++)
 		if ((*v)->of_group && strcmp((*v)->suffix, name) == 0)
 			return true;
 	return false;
@@ -169,14 +169,15 @@ view_name(const char *name, const char *suffix, char ret[NAME_MAX + 1])
 static int
 list_views_of(struct listing *l, const char *name, uint32_t views)
 {
+	const struct view_ops *const *there = l->mount->views;
 	int r = 0;
-	for (unsigned v = 0; view_table[v] && r == 0; v++) {
+	for (unsigned v = 0; there[v] && r == 0; v++) {
 		char file[NAME_MAX + 1];
-		if (!(views >> v & 1) || !view_name(name, view_table[v]->suffix, file))
+		if (!(views >> v & 1) || !view_name(name, there[v]->suffix, file))
 			continue;
 		if (is_node(l, file))
 			lost(l, file, "a node");
-		else if (is_group_view(file))
+		else if (is_group_view(l, file))
 			lost(l, file, "a file of the group");
 		else
 			r = emit(l, file, l->file);

@@ -27,7 +27,7 @@ mount_create(struct mount *m, const char *path, struct entry *ret)
 	if (r < 0)
 		return r;
 	r = ZMAP_ABSENT;
-	for (const struct file_kind *const *k = kind_table; *k && r == ZMAP_ABSENT; k++)
+	for (const struct file_kind *const *k = m->kinds; *k && r == ZMAP_ABSENT; k++)
 		if ((*k)->create)
 			r = (*k)->create(m, path, ret);
 	if (r == ZMAP_ABSENT)
@@ -43,7 +43,7 @@ mount_unlink(struct mount *m, const char *path)
 	if (r)
 		return r == ZMAP_ABSENT ? err_set(-ENOENT, "there is no '%s'", path) : r;
 	r = ZMAP_ABSENT;
-	for (const struct file_kind *const *k = kind_table; *k && r == ZMAP_ABSENT; k++)
+	for (const struct file_kind *const *k = m->kinds; *k && r == ZMAP_ABSENT; k++)
 		if ((*k)->unlink)
 			r = (*k)->unlink(m, &e);
 	if (r == ZMAP_ABSENT)
@@ -78,7 +78,7 @@ mount_rename(struct mount *m, const char *from, const char *to, unsigned flags)
 		r = err_set(-EINVAL, "two files cannot be exchanged");
 	if (r == 0) {
 		r = ZMAP_ABSENT;
-		for (const struct file_kind *const *k = kind_table; *k && r == ZMAP_ABSENT; k++)
+		for (const struct file_kind *const *k = m->kinds; *k && r == ZMAP_ABSENT; k++)
 			if ((*k)->rename)
 				r = (*k)->rename(m, &a, &b, flags);
 		if (r == ZMAP_ABSENT)
@@ -94,7 +94,7 @@ settle_all(struct mount *m, const char *dir, enum settle_why why, struct cancel 
 	struct buf *said)
 {
 	int worst = 0;
-	for (const struct file_kind *const *k = kind_table; m->options.rw && *k; k++) {
+	for (const struct file_kind *const *k = m->kinds; m->options.rw && *k; k++) {
 		int r = (*k)->settle_all ? (*k)->settle_all(m, dir, why, cancel, said) : 0;
 		worst = worst ? worst : r;
 	}
@@ -118,7 +118,7 @@ int
 mount_lost(struct mount *m, struct buf *said)
 {
 	int worst = 0;
-	for (const struct file_kind *const *k = kind_table; m->options.rw && *k; k++) {
+	for (const struct file_kind *const *k = m->kinds; m->options.rw && *k; k++) {
 		int r = (*k)->lost ? (*k)->lost(m, said) : 0;
 		worst = worst ? worst : r;
 	}
@@ -128,7 +128,7 @@ mount_lost(struct mount *m, struct buf *said)
 bool
 mount_unstored(struct mount *m)
 {
-	for (const struct file_kind *const *k = kind_table; m->options.rw && *k; k++)
+	for (const struct file_kind *const *k = m->kinds; m->options.rw && *k; k++)
 		if ((*k)->unstored && (*k)->unstored(m))
 			return true;
 	return false;

@@ -71,9 +71,8 @@ roles_listed_views(struct mount *m)
 {
 	unsigned words = m->options.list ? m->options.list : LIST_FLAT | LIST_NC;
 	uint32_t views = 0;
-	for (unsigned v = 0; view_table[v]; v++)
-		if (!view_table[v]->of_group && *view_table[v]->suffix &&
-			words & view_table[v]->list)
+	for (unsigned v = 0; m->views[v]; v++)
+		if (!m->views[v]->of_group && *m->views[v]->suffix && words & m->views[v]->list)
 			views |= UINT32_C(1) << v;
 	return views;
 }
@@ -133,8 +132,8 @@ slot_of(struct roles_table *t, const char *group)
 static uint32_t
 those_that_apply(struct mount *m, const struct node *n, enum cf_role role, uint32_t views)
 {
-	for (unsigned v = 0; view_table[v]; v++) {
-		const struct view_ops *o = view_table[v];
+	for (unsigned v = 0; m->views[v]; v++) {
+		const struct view_ops *o = m->views[v];
 		bool shown =
 			(role == CF_DATA || !o->data_only) && (!o->applies || o->applies(m, n));
 		if (views >> v & 1 && !shown)

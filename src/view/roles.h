@@ -18,7 +18,7 @@ struct roles_table {
 void roles_init(struct roles_table *);
 void roles_free(struct roles_table *);
 
-/* A bit for each view of variables that this mount lists beside the flat file; that of the first in view_table is 1. */
+/* A bit for each view of variables that this mount lists beside the flat file; that of the first view is 1. */
 uint32_t roles_listed_views(struct mount *);
 /* name[0..n): the arrays of the group, sorted by strcmp. ret[i]: those views that list a file of array i. 0 or -errno. */
 int roles_of_group(

@@ -13,6 +13,7 @@
 #include "view/variable.h"
 
 struct file;
+struct file_kind;
 
 struct open_files {
 	pthread_mutex_t lock; /* guards first, and the links of all in it */
@@ -21,6 +22,8 @@ struct open_files {
 
 struct mount {
 	struct mount_options options;
+	const struct view_ops *const *views;  /* NULL last; the flat file first */
+	const struct file_kind *const *kinds; /* NULL last; of a writable mount */
 	struct url url;
 	struct zmap *zmap;
 	struct model *model;

@@ -29,20 +29,20 @@ stem_len(const char *path, const struct view_ops *v)
 }
 
 static const struct view_ops *
-group_view(const char *name)
+group_view(const struct mount *m, const char *name)
 {
-	for (const struct view_ops *const *v = view_table; *v; v++)
+	for (const struct view_ops *const *v = m->views; *v; v++)
 		if ((*v)->of_group && strcmp(name, (*v)->suffix) == 0)
 			return *v;
 	return NULL;
 }
 
 static bool
-may_be_view(const char *path)
+may_be_view(const struct mount *m, const char *path)
 {
-	if (group_view(path_name(path)))
+	if (group_view(m, path_name(path)))
 		return true;
-	for (const struct view_ops *const *v = view_table; *v; v++)
+	for (const struct view_ops *const *v = m->views; *v; v++)
 		if (stem_len(path, *v))
 			return true;
 	return false;
@@ -60,7 +60,7 @@ find_group_view(
 	struct mount *m, const char *path, struct node **ret_node, const struct view_ops **ret_view)
 {
 	const char *name = path_name(path);
-	const struct view_ops *v = group_view(name);
+	const struct view_ops *v = group_view(m, name);
 	CLEAN(node_unrefp) struct node *n = NULL;
 	bool single = atomic_load(&m->root_is_array);
 	if (!v || (single && name != path))
@@ -135,7 +135,7 @@ find_view(struct mount *m, const char *path, ask_fn *ask, struct node **ret_node
 	const struct view_ops **ret_view)
 {
 	size_t best = 0;
-	for (const struct view_ops *const *v = view_table; *v; v++) {
+	for (const struct view_ops *const *v = m->views; *v; v++) {
 		size_t len = stem_len(path, *v);
 		if (!len)
 			continue;
@@ -165,7 +165,7 @@ find(struct mount *m, const char *path, ask_fn *ask, struct node **ret_node,
 {
 	int r = find_node(m, path, ask, ret_node);
 	if (r == 0)
-		*ret_view = (*ret_node)->kind == NODE_ARRAY ? view_table[0] : NULL;
+		*ret_view = (*ret_node)->kind == NODE_ARRAY ? m->views[0] : NULL;
 	if (r == ZMAP_ABSENT)
 		r = find_group_view(m, path, ret_node, ret_view);
 	if (r == ZMAP_ABSENT)
@@ -201,8 +201,8 @@ is_beside_view(struct mount *m, const char *path)
 		const struct view_ops *v = NULL;
 		const bool side = is_side_suffix(path + (dot - stem) + 1);
 		*dot = 0;
-		int r = side || may_be_view(stem) ? find(m, stem, model_lookup_known, &n, &v)
-						  : ZMAP_ABSENT;
+		int r = side || may_be_view(m, stem) ? find(m, stem, model_lookup_known, &n, &v)
+						     : ZMAP_ABSENT;
 		if (r < 0)
 			return r;
 		if (r > 0 || !v || (!*v->suffix && !side))
@@ -221,7 +221,7 @@ tree_find(
 	CLEAN(node_unrefp) struct node *n = NULL;
 	const struct view_ops *v = NULL;
 	/* `ls -l` asks for t2m.nc: no store should be asked for t2m.nc/.zarray because of that, where what is known says that there is none. */
-	int r = may_be_view(path) ? find(m, path, model_lookup_known, &n, &v) : ZMAP_ABSENT;
+	int r = may_be_view(m, path) ? find(m, path, model_lookup_known, &n, &v) : ZMAP_ABSENT;
 	int beside = r == ZMAP_ABSENT ? is_beside_view(m, path) : 0;
 	if (beside < 0)
 		return beside;

@@ -74,12 +74,6 @@ view_islands(struct view_reader *r)
 	return atomic_load_explicit(&r->islands, memory_order_relaxed);
 }
 
-struct layout *
-view_layout(struct view_reader *r)
-{
-	return r->layout;
-}
-
 static int
 stream_of(struct view_reader *r, size_t i, struct stream **ret)
 {

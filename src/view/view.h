@@ -124,8 +124,10 @@ struct view_ops {
 	const struct view_ops *beside;
 };
 
-extern const struct view_ops view_nc;             /* VAR.nc, with its coordinate variables */
-extern const struct view_ops *const view_table[]; /* generated; NULL last; the flat file first */
+extern const struct view_ops view_flat; /* VAR */
+extern const struct view_ops view_nc;   /* VAR.nc, with its coordinate variables */
+extern const struct view_ops
+	*const view_table[]; /* generated: those of this build, as a mount has them */
 
 /* One reader of a layout; may be used by many threads at once. */
 struct view_reader;
@@ -138,4 +140,3 @@ void view_guard(struct view_reader *);
 /* Has a guarded one given less than a block, around which no byte was looked at? A program that takes more at a time must not find that in pages. */
 bool view_islands(struct view_reader *);
 bool view_move(struct view_reader *, struct array_move *); /* see file_move */
-struct layout *view_layout(struct view_reader *);          /* borrowed */

@@ -46,7 +46,7 @@ lossy_text(struct mount *m, const struct entry *e, struct buf *ret)
 {
 	const struct node *n = e->node;
 	CLEAN(layout_unrefp) struct layout *l = NULL;
-	const struct view_file flat = {view_table[0], n, e->path};
+	const struct view_file flat = {m->views[0], n, e->path};
 	if (!m->options.rw || !e->view || n->error || !n->array || layouts_get(m, &flat, &l) < 0)
 		return ZMAP_ABSENT;
 	size_t before = ret->len;

@@ -142,13 +142,6 @@ nc_build_start(
 	return r;
 }
 
-void
-nc_build_note(struct nc_build *b, const char *path, const struct attrs *as)
-{
-	for (size_t i = 0; i < as->nproblems; i++)
-		notes_add(&b->mount->notes, "'%s': %s", mount_path(b->mount, path), as->problem[i]);
-}
-
 static int
 make_attrs(struct nc_build *b, const struct nc_candidate *c, const struct nc_file *f,
 	struct nc_var *v, struct recode *recode)

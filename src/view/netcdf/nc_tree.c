@@ -171,3 +171,10 @@ nc_tree_add_groups(struct nc_build *b, struct nc_file *f)
 	nc_tree_names_free(b, taken);
 	return r;
 }
+
+void
+nc_build_note(struct nc_build *b, const char *path, const struct attrs *as)
+{
+	for (size_t i = 0; i < as->nproblems; i++)
+		notes_add(&b->mount->notes, "'%s': %s", mount_path(b->mount, path), as->problem[i]);
+}
