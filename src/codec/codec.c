@@ -29,9 +29,9 @@ link_name(const struct link *l)
 }
 
 static const struct codec_ops *
-find_codec(const char *id)
+find_codec(const struct form *array, const char *id)
 {
-	for (const struct codec_ops *const *o = codec_table; *o; o++)
+	for (const struct codec_ops *const *o = array->codecs; *o; o++)
 		for (const char *const *i = (*o)->ids; *i; i++)
 			if (!strcmp(*i, id))
 				return *o;
@@ -70,7 +70,7 @@ open_ops(const struct codec_ops *ops, const struct json *config, const struct fo
 static int
 open_link(const struct codec_spec *s, const struct form *array, struct codec_chain *c)
 {
-	const struct codec_ops *ops = find_codec(s->id);
+	const struct codec_ops *ops = find_codec(array, s->id);
 	if (!ops)
 		return no_codec(s->id);
 	struct form in = c->n ? c->link[c->n - 1].out : *array;
@@ -91,7 +91,7 @@ widened_before(const struct codec_spec *spec, size_t n, const struct form *array
 	if (!array->dtype || !array->dtype->narrow || array->dtype->kind == DTYPE_RAW)
 		return SIZE_MAX;
 	for (size_t i = 0; i < n; i++) {
-		const struct codec_ops *ops = find_codec(spec[i].id);
+		const struct codec_ops *ops = find_codec(array, spec[i].id);
 		if (!ops || !ops->carries)
 			return i;
 		if (ops->kind != CODEC_ARRAY)
@@ -101,7 +101,7 @@ widened_before(const struct codec_spec *spec, size_t n, const struct form *array
 }
 
 int
-codec_chain_open(
+codec_chain_open_inner(
 	const struct codec_spec *spec, size_t n, const struct form *array, struct codec_chain **ret)
 {
 	if (n > CHAIN_MAX)

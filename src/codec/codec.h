@@ -35,7 +35,8 @@ struct form {
 	const struct form *origin; /* that form, wherever in the chain the codec stands */
 	const uint8_t *
 		fill; /* one element, borrowed: what lies where nothing is stored. NULL: there is none that elements could have */
-	unsigned nested; /* of the origin: how many shards it lies in */
+	unsigned nested;                       /* of the origin: how many shards it lies in */
+	const struct codec_ops *const *codecs; /* of the origin: those there are, NULL last */
 	bool measuring; /* of the origin: it is not known yet how long its elements of variable length are */
 	/* The array's own order for vlen and object packers etc. is always C here: Zarr V2's order F is a transpose codec. */
 };
@@ -126,6 +127,9 @@ struct codec_chain;
 /* array: form of the decoded chunk. -ENOTSUP: a codec that is not here (the text names it, and the library if
  * only that is missing) or that cannot be decoded; -EINVAL: bad configuration. */
 int codec_chain_open(
+	const struct codec_spec *, size_t n, const struct form *array, struct codec_chain **ret);
+/* The same for codecs that have chains of their own, of those that their origin's form has. */
+int codec_chain_open_inner(
 	const struct codec_spec *, size_t n, const struct form *array, struct codec_chain **ret);
 struct codec_chain *codec_chain_free(struct codec_chain *);
 CLEAN_DEFINE(struct codec_chain, codec_chain_free)

@@ -104,8 +104,9 @@ open_index(struct shard *s)
 		.shape = s->index_shape,
 		.count = s->chunks * s->index_shape[rank],
 		.bytes = s->chunks * ENTRY,
-		.exact = true};
-	int r = codec_chain_open(specs->spec, specs->n, &f, &s->index_chain);
+		.exact = true,
+		.codecs = s->form.codecs};
+	int r = codec_chain_open_inner(specs->spec, specs->n, &f, &s->index_chain);
 	if (r < 0)
 		return r;
 	const struct form *stored = codec_chain_encoded(s->index_chain);
@@ -143,7 +144,7 @@ open_specs(const struct codec_spec *before, size_t n, struct shard *s)
 		memcpy(spec, before, n * sizeof *spec);
 	if (s->specs.n)
 		memcpy(spec + n, s->specs.spec, s->specs.n * sizeof *spec);
-	return codec_chain_open(spec, all, &s->form, &s->chain);
+	return codec_chain_open_inner(spec, all, &s->form, &s->chain);
 }
 
 /* Do elements come in little-endian order to the codecs of a shard, even if these say the other one? So they do behind codecs that
@@ -179,6 +180,7 @@ shard_open(const struct json *config, const struct form *in, const struct codec_
 	if (!s)
 		return err_set(-ENOMEM, "out of memory");
 	int r = read_shape(config, in, s);
+	s->form.codecs = (in->origin ? in->origin : in)->codecs;
 	if (r == 0)
 		r = read_index(config, s);
 	if (r == 0)

@@ -58,6 +58,7 @@ open_shard(struct array *a, const struct array_meta *m)
 {
 	struct form whole = a->form;
 	whole.shape = m->shard;
+	whole.codecs = codec_table;
 	for (unsigned d = 0; d < a->grid.rank; d++) {
 		a->in_shard[d] = m->shard[d] / m->chunk[d];
 		whole.count *= a->in_shard[d];
