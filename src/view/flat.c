@@ -79,6 +79,15 @@ flat_width(struct mount *m, const struct node *n, uint32_t *ret)
 	return passing ? r : 0;
 }
 
+int
+flat_file_width(struct mount *m, const struct node *n, uint32_t *ret)
+{
+	int r = flat_width(m, n, ret);
+	if (r == 0 && *ret && m->options.rw)
+		flats_width(m, n, ret);
+	return r;
+}
+
 uint64_t
 flat_size(const struct node *n, uint32_t width, uint64_t before)
 {
@@ -111,7 +120,7 @@ static int
 measure(struct mount *m, const struct node *n, const char *path, struct view_facts *ret)
 {
 	uint32_t width = 0;
-	int r = n->array ? flat_width(m, n, &width) : 0;
+	int r = n->array ? flat_file_width(m, n, &width) : 0;
 	if (r < 0)
 		return r;
 	*ret = (struct view_facts){
@@ -191,7 +200,7 @@ lay_out(struct mount *m, const struct node *n, const char *path, struct layout *
 	if (n->array->dtype.kind == DTYPE_OBJECT)
 		return err_set(-EIO, "its elements have no fixed form, so there is no flat file");
 	uint32_t width = 0;
-	int r = flat_width(m, n, &width);
+	int r = flat_file_width(m, n, &width);
 	return r < 0 ? r : flat_lay_out(m, n, width, (struct span){0}, ret);
 }
 

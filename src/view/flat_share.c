@@ -224,7 +224,7 @@ look(const struct shared_rows *s, const char *path, struct node **ret_node, uint
 	if (r == 0 && !(*ret_node)->array)
 		r = ZMAP_ABSENT;
 	if (r == 0)
-		r = flat_width(s->mount, *ret_node, ret_width);
+		r = flat_file_width(s->mount, *ret_node, ret_width);
 	if (r == 0)
 		r = flat_lay_out(s->mount, *ret_node, *ret_width, (struct span){0}, ret);
 	return r;

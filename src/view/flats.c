@@ -205,6 +205,17 @@ flats_size(struct mount *m, const struct node *n, uint64_t *ret)
 	flat_put(w);
 }
 
+void
+flats_width(struct mount *m, const struct node *n, uint32_t *ret)
+{
+	struct flat *w = flats_find(m, mount_path(m, n->path));
+	if (!w)
+		return;
+	LOCKED(&w->lock)
+		*ret = w->width > *ret ? w->width : *ret;
+	flat_put(w);
+}
+
 static uint64_t
 bytes_of(const struct flat *w, const struct node *n)
 {

@@ -54,6 +54,8 @@ int flats_all(struct mount *, struct flat ***ret);
 /* A handle is open for writing, or no longer. Returns how many others have. */
 unsigned flat_count_writer(struct flat *, int by);
 
+/* *ret: the width of elements; an open file of the variable keeps its own, where that is larger. */
+void flats_width(struct mount *, const struct node *, uint32_t *ret);
 /* The size that the file of a node shows, where that is not what the node says. */
 void flats_size(struct mount *, const struct node *, uint64_t *ret);
 /* A node was replaced: what is open of it follows, as far as it may. now NULL: it is gone. */

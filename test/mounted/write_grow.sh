@@ -35,4 +35,32 @@ must_mount "$tmp/tops/b" rw,unlimited=time
 truncate -s 20 "$mnt/b" || fail "b does not grow: $(tail -n 1 "$log")"
 umount_store
 grep -q '"shape": \[5\]' "$tmp/tops/b/zarr.json" || fail "b: $(cat "$tmp/tops/b/zarr.json")"
+
+# the row with the longest string goes: an open file keeps its width, and those that open it meanwhile have the same
+"$python" - "$tmp/texts" <<'END' || exit 1
+import sys, numcodecs, zarr
+g = zarr.open_group(sys.argv[1], "w")
+v = g.create_dataset("s", shape=4, chunks=1, dtype=object, object_codec=numcodecs.VLenUTF8(), fill_value="")
+v[:] = ["ab", "abc", "a", "longest"]
+v.attrs["_ARRAY_DIMENSIONS"] = ["time"]
+END
+must_mount "$tmp/texts" rw,unlimited=time
+"$python" - "$mnt/s" <<'END' || fail "a shorter variable of strings: $(tail -n 1 "$log")"
+import os, sys
+whole = b"".join(text.ljust(7, b"\0") for text in (b"ab", b"abc", b"a", b"longest"))
+file = os.open(sys.argv[1], os.O_RDWR)
+assert os.pread(file, 99, 0) == whole
+os.ftruncate(file, 21)
+for name in file, sys.argv[1]:
+    assert os.stat(name).st_size == 21, (name, os.stat(name).st_size)
+assert os.pread(file, 99, 0) == whole[:21] == open(sys.argv[1], "rb").read()
+os.pwrite(file, b"longer\0" + b"ab\0\0\0\0\0", 14)
+os.fsync(file)
+assert os.fstat(file).st_size == 28
+assert os.pread(file, 99, 0) == whole[:14] + b"longer\0ab\0\0\0\0\0"
+os.ftruncate(file, 7)
+os.close(file)
+assert open(sys.argv[1], "rb").read() == b"ab", open(sys.argv[1], "rb").read()
+END
+umount_store
 exit $((failures != 0))
