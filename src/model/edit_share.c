@@ -177,9 +177,12 @@ int
 commit_share_named(struct commit *c, const struct edit_part *p, const char *name)
 {
 	CLEAN(dim_users_done) struct dim_users s = {.commit = c, .name = name};
+	CLEAN(node_unrefp) struct node *above = NULL;
 	const char *last = path_name(p->path);
 	snprintf(s.path, sizeof s.path, "%.*s", last > p->path ? (int)(last - p->path) - 1 : 0,
 		p->path);
-	int r = share_group(&s);
+	int r = model_lookup(c->model, s.path, &above);
+	if (r == 0 && above->kind == NODE_GROUP) /* else it is the top of its store */
+		r = share_group(&s);
 	return r < 0 ? r : take_arrays(c, s.found.name, s.found.count, p->v3);
 }
