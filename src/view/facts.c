@@ -43,6 +43,7 @@ facts_free(struct facts *f)
 			free(a->denied);
 			free(a);
 		}
+	free(f->strangers.family);
 	pthread_cond_destroy(&f->measured);
 	pthread_mutex_destroy(&f->lock);
 }
@@ -283,6 +284,37 @@ facts_forget_width(struct facts *f, const char *path)
 	}
 }
 
+/* With the lock held: were arrays of both families compared, and found to be of different ones? */
+static bool
+are_strange(const struct facts *f, unsigned a, unsigned b)
+{
+	const unsigned *pair = f->strangers.family;
+	for (size_t i = 0; i < f->strangers.n; i++, pair += 2)
+		if ((pair[0] == a && pair[1] == b) || (pair[0] == b && pair[1] == a))
+			return true;
+	return false;
+}
+
+/* The same. Without memory they are compared again. */
+static void
+note_strange(struct facts *f, unsigned a, unsigned b)
+{
+	struct strangers *s = &f->strangers;
+	if (a == b || are_strange(f, a, b))
+		return;
+	if (s->n == s->room) {
+		size_t room = s->room ? 2 * s->room : 16;
+		unsigned *more = realloc(s->family, 2 * room * sizeof *more);
+		if (!more)
+			return;
+		s->family = more;
+		s->room = room;
+	}
+	s->family[2 * s->n] = a;
+	s->family[2 * s->n + 1] = b;
+	s->n++;
+}
+
 enum kin
 facts_kin(struct facts *f, const char *a, const char *b)
 {
@@ -290,7 +322,9 @@ facts_kin(struct facts *f, const char *a, const char *b)
 	LOCKED(&f->lock) {
 		const struct fact *p = find(f, a), *q = find(f, b);
 		if (p && q && p->family && q->family)
-			kin = p->family == q->family ? KIN_SAME : KIN_NONE;
+			kin = p->family == q->family                 ? KIN_SAME
+			      : are_strange(f, p->family, q->family) ? KIN_NONE
+								     : KIN_UNKNOWN;
 	}
 	return kin;
 }
@@ -299,6 +333,9 @@ facts_kin(struct facts *f, const char *a, const char *b)
 static void
 unite(struct facts *f, unsigned from, unsigned to)
 {
+	for (size_t i = 0; i < 2 * f->strangers.n && from != to; i++)
+		if (f->strangers.family[i] == from)
+			f->strangers.family[i] = to;
 	for (unsigned i = 0; i < FACT_SLOTS && from != to; i++)
 		for (struct fact *a = f->slot[i]; a; a = a->next)
 			a->family = a->family == from ? to : a->family;
@@ -317,6 +354,18 @@ facts_set_kin(struct facts *f, const char *a, const char *b, bool same)
 			q->family = same ? p->family : ++f->families;
 		if (same)
 			unite(f, q->family, p->family);
+		else
+			note_strange(f, p->family, q->family);
+	}
+}
+
+void
+facts_forget_kin(struct facts *f, const char *path)
+{
+	LOCKED(&f->lock) {
+		struct fact *a = find(f, path);
+		if (a)
+			a->family = 0;
 	}
 }
 

@@ -15,6 +15,10 @@ enum { FACT_SLOTS = 1024 };
 struct facts {
 	pthread_mutex_t lock; /* guards all below and every fact */
 	unsigned families;
+	struct strangers {
+		unsigned *family; /* two and two that were found to be different ones */
+		size_t n, room;   /* pairs */
+	} strangers;
 	pthread_cond_t measured;
 	struct fact *slot[FACT_SLOTS];
 	atomic_ullong changes;   /* chunks that were seen to change so far */
@@ -53,8 +57,10 @@ void facts_forget_width(struct facts *, const char *path);
 /* Arrays whose first dimension was seen to be the same one are of a family. By the paths of two nodes. */
 enum kin { KIN_UNKNOWN, KIN_NONE, KIN_SAME };
 enum kin facts_kin(struct facts *, const char *a, const char *b);
-/* They are of one from now on; else both are known, each with its own. */
+/* They are of one from now on, and all that are of either; else they are of different ones, unless they were of one before. */
 void facts_set_kin(struct facts *, const char *a, const char *b, bool same);
+/* It is another array from now on. */
+void facts_forget_kin(struct facts *, const char *path);
 
 /* fn is told of each open file of which facts_outlived would be true. */
 typedef void facts_path_fn(void *arg, const char *path);

@@ -1,5 +1,6 @@
 #include "view/flat_share.h"
 
+#include "base/check.h"
 #include "base/hash.h"
 #include "base/path.h"
 #include "model/edit.h"
@@ -15,8 +16,9 @@ struct shared_rows {
 	struct mount *mount;
 	const struct node *of;
 	uint64_t rows;
-	bool fewer;         /* than there are */
-	bool more;          /* than were asked for: another has them already */
+	bool fewer;   /* the arrays get fewer rows than they have … */
+	uint64_t was; /* … which are at most so many */
+	bool more;    /* another array has more rows already than were asked for: all get as many */
 	struct buf paths;   /* of the others, each with its NUL */
 	struct buf unequal; /* the same of arrays that may be others */
 };
@@ -63,10 +65,11 @@ take_named(struct shared_rows *s, const struct node *n, uint64_t length)
 	enum kin kin = facts_kin(f, s->of->path, n->path);
 	if (rows == length && kin != KIN_SAME)
 		facts_set_kin(f, s->of->path, n->path, true);
-	else if (rows != length && s->fewer)
-		return 0;
 	else if (rows != length && kin != KIN_SAME)
-		return kin == KIN_UNKNOWN ? add_path(&s->unequal, n) : 0;
+		return kin == KIN_UNKNOWN && !s->fewer ? add_path(&s->unequal, n) : 0;
+	if (s->fewer && rows <= s->rows)
+		return 0;
+	s->was = max_u64(s->was, rows);
 	if (rows > s->rows && !s->fewer) {
 		s->rows = rows;
 		s->more = true;
@@ -99,16 +102,13 @@ add_name(const struct model_child *c, void *arg)
 		       : 0;
 }
 
-/* Below a group; where dimensions have no full names, in it. An array that is the top of its store lies in none. */
+/* Below a group; where dimensions have no full names, in it. */
 static int
 find(struct shared_rows *s, const char *group)
 {
 	CLEAN(buf_free) struct buf names = {0};
-	CLEAN(node_unrefp) struct node *above = NULL;
 	struct model *model = s->mount->model;
-	int r = model_lookup(model, group, &above);
-	if (r == 0 && above->kind == NODE_GROUP)
-		r = model_children(model, group, add_name, &names);
+	int r = model_children(model, group, add_name, &names);
 	for (size_t at = 0; r == 0 && at < names.len;) {
 		const char *name = (const char *)names.data + at;
 		CLEAN(clean_free) char *path = path_in(group, name);
@@ -180,10 +180,12 @@ watch_unequal(struct shared_rows *s, struct cancel *cancel)
 {
 	struct lengths was = {0};
 	unsigned pause = PAUSE_FIRST;
-	int64_t until = 0;
+	int64_t until = 0, end = clock_now() + s->mount->options.data.timeout;
 	int r = 0;
 	while (r == 0 && s->unequal.len) {
 		struct lengths now = {0};
+		if (clock_over(end)) /* they change all the time: for now they are others' */
+			return 0;
 		r = look_at_unequal(s, &now);
 		if (r < 0 || !now.lately || (now.print == was.print && clock_over(until)))
 			break;
@@ -204,13 +206,42 @@ watch_unequal(struct shared_rows *s, struct cancel *cancel)
 	return r;
 }
 
-/* The group that declares the dimension. */
-static char *
-group_of(const struct node *n)
+/* The group at the top of the store that a node lies in, which may be in folders of stores. ZMAP_ABSENT: it is the top itself. */
+static int
+top_of(struct model *m, const struct node *n, char **ret)
 {
+	for (const char *at = n->path, *slash; at; at = slash ? slash + 1 : NULL) {
+		const size_t len = at > n->path ? (size_t)(at - n->path) - 1 : 0;
+		CLEAN(clean_free) char *above = strndup(n->path, len);
+		CLEAN(node_unrefp) struct node *g = NULL;
+		slash = strchr(at, '/');
+		int r = above ? model_lookup(m, above, &g)
+			      : err_set(-ENOMEM, "no memory for a path");
+		if (r < 0)
+			return r;
+		if (r == 0 && g->kind == NODE_GROUP) {
+			*ret = MOVE(above);
+			return 0;
+		}
+	}
+	return ZMAP_ABSENT;
+}
+
+/* The group that declares the dimension. ZMAP_ABSENT: the array is the top of its store. */
+static int
+group_of(struct model *m, const struct node *n, char **ret)
+{
+	CLEAN(clean_free) char *top = NULL;
+	CLEAN(clean_free) char *below = NULL;
 	const char *fqn = n->array->dim[0].fqn;
-	return fqn && *fqn == '/' ? strndup(fqn + 1, dir_len(fqn + 1))
-				  : strndup(n->path, dir_len(n->path));
+	int r = top_of(m, n, &top);
+	if (r)
+		return r;
+	if (!fqn || *fqn != '/')
+		*ret = strndup(n->path, dir_len(n->path));
+	else if ((below = strndup(fqn + 1, dir_len(fqn + 1))))
+		*ret = *below ? path_in(top, below) : MOVE(top);
+	return *ret ? 0 : err_set(-ENOMEM, "no memory for a path");
 }
 
 /* --- what --- */
@@ -306,8 +337,12 @@ grow(struct shared_rows *s, struct cancel *cancel)
 static int
 share(struct shared_rows s, int (*fn)(struct shared_rows *, struct cancel *), struct cancel *cancel)
 {
-	CLEAN(clean_free) char *group = group_of(s.of);
-	int r = group ? find(&s, group) : err_set(-ENOMEM, "no memory for a path");
+	CLEAN(clean_free) char *group = NULL;
+	int r = group_of(s.mount->model, s.of, &group);
+	s.was = s.of->array->shape[0];
+	r = r == 0 ? find(&s, group) : r < 0 ? r : 0;
+	if (r > 0)
+		r = err_set(-EIO, "group '%s' is no longer in the store", group);
 	if (r == 0)
 		r = watch_unequal(&s, cancel);
 	if (r == 0)
@@ -344,7 +379,7 @@ trim(struct shared_rows *s, const char *path, struct cancel *cancel)
 	uint32_t width = 0;
 	int r = look(s, path, &n, &width, &l);
 	if (r == 0)
-		r = array_trim(flat_variable(l)->array, s->of->array->shape[0], cancel);
+		r = array_trim(flat_variable(l)->array, s->was, cancel);
 	return r == ZMAP_ABSENT ? err_set(-EIO, "'%s' is gone", path)
 	       : r < 0          ? err_add(r, "'%s', which has fewer rows now", path)
 				: r;

@@ -34,6 +34,8 @@ node_changed(void *arg, struct node *old, struct node *now)
 	flats_changed(m, path, now);
 	bool group = old && now && old->kind == now->kind &&
 		     (now->kind == NODE_GROUP || now->kind == NODE_PLAIN);
+	if (!old || !variable_lives_on(old, now))
+		facts_forget_kin(&m->facts, path);
 	bool pages = !group && !(old && variable_lives_on(old, now));
 	mount_stale(m, path, pages ? STALE_PAGES : group ? STALE_ATTRIBUTES : STALE_NAME);
 	if (!group)

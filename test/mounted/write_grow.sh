@@ -36,6 +36,44 @@ truncate -s 20 "$mnt/b" || fail "b does not grow: $(tail -n 1 "$log")"
 umount_store
 grep -q '"shape": \[5\]' "$tmp/tops/b/zarr.json" || fail "b: $(cat "$tmp/tops/b/zarr.json")"
 
+# in a folder of stores NCZarr's names of dimensions are each store's own, in a group and at its top
+"$python" - "$tmp/folder" <<'END' || exit 1
+import json, os, sys
+import numpy as np
+
+def save(value, *path):
+    os.makedirs(os.path.join(sys.argv[1], *path[:-1]), exist_ok=True)
+    with open(os.path.join(sys.argv[1], *path), "w", encoding="utf8") as file:
+        json.dump(value, file)
+
+for where in ("top",), ("deep", "g"):
+    for depth in range(1, len(where) + 1):
+        last = depth == len(where)
+        attrs = {"_nczarr_group": {"dimensions": {"time": {"size": 4, "unlimited": 1}} if last else {},
+                                   "arrays": ["a", "b"] if last else [], "groups": [] if last else [where[depth]]}}
+        if depth == 1:
+            attrs["_nczarr_superblock"] = {"version": "2.0.0"}
+        save({"zarr_format": 2}, *where[:depth], ".zgroup")
+        save(attrs, *where[:depth], ".zattrs")
+    for name in "ab":
+        save({"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "<i4", "compressor": None, "fill_value": -1, "order": "C",
+              "filters": None}, *where, name, ".zarray")
+        save({"_ARRAY_DIMENSIONS": ["time"], "_nczarr_array": {"dimension_references": ["/".join(("",) + where[1:] + ("time",))],
+                                                               "storage": "chunked"}}, *where, name, ".zattrs")
+        np.arange(10, 14, dtype="<i4").tofile(os.path.join(sys.argv[1], *where, name, "0"))
+END
+must_mount "$tmp/folder" rw
+for group in top deep/g; do
+	{ truncate -s 8 "$mnt/$group/a" && truncate -s 16 "$mnt/$group/a"; } || fail "$group: truncate"
+	same "$group/b, shorter and longer again" "$(od -An -td4 "$mnt/$group/b" | tr -s ' ')" " 10 11 -1 -1"
+	printf '\1\0\0\0\2\0\0\0' >>"$mnt/$group/a" || fail "$group: rows behind the end"
+done
+umount_store
+for group in top deep/g; do
+	same "shapes in $group" "$(grep -ho '"shape": \[[^]]*' "$tmp/folder/$group/"[ab]/.zarray)" $'"shape": [6\n"shape": [6'
+	same "the last rows of $group/a" "$(od -An -td4 "$tmp/folder/$group/a/1" | tr -s ' ')" " 1 2 -1 -1"
+done
+
 # the row with the longest string goes: an open file keeps its width, and those that open it meanwhile have the same
 "$python" - "$tmp/texts" <<'END' || exit 1
 import sys, numcodecs, zarr

@@ -191,7 +191,7 @@ test_kin(void)
 	facts_set_kin(f, "c", "d", true);
 	facts_set_kin(f, "a", "month", false);
 	CHECK_INT(facts_kin(f, "b", "a"), KIN_SAME);
-	CHECK_INT(facts_kin(f, "a", "c"), KIN_NONE);
+	CHECK_INT(facts_kin(f, "a", "c"), KIN_UNKNOWN); /* they were never compared */
 	CHECK_INT(facts_kin(f, "b", "month"), KIN_NONE);
 	CHECK_INT(facts_kin(f, "a", "e"), KIN_UNKNOWN);
 	facts_set_kin(f, "b", "c", true); /* and what was seen with either */
@@ -199,6 +199,9 @@ test_kin(void)
 	CHECK_INT(facts_kin(f, "d", "month"), KIN_NONE);
 	facts_set_kin(f, "a", "d", false); /* not back */
 	CHECK_INT(facts_kin(f, "a", "d"), KIN_SAME);
+	facts_forget_kin(f, "a");
+	CHECK_INT(facts_kin(f, "a", "d"), KIN_UNKNOWN);
+	CHECK_INT(facts_kin(f, "b", "d"), KIN_SAME);
 	facts_free(f);
 	free(f);
 }
