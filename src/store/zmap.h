@@ -205,7 +205,7 @@ struct zmap_counts {
 struct zmap {
 	const struct zmap_ops *ops;
 	unsigned caps; /* enum zmap_cap */
-	int64_t timeout; /* ns for calls that carry no deadline (stat, list, put …); set by zmap_open */
+	int64_t timeout; /* ns for calls that carry no deadline (stat, list, put …); set by zmap_open_inner */
 	size_t list_max; /* bytes, roughly, that a kept listing may take; the owner's to set. 0: as many as there are */
 	struct zmap_counts counts;
 };
