@@ -1,12 +1,16 @@
 /* A directory: keys are paths below it.
  *
- * - Nothing outside is read: a symbolic link that leads out of the store is -EACCES, unless options.follow. One that leads
- *   nowhere is an error and not absence: the data were meant to be there (a disk that is not mounted, git-annex).
- * - A read gives one version of a file: it is looked at before and after, and read again from the start if it changed. A file that is
- *   read in parts is still found by its version when another one was renamed over it (dir/held.c).
- * - The path of the store is looked at again ten times a second, and before anything is called absent: a store that is moved away
- *   gives -EIO, and where another directory is put in its place (rename, a flipped link) that one is used from then on.
- * - The folder that an array's chunks are read from stays open, and its path is looked at again as often (dir/base.c).
+ * - Nothing outside is read: a symbolic link that leads out of the store is -EACCES, unless
+ * options.follow. One that leads nowhere is an error and not absence: the data were meant to be
+ * there (a disk that is not mounted, git-annex).
+ * - A read gives one version of a file: it is looked at before and after, and read again from the
+ * start if it changed. A file that is read in parts is still found by its version when another one
+ * was renamed over it (dir/held.c).
+ * - The path of the store is looked at again ten times a second, and before anything is called
+ * absent: a store that is moved away gives -EIO, and where another directory is put in its place
+ * (rename, a flipped link) that one is used from then on.
+ * - The folder that an array's chunks are read from stays open, and its path is looked at again as
+ * often (dir/base.c).
  * - Finding what is there is in dir/find.c, writing in dir/put.c, dir/lock.c and dir/write.c. */
 #include "backends/dir/dir.h"
 
@@ -60,7 +64,8 @@ read_bytes(int fd, const struct zmap_get *g, uint64_t off, size_t len)
 	return 0;
 }
 
-/* A file that another one was renamed over, or that lost another name, has a new ctime but its old bytes. */
+/* A file that another one was renamed over, or that lost another name, has a new ctime but its old
+ * bytes. */
 static bool
 same_bytes(const struct stat *a, const struct stat *b)
 {
@@ -69,8 +74,8 @@ same_bytes(const struct stat *a, const struct stat *b)
 	       (dir_ns(a->st_ctim) == dir_ns(b->st_ctim) || a->st_nlink != b->st_nlink);
 }
 
-/* How long (ns) a file may still be half old: a write in place shows in its times only when it begins. A file without a name is not written any
- * more. */
+/* How long (ns) a file may still be half old: a write in place shows in its times only when it
+ * begins. A file without a name is not written any more. */
 static int64_t
 unsettled(struct dir *d, const struct stat *s)
 {
@@ -94,8 +99,9 @@ settle(struct dir *d, int fd, struct stat *s)
 	return err_set(-EIO, "it changes all the time");
 }
 
-/* The file of a chunk, in the folder that its array's files are read from. *ret_placed: what is known of that folder; 0: the file is found by its
- * path, and the folder is still to be looked at. Outcomes as dir_open_file. */
+/* The file of a chunk, in the folder that its array's files are read from. *ret_placed: what is
+ * known of that folder; 0: the file is found by its path, and the folder is still to be looked at.
+ * Outcomes as dir_open_file. */
 static int
 open_chunk(struct dir *d, const struct zmap_get *g, int *ret, struct stat *ret_stat,
 	int64_t *ret_placed)
@@ -251,8 +257,8 @@ open_dir(struct dir *d, const char *prefix, DIR **ret)
 	return err_set(-EIO, "it changes all the time");
 }
 
-/* DT_REG: a key; DT_DIR: a prefix; else neither. A link is what it leads to; where it leads nowhere, a key, whose
- * get then says so. */
+/* DT_REG: a key; DT_DIR: a prefix; else neither. A link is what it leads to; where it leads
+ * nowhere, a key, whose get then says so. */
 static unsigned char
 entry_type(DIR *dir, const struct dirent *e)
 {

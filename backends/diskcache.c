@@ -1,16 +1,18 @@
-/* diskcache+STORE: what was read is kept on the local disk (diskcache/blob_cache.h). -o cache_dir= puts it before every remote store; as a word
- * of the URL, for tests, it stands before any:
+/* diskcache+STORE: what was read is kept on the local disk (diskcache/blob_cache.h). -o cache_dir=
+ * puts it before every remote store; as a word of the URL, for tests, it stands before any:
  *
  *   diskcache.dir= the directory
  *   diskcache.size= bytes
  *   diskcache.ttl= seconds that the store is not asked whether a copy is still right
  *
- * A copy is of one request: a whole object, or a range. It is used without asking for a ttl after the store was last asked, and
- * where it is the version that the caller insists on; else the store is asked whether it has another (ETag). A caller that asks whether
- * there is something new (if_none_match) is always answered by the store. Objects without a version are not kept.
+ * A copy is of one request: a whole object, or a range. It is used without asking for a ttl after
+ * the store was last asked, and where it is the version that the caller insists on; else the store
+ * is asked whether it has another (ETag). A caller that asks whether there is something new
+ * (if_none_match) is always answered by the store. Objects without a version are not kept.
  *
- * What other objects are understood by (fresh: metadata) is asked about each time, but where nothing can change; and copies that were
- * checked before its present version was known count as unchecked: they may be of the time of the version before. */
+ * What other objects are understood by (fresh: metadata) is asked about each time, but where
+ * nothing can change; and copies that were checked before its present version was known count as
+ * unchecked: they may be of the time of the version before. */
 #include "store/zmap.h"
 
 #include "backends/diskcache/blob_cache.h"
@@ -256,7 +258,8 @@ disk_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 	return zmap_list(of(z)->next, prefix, fn, arg);
 }
 
-/* Copies of what was written here, whole and in parts, are no longer right, even where the put failed. */
+/* Copies of what was written here, whole and in parts, are no longer right, even where the put
+ * failed. */
 static int
 disk_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 {

@@ -1,8 +1,9 @@
-/* A plain web server, read-only: a key is a path below the store's URL. There are no listings, so consolidated metadata must say
- * what there is. An object's version is its ETag, or else when it was modified and its size.
+/* A plain web server, read-only: a key is a path below the store's URL. There are no listings, so
+ * consolidated metadata must say what there is. An object's version is its ETag, or else when it
+ * was modified and its size.
  *
- * Redirects are followed within the server that the URL names. A user with an entry in ~/.netrc ($NETRC) or a token is known to that
- * server only: no other ever sees it. */
+ * Redirects are followed within the server that the URL names. A user with an entry in ~/.netrc
+ * ($NETRC) or a token is known to that server only: no other ever sees it. */
 #include "store/zmap.h"
 
 #include "backends/net/libcurl.h"
@@ -147,7 +148,8 @@ elsewhere(CURLU *to)
 	return r;
 }
 
-/* Sets `from` to the URL that was asked for, and `to` to what Location means, which may be relative to it. false: it means nothing. */
+/* Sets `from` to the URL that was asked for, and `to` to what Location means, which may be relative
+ * to it. false: it means nothing. */
 static bool
 resolve(const char *url, const char *location, CURLU *from, CURLU *to)
 {
@@ -185,7 +187,8 @@ copy_url(CURLU *u, char **ret)
 	return r;
 }
 
-/* The URL that Location means. 0; ZMAP_ABSENT: the same with a '/', so there is a directory; -errno: not to be followed. */
+/* The URL that Location means. 0; ZMAP_ABSENT: the same with a '/', so there is a directory;
+ * -errno: not to be followed. */
 static int
 redirected(const struct request *q, const char *location, char **ret)
 {

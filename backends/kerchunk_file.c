@@ -1,5 +1,5 @@
-/* kerchunk references in one JSON file: a store found by what is in it. Its keys are all in memory, in a table; the file is
- * looked at again once a TTL. */
+/* kerchunk references in one JSON file: a store found by what is in it. Its keys are all in memory,
+ * in a table; the file is looked at again once a TTL. */
 #include "backends/kerchunk/kerchunk.h"
 #include "backends/kerchunk/array.h"
 #include "backends/kerchunk/source.h"

@@ -1,9 +1,10 @@
-/* `transport=libs3`: S3 by the library libs3 2.0, for servers that know signatures of version 2 only. It is no store of its own in a
- * URL: the store s3 hands over to it.
+/* `transport=libs3`: S3 by the library libs3 2.0, for servers that know signatures of version 2
+ * only. It is no store of its own in a URL: the store s3 hands over to it.
  *
- * What libs3 2.0 cannot do is refused when the store is opened: asking without keys (it crashes), session tokens, certificates (it
- * verifies none); or for each request: keys with spaces. Ranges cost a request more, since it does not tell which part of what
- * size an answer is; nothing is written on a condition. */
+ * What libs3 2.0 cannot do is refused when the store is opened: asking without keys (it crashes),
+ * session tokens, certificates (it verifies none); or for each request: keys with spaces. Ranges
+ * cost a request more, since it does not tell which part of what size an answer is; nothing is
+ * written on a condition. */
 #include "backends/libs3/call.h"
 
 #include "base/err.h"

@@ -1,5 +1,5 @@
-/* A store in memory: `mem:NAME` is the same store for all in this process that have it open, and gone after the last
- * close. For tests, which fill it through one handle and mount another. */
+/* A store in memory: `mem:NAME` is the same store for all in this process that have it open, and
+ * gone after the last close. For tests, which fill it through one handle and mount another. */
 #include "store/zmap.h"
 
 #include "base/err.h"

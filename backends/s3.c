@@ -1,4 +1,5 @@
-/* S3 and what speaks its language, Google's store among them: one bucket, or what lies below one prefix of it. */
+/* S3 and what speaks its language, Google's store among them: one bucket, or what lies below one
+ * prefix of it. */
 #include "backends/s3/store.h"
 
 #include "backends/s3/xml.h"
@@ -9,9 +10,8 @@
 #include <string.h>
 
 enum {
-	PAGE_MAX =
-		8
-		<< 20, /* a page of a listing: 1000 keys of 1024 bytes, encoded, and what goes with each */
+	PAGE_MAX = 8 << 20, /* a page of a listing: 1000 keys of 1024 bytes, encoded, and what goes
+			       with each */
 };
 
 static struct bucket *

@@ -2,8 +2,8 @@
  *
  *   trace: KIND KEY RANGE OUTCOME BYTES MILLISECONDS
  *
- * RANGE is OFF+LEN, OFF+ (to the end), -LEN (from the end), or - where there is none. Control characters
- * in a key are shown as '?'. */
+ * RANGE is OFF+LEN, OFF+ (to the end), -LEN (from the end), or - where there is none. Control
+ * characters in a key are shown as '?'. */
 #include "store/zmap.h"
 
 #include "base/err.h"

@@ -65,7 +65,8 @@ astype_encode(const void *state, const struct form *form, struct span in, struct
 		&(struct number_job){&c->decoded, &c->encoded, .strict = true}, in, out);
 }
 
-/* Floats lose digits to shorter ones, and fractions to integers; of integers those that fit are whole. */
+/* Floats lose digits to shorter ones, and fractions to integers; of integers those that fit are
+ * whole. */
 static bool
 astype_lossy(const void *state)
 {

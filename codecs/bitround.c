@@ -1,5 +1,5 @@
-/* bitround (numcodecs, Zarr V3): floats whose last bits of the fraction were rounded away, so that they compress. There is
- * nothing to decode. */
+/* bitround (numcodecs, Zarr V3): floats whose last bits of the fraction were rounded away, so that
+ * they compress. There is nothing to decode. */
 #include "base/err.h"
 #include "codecs/number_codec.h"
 

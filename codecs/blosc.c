@@ -1,5 +1,6 @@
-/* Blosc 1: a header of 16 bytes, where each block begins (i32, from the start of the header), the blocks. What the header
- * says holds, whatever the configuration says. Each block decodes by itself, so a part takes only its blocks' bytes. */
+/* Blosc 1: a header of 16 bytes, where each block begins (i32, from the start of the header), the
+ * blocks. What the header says holds, whatever the configuration says. Each block decodes by
+ * itself, so a part takes only its blocks' bytes. */
 #include "codec/codec.h"
 
 #include "base/check.h"
@@ -197,7 +198,8 @@ read_starts(struct blosc_part *p, struct codec_src *src, uint8_t **more)
 	return src_read(src, BLOSC_HEADER, table, *more);
 }
 
-/* Blocks need not lie in their order: several threads may have written them. One ends where another begins. */
+/* Blocks need not lie in their order: several threads may have written them. One ends where another
+ * begins. */
 static int
 read_blocks(struct blosc_part *p, struct codec_src *src)
 {

@@ -1,6 +1,7 @@
-/* A block is one stream, or one for each byte of an element (of those bytes of all elements). A stream: its size (i32), and the data
- * compressed, or as they are where that would not have made them smaller. What lz4, zlib and zstd made is decoded here, without
- * c-blosc, which makes a new zstd context for each stream and knows only the slowest zlib. */
+/* A block is one stream, or one for each byte of an element (of those bytes of all elements). A
+ * stream: its size (i32), and the data compressed, or as they are where that would not have made
+ * them smaller. What lz4, zlib and zstd made is decoded here, without c-blosc, which makes a new
+ * zstd context for each stream and knows only the slowest zlib. */
 #include "codecs/blosc_block.h"
 
 #include "base/err.h"
@@ -156,7 +157,8 @@ put_u32(uint8_t *p, uint32_t v)
 	memcpy(p, &v, sizeof v);
 }
 
-/* A Blosc buffer of this block alone, for c-blosc. A short block becomes a whole one that is not split. */
+/* A Blosc buffer of this block alone, for c-blosc. A short block becomes a whole one that is not
+ * split. */
 static int
 decode_by_blosc(
 	const struct blosc_header *h, struct span in, size_t streams, size_t n, uint8_t *out)

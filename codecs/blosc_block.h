@@ -19,8 +19,8 @@ struct blosc_header {
 	uint32_t nblocks, first; /* where the first block can begin */
 };
 
-/* in: from the block's start on, as far as bytes are known; out: exactly n decoded bytes, n = blocksize but for a
- * short last block. Uses codec_scratch 4 and 5. */
+/* in: from the block's start on, as far as bytes are known; out: exactly n decoded bytes, n =
+ * blocksize but for a short last block. Uses codec_scratch 4 and 5. */
 int blosc_block_decode(const struct blosc_header *, struct span in, size_t n, uint8_t *out);
 
 /* How many bytes such a block takes. */
@@ -28,8 +28,8 @@ int blosc_block_length(const struct blosc_header *, struct span in, size_t n, si
 
 /* Does decoding part of a block cost less than all of it? */
 bool blosc_block_fine(const struct blosc_header *);
-/* Bytes [want[0], want[1]) of a block of n bytes, decoding only as far as they reach. BLOSC_BLOCK_WHOLE: this block must be
- * decoded whole. */
+/* Bytes [want[0], want[1]) of a block of n bytes, decoding only as far as they reach.
+ * BLOSC_BLOCK_WHOLE: this block must be decoded whole. */
 enum { BLOSC_BLOCK_WHOLE = 1 };
 int blosc_block_decode_slice(const struct blosc_header *, struct span in, size_t n,
 	const size_t want[static 2], uint8_t *out);

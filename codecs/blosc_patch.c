@@ -1,4 +1,5 @@
-/* Changing some blocks of a Blosc 1 buffer: they are encoded by c-blosc as a buffer of their own, and taken out of it. */
+/* Changing some blocks of a Blosc 1 buffer: they are encoded by c-blosc as a buffer of their own,
+ * and taken out of it. */
 #include "codecs/blosc_impl.h"
 
 #include "base/check.h"

@@ -1,5 +1,6 @@
-/* bytes (Zarr V3, "Bytes codec") in big-endian order behind codecs that calculate, which do that in little-endian order. Elsewhere it is no codec
- * here: elements stay as they are stored, and their dtype says in which order that is. */
+/* bytes (Zarr V3, "Bytes codec") in big-endian order behind codecs that calculate, which do that in
+ * little-endian order. Elsewhere it is no codec here: elements stay as they are stored, and their
+ * dtype says in which order that is. */
 #include "base/err.h"
 #include "base/swap.h"
 #include "codec/codec.h"

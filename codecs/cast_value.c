@@ -1,6 +1,7 @@
-/* cast_value (zarr-extensions): elements stored as another type of numbers, "data_type". What the type that comes out has not is rounded as
- * "rounding" says, or out of range, where "out_of_range" says what happens: by default an error. "scalar_map" names numbers that
- * become others, either way. */
+/* cast_value (zarr-extensions): elements stored as another type of numbers, "data_type". What the
+ * type that comes out has not is rounded as "rounding" says, or out of range, where "out_of_range"
+ * says what happens: by default an error. "scalar_map" names numbers that become others, either
+ * way. */
 #include "base/check.h"
 #include "base/err.h"
 #include "codec/codec.h"

@@ -1,5 +1,5 @@
-/* categorize (numcodecs): a text is stored as the number of its label, counted from 1; 0 and numbers beyond stand for the
- * empty text. */
+/* categorize (numcodecs): a text is stored as the number of its label, counted from 1; 0 and
+ * numbers beyond stand for the empty text. */
 #include "base/check.h"
 #include "base/err.h"
 #include "codec/codec.h"

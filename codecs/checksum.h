@@ -1,4 +1,5 @@
-/* What codecs have in common that add four bytes (little-endian) computed from the data, before or behind them. */
+/* What codecs have in common that add four bytes (little-endian) computed from the data, before or
+ * behind them. */
 #pragma once
 
 #include "codec/codec.h"
@@ -11,7 +12,8 @@ struct checksum {
 	struct buf prefix;
 };
 
-/* For open: how, which is copied (its prefix is taken over), with at_start as "location" says, if it does. */
+/* For open: how, which is copied (its prefix is taken over), with at_start as "location" says, if
+ * it does. */
 int checksum_open(const struct checksum *how, const struct json *config, const struct form *in,
 	struct form *out, void **ret);
 void checksum_close(void *);

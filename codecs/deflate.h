@@ -1,4 +1,5 @@
-/* What zlib and gzip have in common: the same compressed data (RFC 1951) in different wrappings, by libdeflate. */
+/* What zlib and gzip have in common: the same compressed data (RFC 1951) in different wrappings, by
+ * libdeflate. */
 #pragma once
 
 #include "codec/codec.h"

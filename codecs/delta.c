@@ -1,6 +1,6 @@
-/* delta (numcodecs): the first element, then the differences, stored as "astype". Integers wrap in "dtype"; floats are summed in
- * the smallest float that holds both types, as numpy does. Of booleans the difference is "not equal", and so is
- * the sum. */
+/* delta (numcodecs): the first element, then the differences, stored as "astype". Integers wrap in
+ * "dtype"; floats are summed in the smallest float that holds both types, as numpy does. Of
+ * booleans the difference is "not equal", and so is the sum. */
 #include "base/err.h"
 #include "codecs/number_codec.h"
 
@@ -13,7 +13,8 @@ struct run {
 	union number last;
 };
 
-/* Each in its own loop: a sum that waits for a conversion at every step takes four times as long. */
+/* Each in its own loop: a sum that waits for a conversion at every step takes four times as long.
+ */
 static double
 sum_floats(const struct dtype *d, double last, union number *v, size_t n)
 {

@@ -1,8 +1,9 @@
 /* fixedscaleoffset (numcodecs): stored = round((x - offset) × scale) as "astype".
  *
- * Decoding calculates in float64 where integers are stored and otherwise in the floats that are stored, each step
- * rounded to them; encoding in the floats of "dtype", or for integers in integers as long as offset and scale are
- * written as such. Then C casts. That is numpy's arithmetic, so the results have the same bits. */
+ * Decoding calculates in float64 where integers are stored and otherwise in the floats that are
+ * stored, each step rounded to them; encoding in the floats of "dtype", or for integers in integers
+ * as long as offset and scale are written as such. Then C casts. That is numpy's arithmetic, so the
+ * results have the same bits. */
 #include "base/err.h"
 #include "codecs/number_codec.h"
 

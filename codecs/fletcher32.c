@@ -1,4 +1,5 @@
-/* Fletcher-32 as HDF5 computes it (16-bit big-endian words, an odd last byte counts as a high one), behind the data. */
+/* Fletcher-32 as HDF5 computes it (16-bit big-endian words, an odd last byte counts as a high one),
+ * behind the data. */
 #include "codecs/checksum.h"
 
 /* Modulo 65535 as end-around carry does it: only 0 itself gives 0. */

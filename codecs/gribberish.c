@@ -1,8 +1,10 @@
-/* gribberish (zarr-extensions style codec of the library of that name): a chunk is one GRIB 2 message, whose values are the elements in the
- * order in which the message has them; a missing value is NaN. Decoding only, by ecCodes.
+/* gribberish (zarr-extensions style codec of the library of that name): a chunk is one GRIB 2
+ * message, whose values are the elements in the order in which the message has them; a missing
+ * value is NaN. Decoding only, by ecCodes.
  *
- * ecCodes is loaded when an array needs it: it takes longer to load than most stores take to open. It trusts its input and is not made for
- * threads, so the message's sections are walked here first (WMO FM 92 GRIB edition 2), and one thread is in it at a time. */
+ * ecCodes is loaded when an array needs it: it takes longer to load than most stores take to open.
+ * It trusts its input and is not made for threads, so the message's sections are walked here first
+ * (WMO FM 92 GRIB edition 2), and one thread is in it at a time. */
 #include "base/check.h"
 #include "base/clean.h"
 #include "base/err.h"
@@ -45,7 +47,8 @@ enum {
 static const uint32_t DEGREE_SIGN = UINT32_C(1) << 31;
 static const double MICRO = 1e-6;
 
-/* Templates of grids, table 3.1: regular latitudes and longitudes, and the others of whose rows each is a latitude */
+/* Templates of grids, table 3.1: regular latitudes and longitudes, and the others of whose rows
+ * each is a latitude */
 enum { REGULAR = 0, ROTATED = 3, POLAR = 20, GAUSSIAN = 40, GAUSSIAN_LAST = 43 };
 
 enum what { VALUES, LATITUDES, LONGITUDES };
@@ -112,7 +115,8 @@ gribberish_open(const struct json *config, const struct form *in, struct form *o
 						     : VALUES;
 	g->north_up = is_set(config, "north_up");
 	g->wrap = is_set(config, "adjust_longitude_range");
-	/* A message may have more digits than the elements; and along a coordinate it is that of the whole grid. */
+	/* A message may have more digits than the elements; and along a coordinate it is that of
+	 * the whole grid. */
 	out->bytes = g->what == VALUES ? codec_worst(4 * in->bytes)
 				       : codec_worst(in->bytes) + UINT32_MAX / 2;
 	*ret = g;
@@ -225,7 +229,8 @@ wrapped(double longitude)
 	return longitude >= 180 ? longitude - 360 : longitude;
 }
 
-/* Do longitudes start at -180? Of regular grids that go around the world eastwards, once. *ret: the column that is the first then. */
+/* Do longitudes start at -180? Of regular grids that go around the world eastwards, once. *ret: the
+ * column that is the first then. */
 static bool
 wraps(const struct gribberish *g, const uint8_t *grid, uint64_t *ret)
 {

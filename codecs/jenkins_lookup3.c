@@ -1,4 +1,5 @@
-/* Bob Jenkins' lookup3 (hashlittle) of "prefix" and the data, starting from "initval"; behind the data. */
+/* Bob Jenkins' lookup3 (hashlittle) of "prefix" and the data, starting from "initval"; behind the
+ * data. */
 #include "codecs/checksum.h"
 
 #include "base/err.h"
@@ -7,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* With a prefix, the twelve-byte blocks do not lie where the data's do: its few bytes are joined with
- * the data's first ones until both meet again. */
+/* With a prefix, the twelve-byte blocks do not lie where the data's do: its few bytes are joined
+ * with the data's first ones until both meet again. */
 static uint32_t
 sum(const struct checksum *c, const uint8_t *p, size_t n)
 {

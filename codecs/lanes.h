@@ -1,9 +1,11 @@
-/* Networks of interleavings on 16-byte vectors, for what moves elements about without looking at them.
+/* Networks of interleavings on 16-byte vectors, for what moves elements about without looking at
+ * them.
  *
- * lanesS_zip takes n vectors of S-byte lanes (n a power of 2, at most 16) and interleaves the first half with the second,
- * log2(n) times: lane k of all vectors in turn, then lane k + 1. For n vectors of n lanes that is the transpose of a
- * matrix; for n byte planes it is unshuffling. lanes1_unzip undoes lanes1_zip. The processor's own
- * interleaving instructions do this at the speed of memory wherever the compiler knows 16-byte vectors. */
+ * lanesS_zip takes n vectors of S-byte lanes (n a power of 2, at most 16) and interleaves the first
+ * half with the second, log2(n) times: lane k of all vectors in turn, then lane k + 1. For n
+ * vectors of n lanes that is the transpose of a matrix; for n byte planes it is unshuffling.
+ * lanes1_unzip undoes lanes1_zip. The processor's own interleaving instructions do this at the
+ * speed of memory wherever the compiler knows 16-byte vectors. */
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* c-blosc, loaded when a chunk is encoded or one of blosclz or snappy is decoded: snappy brings the C++ library. */
+/* c-blosc, loaded when a chunk is encoded or one of blosclz or snappy is decoded: snappy brings the
+ * C++ library. */
 #pragma once
 
 #include "base/lazy.h"

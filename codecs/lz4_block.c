@@ -1,8 +1,9 @@
-/* A block is sequences: a token, literals, and a match that repeats earlier output; the last one has no match. The token's halves are
- * the two lengths; 15 there means that more bytes of the length follow.
+/* A block is sequences: a token, literals, and a match that repeats earlier output; the last one
+ * has no match. The token's halves are the two lengths; 15 there means that more bytes of the
+ * length follow.
  *
- * Far from the ends, copies are done in steps of 8 or 16 bytes, which may write beyond what was asked for: what comes next
- * is written over that. */
+ * Far from the ends, copies are done in steps of 8 or 16 bytes, which may write beyond what was
+ * asked for: what comes next is written over that. */
 #include "codecs/lz4_block.h"
 
 #include <endian.h>
@@ -72,7 +73,8 @@ read_distance(struct block *b, size_t *ret)
 	return *ret - 1 < (size_t)(b->out - b->begin);
 }
 
-/* Repeats of less than 8 bytes: they are put side by side in a word, and as many as are whole in it count. */
+/* Repeats of less than 8 bytes: they are put side by side in a word, and as many as are whole in it
+ * count. */
 static inline void
 repeat_word(uint8_t *to, size_t len, size_t distance)
 {

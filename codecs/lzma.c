@@ -1,5 +1,6 @@
-/* LZMA in three wrappings, numbered as Python's lzma module does: .xz, .lzma ("alone"), and raw with the filters named in
- * the configuration. The first two describe themselves and are told apart by their bytes. */
+/* LZMA in three wrappings, numbered as Python's lzma module does: .xz, .lzma ("alone"), and raw
+ * with the filters named in the configuration. The first two describe themselves and are told apart
+ * by their bytes. */
 #include "codec/codec.h"
 
 #include "base/err.h"

@@ -1,7 +1,9 @@
-/* Numbers of any real type, a block at a time, as int64, uint64 or double: for codecs that calculate.
+/* Numbers of any real type, a block at a time, as int64, uint64 or double: for codecs that
+ * calculate.
  *
- * Conversions are those of C as numpy compiles them on x86-64, also where C leaves them undefined (a float out of the
- * range of an integer): what was written with numpy decodes the same on every machine. */
+ * Conversions are those of C as numpy compiles them on x86-64, also where C leaves them undefined
+ * (a float out of the range of an integer): what was written with numpy decodes the same on every
+ * machine. */
 #pragma once
 
 #include "model/dtype.h"
@@ -32,18 +34,20 @@ void number_store(
 /* The first of them that is no number of d, but for its fraction; n: all are. */
 size_t number_misfit(const struct dtype *d, enum number_class, const union number *, size_t n);
 
-/* What storing as d and loading again makes of them: rounds floats, wraps integers. Returns the class of d. */
+/* What storing as d and loading again makes of them: rounds floats, wraps integers. Returns the
+ * class of d. */
 enum number_class number_cast(
 	const struct dtype *d, enum number_class from, union number *, size_t n);
-/* d, or the next wider float that holds v: in which to calculate with an operand that d cannot hold. */
+/* d, or the next wider float that holds v: in which to calculate with an operand that d cannot
+ * hold. */
 struct dtype number_widen(const struct dtype *d, double v);
 
 float number_from_half(uint16_t);
 /* Rounds to the nearest, ties to even. */
 uint16_t number_to_half(double);
 
-/* Rounds a double to the floats of d: the result of +, -, * or / is then what d's own arithmetic gives
- * (double has more than twice the digits). Not a float: double itself. */
+/* Rounds a double to the floats of d: the result of +, -, * or / is then what d's own arithmetic
+ * gives (double has more than twice the digits). Not a float: double itself. */
 static inline double
 number_round(const struct dtype *d, double v)
 {

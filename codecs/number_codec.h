@@ -1,4 +1,5 @@
-/* What the codecs that calculate have in common: two dtypes of a config, and the way from one to the other. */
+/* What the codecs that calculate have in common: two dtypes of a config, and the way from one to
+ * the other. */
 #pragma once
 
 #include "codec/codec.h"
@@ -10,11 +11,13 @@ struct number_codec {
 	uint64_t count; /* elements, where they are not the array's own */
 };
 
-/* Reads both dtypes (keys of a config; the encoded one may be absent, then it is the decoded one) and states the
- * form that comes out. -ENOTSUP: not numbers. The array's own dtype may be another of the same bytes. */
+/* Reads both dtypes (keys of a config; the encoded one may be absent, then it is the decoded one)
+ * and states the form that comes out. -ENOTSUP: not numbers. The array's own dtype may be another
+ * of the same bytes. */
 struct number_keys {
 	const char *decoded, *encoded;
-	bool parts; /* real and imaginary parts are numbers for themselves: both dtypes may be complex */
+	bool parts; /* real and imaginary parts are numbers for themselves: both dtypes may be
+		       complex */
 };
 int number_codec_open(const struct json *config, const struct number_keys *, const struct form *in,
 	struct form *out, struct number_codec *ret);
@@ -22,8 +25,8 @@ void number_codec_done(struct number_codec *);
 /* The fill value behind such a codec of numcodecs: the same number, of type `encoded`. */
 int number_codec_fill(const struct number_codec *, struct span element, struct buf *out);
 
-/* Elements of `from` become elements of `to`, by way of step where there is one: it gets blocks of numbers in
- * order, changes them in place and says what they are then. */
+/* Elements of `from` become elements of `to`, by way of step where there is one: it gets blocks of
+ * numbers in order, changes them in place and says what they are then. */
 struct number_job {
 	const struct dtype *from, *to;
 	enum number_class (*step)(void *arg, enum number_class, union number *, size_t n);

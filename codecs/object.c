@@ -1,5 +1,5 @@
-/* Codecs of Python objects that are no text: lists, dicts, arrays of any length. Their elements have no size, so there is
- * no flat file of them; the message says that the codec is known. */
+/* Codecs of Python objects that are no text: lists, dicts, arrays of any length. Their elements
+ * have no size, so there is no flat file of them; the message says that the codec is known. */
 #include "base/err.h"
 #include "codec/codec.h"
 

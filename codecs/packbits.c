@@ -1,10 +1,11 @@
 /* packbits, which are two.
  *
- * numcodecs': booleans as bits, the first in the highest bit of a byte; before them a byte that says how many bits of the last one
- * are padding.
+ * numcodecs': booleans as bits, the first in the highest bit of a byte; before them a byte that
+ * says how many bits of the last one are padding.
  *
- * Zarr V3's (zarr-extensions): of each number the bits from first_bit to last_bit, the first in the lowest bit of a byte; the number
- * of padding bits in a byte before or behind, or nowhere. It has at least one of its options, which tells them apart. */
+ * Zarr V3's (zarr-extensions): of each number the bits from first_bit to last_bit, the first in the
+ * lowest bit of a byte; the number of padding bits in a byte before or behind, or nowhere. It has
+ * at least one of its options, which tells them apart. */
 #include "base/check.h"
 #include "base/err.h"
 #include "codec/codec.h"

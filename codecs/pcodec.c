@@ -1,5 +1,6 @@
-/* pcodec (numcodecs; zarr-extensions codec `pcodec`): numbers as a standalone stream of the pco format, in chunks of its own.
- * Decoding only. The configuration steers the writer; all that a reader needs is in the stream. */
+/* pcodec (numcodecs; zarr-extensions codec `pcodec`): numbers as a standalone stream of the pco
+ * format, in chunks of its own. Decoding only. The configuration steers the writer; all that a
+ * reader needs is in the stream. */
 #include "base/check.h"
 #include "codec/codec.h"
 #include "codecs/number.h"

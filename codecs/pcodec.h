@@ -1,6 +1,7 @@
-/* The parts of the pcodec decoder. A stream (pcodec's "standalone format") is chunks; a chunk is metadata and one page of numbers,
- * which lie in batches. Each number is split into one or two latents, unsigned integers: of each latent variable a batch has symbols (tANS) that choose
- * bins, then offsets within them. Deltas may have been taken of the latents.
+/* The parts of the pcodec decoder. A stream (pcodec's "standalone format") is chunks; a chunk is
+ * metadata and one page of numbers, which lie in batches. Each number is split into one or two
+ * latents, unsigned integers: of each latent variable a batch has symbols (tANS) that choose bins,
+ * then offsets within them. Deltas may have been taken of the latents.
  *
  *   pcodec.c        the codec: chunks and pages
  *   pcodec_meta.c   what a chunk says beforehand (docs/format.md of pcodec, "Chunk Metadata")
@@ -8,8 +9,9 @@
  *   pcodec_delta.c  deltas undone ("Delta Encodings")
  *   pcodec_join.c   latents → numbers ("Modes")
  *
- * All arithmetic on latents wraps in their own width. The functions keep no state of their own; a struct pcodec_chunk is one
- * thread's. Codes are 0, -ENOMEM, or -EIO for what no valid stream has; the text names the field. */
+ * All arithmetic on latents wraps in their own width. The functions keep no state of their own; a
+ * struct pcodec_chunk is one thread's. Codes are 0, -ENOMEM, or -EIO for what no valid stream has;
+ * the text names the field. */
 #pragma once
 
 #include "codecs/pcodec_bits.h"
@@ -41,7 +43,8 @@ enum pcodec_mode {
 };
 enum pcodec_delta { PCODEC_NO_DELTA, PCODEC_CONSECUTIVE, PCODEC_LOOKBACK, PCODEC_CONV };
 
-/* A state of the tANS machine: the symbol, and how to go on: to base + as many bits as the mask has. */
+/* A state of the tANS machine: the symbol, and how to go on: to base + as many bits as the mask
+ * has. */
 struct pcodec_node {
 	uint16_t base, mask, bin;
 	uint16_t bits;
@@ -76,9 +79,9 @@ struct pcodec_variable {
 	uint64_t recent[PCODEC_WEIGHTS +
 			PCODEC_BATCH]; /* consecutive: moments; convolution: what came before */
 	void *history;                 /* lookback: scratch, latents */
-	size_t first, len,
-		cap; /* of history: the next one that is wanted, how many there are, for how many there is room */
-	bool moved;                  /* the page's first ones are no longer there */
+	size_t first, len, cap; /* of history: the next one that is wanted, how many there are, for
+				   how many there is room */
+	bool moved;             /* the page's first ones are no longer there */
 	union pcodec_latents latent; /* of the batch */
 };
 
@@ -102,11 +105,13 @@ struct pcodec_chunk {
 	struct pcodec_variable variable[PCODEC_VARIABLES]; /* those with bits > 0 exist */
 };
 
-/* pcodec_meta.c: everything from the mode to the bins, for numbers of c->type in this format version. */
+/* pcodec_meta.c: everything from the mode to the bins, for numbers of c->type in this format
+ * version. */
 int pcodec_read_meta(struct pcodec_bits *, unsigned format, struct pcodec_chunk *);
 
 /* pcodec_ans.c */
-/* Bins of a variable of which name, bits, delta and states are known; memory for them is scratch number `scratch`. */
+/* Bins of a variable of which name, bits, delta and states are known; memory for them is scratch
+ * number `scratch`. */
 int pcodec_read_bins(struct pcodec_bits *, unsigned scratch, struct pcodec_variable *);
 /* The states that a page of c->count numbers begins with. */
 int pcodec_begin_page(struct pcodec_bits *, struct pcodec_chunk *);

@@ -1,9 +1,10 @@
 /* Bits → latents: bins with their tANS machine, and what batches take from the stream by them.
  *
- * A batch is gone through twice. First its symbols: four machines take turns, and one load of 8 bytes serves all four,
- * since 4 × 14 bits are less than 57. Then its offsets, whose places are sums of widths that are known by then: no load waits for
- * another. Near the end of the stream both passes read from a copy with zeros behind it; whether there were as many bits is
- * looked at afterwards. */
+ * A batch is gone through twice. First its symbols: four machines take turns, and one load of 8
+ * bytes serves all four, since 4 × 14 bits are less than 57. Then its offsets, whose places are
+ * sums of widths that are known by then: no load waits for another. Near the end of the stream both
+ * passes read from a copy with zeros behind it; whether there were as many bits is looked at
+ * afterwards. */
 #include "codec/codec.h"
 #include "codecs/pcodec.h"
 
@@ -59,7 +60,8 @@ read_all_bins(struct pcodec_bits *b, struct pcodec_variable *v)
 	return 0;
 }
 
-/* Symbols are spread over the nodes in steps of three fifths; the k-th node of a symbol of weight w stands for w + k. */
+/* Symbols are spread over the nodes in steps of three fifths; the k-th node of a symbol of weight w
+ * stands for w + k. */
 static void
 build_table(struct pcodec_variable *v)
 {
@@ -115,7 +117,8 @@ pcodec_read_bins(struct pcodec_bits *b, unsigned scratch, struct pcodec_variable
 	return r < 0 ? err_add(r, "%s latents", v->name) : 0;
 }
 
-/* How many latents before the newest one lookbacks of this page need to be kept, and room to go on. */
+/* How many latents before the newest one lookbacks of this page need to be kept, and room to go on.
+ */
 static size_t
 history_cap(const struct pcodec_chunk *c)
 {

@@ -1,5 +1,5 @@
-/* A pcodec stream as bits: bit k is bit k % 8 of byte k / 8, a field is the next bits, its lowest first; what pads to a
- * byte's end is 0. One thread's; it borrows the bytes. */
+/* A pcodec stream as bits: bit k is bit k % 8 of byte k / 8, a field is the next bits, its lowest
+ * first; what pads to a byte's end is 0. One thread's; it borrows the bytes. */
 #pragma once
 
 #include "base/buf.h"
@@ -48,8 +48,8 @@ pcodec_skip(struct pcodec_bits *b, uint64_t bits, const char *field)
 	return r;
 }
 
-/* The byte at which b stands, with n bytes to be read from there on: in `room` (n bytes), zeros behind the end, where there are not
- * as many. */
+/* The byte at which b stands, with n bytes to be read from there on: in `room` (n bytes), zeros
+ * behind the end, where there are not as many. */
 static inline const uint8_t *
 pcodec_window(const struct pcodec_bits *b, size_t n, uint8_t *room)
 {

@@ -1,11 +1,11 @@
-/* Deltas of latents, undone batch by batch. Stored latents have their top bit turned, so that small differences of both signs are
- * near the middle of their range. */
+/* Deltas of latents, undone batch by batch. Stored latents have their top bit turned, so that small
+ * differences of both signs are near the middle of their range. */
 #include "codecs/pcodec.h"
 
 #define PCODEC_INLINE static inline __attribute__((always_inline))
 
-/* Consecutive: deltas of deltas …, order times. moment[0] is the next latent, moment[1] the next difference, and so on. The order is a
- * constant where this is inlined. */
+/* Consecutive: deltas of deltas …, order times. moment[0] is the next latent, moment[1] the next
+ * difference, and so on. The order is a constant where this is inlined. */
 #define CONSECUTIVE(bits)                                                                          \
 	PCODEC_INLINE void consecutive##bits(                                                      \
 		uint64_t *moment, uint##bits##_t *l, unsigned count, unsigned order)               \
@@ -54,7 +54,8 @@ undo_consecutive(struct pcodec_variable *v, unsigned count)
 	}
 }
 
-/* Lookback: each latent is a difference from one up to a window before it; before the page there are zeros. */
+/* Lookback: each latent is a difference from one up to a window before it; before the page there
+ * are zeros. */
 #define LOOKBACK(bits)                                                                             \
 	static void undo_lookback##bits(                                                           \
 		struct pcodec_variable *v, const uint32_t *back, unsigned n, unsigned count)       \
@@ -76,8 +77,8 @@ LOOKBACK(16)
 LOOKBACK(32)
 LOOKBACK(64)
 
-/* Room for n more latents. What is further away than the window goes: it is more than a page begins with, so that what has yet to
- * become numbers stays. */
+/* Room for n more latents. What is further away than the window goes: it is more than a page begins
+ * with, so that what has yet to become numbers stays. */
 static void
 make_room(struct pcodec_variable *v, unsigned window_log, unsigned n)
 {
@@ -110,7 +111,8 @@ undo_lookback(struct pcodec_chunk *c, struct pcodec_variable *v, unsigned n, uns
 	return 0;
 }
 
-/* What a convolution expects after the `order` latents at h. Chunks whose sums could overflow were refused. */
+/* What a convolution expects after the `order` latents at h. Chunks whose sums could overflow were
+ * refused. */
 PCODEC_INLINE uint64_t
 predict(const struct pcodec_chunk *c, const uint64_t *h, unsigned order)
 {

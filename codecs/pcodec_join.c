@@ -1,8 +1,9 @@
-/* Latents → numbers. Latents are in the order of the numbers they stand for: signed integers and floats with their top bit turned,
- * negative floats with all bits turned.
+/* Latents → numbers. Latents are in the order of the numbers they stand for: signed integers and
+ * floats with their top bit turned, negative floats with all bits turned.
  *
- * The only floating-point operation that rounds is one product, in the number's own type; what is added to it is added to its latent,
- * an integer. So a compiler that fuses operations changes nothing. */
+ * The only floating-point operation that rounds is one product, in the number's own type; what is
+ * added to it is added to its latent, an integer. So a compiler that fuses operations changes
+ * nothing. */
 #include "codecs/number.h"
 #include "codecs/pcodec.h"
 
@@ -81,8 +82,8 @@ JOIN(16)
 JOIN(32)
 JOIN(64)
 
-/* How far a latent is from the middle: the magnitude of an integral float, as a number as far as the type has all integers, beyond
- * in steps of the float's bits from there on. */
+/* How far a latent is from the middle: the magnitude of an integral float, as a number as far as
+ * the type has all integers, beyond in steps of the float's bits from there on. */
 #define MAGNITUDE(bits)                                                                            \
 	static inline uint##bits##_t magnitude##bits(uint##bits##_t l)                             \
 	{                                                                                          \
@@ -103,7 +104,8 @@ small32(uint32_t a)
 	return a;
 }
 
-/* In the fraction of 2^52, which is then taken away: no processor's vectors know 64-bit integers and doubles. */
+/* In the fraction of 2^52, which is then taken away: no processor's vectors know 64-bit integers
+ * and doubles. */
 static inline uint64_t
 small64(uint64_t a)
 {
@@ -160,8 +162,8 @@ PRODUCT(64)
 TIMES(32, float)
 TIMES(64, double)
 
-/* A mult mode of floats; integers of up to `digits` bits are small. Where a whole batch is, there is nothing to be chosen for any
- * of its numbers. */
+/* A mult mode of floats; integers of up to `digits` bits are small. Where a whole batch is, there
+ * is nothing to be chosen for any of its numbers. */
 #define MULTIPLY(bits, type, digits)                                                               \
 	static void multiply##bits(const struct pcodec_chunk *c, unsigned n, uint8_t *to)          \
 	{                                                                                          \
@@ -214,7 +216,8 @@ large16(uint16_t a)
 	return a < LARGE ? number_to_half(a) : (uint16_t)(BITS_OF_LARGE + (a - LARGE));
 }
 
-/* Products of two halves are exact as singles, and are rounded once. What is not small may be no number, which number.h looks after. */
+/* Products of two halves are exact as singles, and are rounded once. What is not small may be no
+ * number, which number.h looks after. */
 static void
 multiply16(const struct pcodec_chunk *c, unsigned n, uint8_t *to)
 {

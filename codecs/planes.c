@@ -122,7 +122,8 @@ turn_bits(lanes8 x)
 	return x;
 }
 
-/* 8 rows of `stride` bytes, of which STEP are taken: one bit of GROUP elements each. out: a byte of each element. */
+/* 8 rows of `stride` bytes, of which STEP are taken: one bit of GROUP elements each. out: a byte of
+ * each element. */
 LANES_INLINE
 turn_group(const uint8_t *in, size_t stride, uint8_t *out)
 {

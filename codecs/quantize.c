@@ -1,5 +1,5 @@
-/* quantize (numcodecs): floats rounded to "digits" decimal digits behind the point, or rather to the power of two
- * that keeps them, and stored as "astype". Decoding is a cast. */
+/* quantize (numcodecs): floats rounded to "digits" decimal digits behind the point, or rather to
+ * the power of two that keeps them, and stored as "astype". Decoding is a cast. */
 #include "base/err.h"
 #include "codecs/number_codec.h"
 
@@ -23,7 +23,8 @@ round_to_scale(void *arg, enum number_class class, union number *v, size_t n)
 	return class;
 }
 
-/* The logarithms are quotients on purpose: where they are not exact, other writers' are not in the same way. */
+/* The logarithms are quotients on purpose: where they are not exact, other writers' are not in the
+ * same way. */
 static double
 scale_for(int digits)
 {

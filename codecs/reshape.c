@@ -1,5 +1,6 @@
-/* reshape (zarr-extensions): the same elements in the same order as an array of another shape, which codecs behind it see. "shape" has
- * for each dimension a length, the dimensions whose product it is, or -1 for what is left. */
+/* reshape (zarr-extensions): the same elements in the same order as an array of another shape,
+ * which codecs behind it see. "shape" has for each dimension a length, the dimensions whose product
+ * it is, or -1 for what is left. */
 #include "base/check.h"
 #include "base/err.h"
 #include "codec/codec.h"
@@ -12,8 +13,8 @@ static const uint64_t UNKNOWN = UINT64_MAX;
 struct reshape {
 	unsigned rank;
 	uint64_t shape[RANK_MAX];
-	int64_t first[RANK_MAX],
-		behind[RANK_MAX]; /* dimensions of the array whose product it is; first < 0: none are said */
+	int64_t first[RANK_MAX], behind[RANK_MAX]; /* dimensions of the array whose product it is;
+						      first < 0: none are said */
 };
 
 /* A list of dimensions that lie side by side, behind *at, which moves on. */

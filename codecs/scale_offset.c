@@ -1,5 +1,6 @@
-/* scale_offset (zarr-extensions): stored = (x − offset) × scale, in the arithmetic of the elements' own type. So floats are rounded to it at
- * each step; integers must come out exactly, and what does not is no chunk of this array. */
+/* scale_offset (zarr-extensions): stored = (x − offset) × scale, in the arithmetic of the elements'
+ * own type. So floats are rounded to it at each step; integers must come out exactly, and what does
+ * not is no chunk of this array. */
 #include "base/err.h"
 #include "codecs/number.h"
 #include "codec/codec.h"

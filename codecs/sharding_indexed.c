@@ -1,4 +1,5 @@
-/* sharding_indexed (Zarr V3, "Sharding codec") where a shard is no object of the store: in a shard, or behind or before other codecs. codec/shard.h says how it is made. */
+/* sharding_indexed (Zarr V3, "Sharding codec") where a shard is no object of the store: in a shard,
+ * or behind or before other codecs. codec/shard.h says how it is made. */
 #include "codec/codec.h"
 
 #include "base/check.h"

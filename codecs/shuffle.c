@@ -1,8 +1,10 @@
-/* shuffle: all first bytes of the elements, then all second bytes, and so on (numcodecs; HDF5 filter 2).
+/* shuffle: all first bytes of the elements, then all second bytes, and so on (numcodecs; HDF5
+ * filter 2).
  *
- * "elementsize" 0 means the size that the elements have in memory: netCDF-C writes 0 and means that, so for its strings
- * the size of a pointer. None means 4 to numcodecs. Bytes behind the last whole element stay behind, as HDF5 has it;
- * numcodecs neither writes nor reads such chunks, so none is encoded. */
+ * "elementsize" 0 means the size that the elements have in memory: netCDF-C writes 0 and means
+ * that, so for its strings the size of a pointer. None means 4 to numcodecs. Bytes behind the last
+ * whole element stay behind, as HDF5 has it; numcodecs neither writes nor reads such chunks, so
+ * none is encoded. */
 #include "codec/codec.h"
 
 #include "base/err.h"

@@ -1,9 +1,10 @@
-/* szip as HDF5 and NCZarr store it: decoded size (u32, little-endian), then one stream of extended Rice code (CCSDS
- * 121.0-B) over pixels that are the elements. Elements of four and eight bytes are stored as planes of bytes, and each
- * scanline is filled up to whole blocks.
+/* szip as HDF5 and NCZarr store it: decoded size (u32, little-endian), then one stream of extended
+ * Rice code (CCSDS 121.0-B) over pixels that are the elements. Elements of four and eight bytes are
+ * stored as planes of bytes, and each scanline is filled up to whole blocks.
  *
- * Metadata hold the mask and the pixels of a block only; the rest follows from the array: a scanline is the
- * length of the array's last dimension (netCDF-C takes the dimension's, HDF5 the chunk's), within limits. */
+ * Metadata hold the mask and the pixels of a block only; the rest follows from the array: a
+ * scanline is the length of the array's last dimension (netCDF-C takes the dimension's, HDF5 the
+ * chunk's), within limits. */
 #include "codec/codec.h"
 
 #include "base/check.h"

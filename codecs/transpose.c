@@ -1,9 +1,10 @@
-/* transpose: the same elements with their axes in another order (Zarr V3, "transpose" codec 1.0): axis i of what is stored is
- * axis order[i] of the array. Zarr V2's order F is this with the axes reversed, "F".
+/* transpose: the same elements with their axes in another order (Zarr V3, "transpose" codec 1.0):
+ * axis i of what is stored is axis order[i] of the array. Zarr V2's order F is this with the axes
+ * reversed, "F".
  *
- * Only the steps from one element to the next differ between both sides, so one function moves both ways. It merges axes that
- * stay together, then picks the two along which either side is contiguous and goes through that plane in tiles, each
- * in squares of vectors. */
+ * Only the steps from one element to the next differ between both sides, so one function moves both
+ * ways. It merges axes that stay together, then picks the two along which either side is contiguous
+ * and goes through that plane in tiles, each in squares of vectors. */
 #include "codec/codec.h"
 
 #include "base/check.h"
@@ -35,8 +36,8 @@ struct plane {
 	size_t size;
 };
 
-/* Of a tile: the cache lines of its columns in `in` and of its rows in `out` fit the second cache together, and each row is
- * long enough for the processor to fetch ahead. In bytes. */
+/* Of a tile: the cache lines of its columns in `in` and of its rows in `out` fit the second cache
+ * together, and each row is long enough for the processor to fetch ahead. In bytes. */
 enum { TILE_ROWS = 256, TILE_COLS = 1024 };
 
 /* A square of n × n elements, n of them a vector. */

@@ -1,9 +1,9 @@
-/* vlen-utf8 and vlen-bytes (numcodecs): the number of elements, then of each its length and its bytes; all numbers 32 bits,
- * little-endian. Elements that are null were written as empty.
+/* vlen-utf8 and vlen-bytes (numcodecs): the number of elements, then of each its length and its
+ * bytes; all numbers 32 bits, little-endian. Elements that are null were written as empty.
  *
- * Decoded they are padded to the width of the array's dtype, which may also be S<n> or U<n>: zarr-python 3.0 wrote such arrays
- * with this filter. Bytes that are not UTF-8 pass through vlen-utf8 both ways: half a character may be
- * stored while the other half is still on its way. */
+ * Decoded they are padded to the width of the array's dtype, which may also be S<n> or U<n>:
+ * zarr-python 3.0 wrote such arrays with this filter. Bytes that are not UTF-8 pass through
+ * vlen-utf8 both ways: half a character may be stored while the other half is still on its way. */
 #include "base/check.h"
 #include "base/err.h"
 #include "codec/codec.h"
@@ -15,9 +15,9 @@
 #include <string.h>
 
 enum {
-	LENGTH = 4, /* bytes of a number */
-	SLACK = 1
-		<< 20, /* so that an element that is too long is found here, with its number, not before as "too much" */
+	LENGTH = 4,      /* bytes of a number */
+	SLACK = 1 << 20, /* so that an element that is too long is found here, with its number, not
+			    before as "too much" */
 	UNMEASURED = 64 << 20, /* for a chunk whose longest element is being looked for */
 };
 

@@ -1,8 +1,10 @@
-/* zfpy (numcodecs): a zfp stream with its header, which says the type, the axes (fastest first) and the mode. zfp (zarr-extensions): the
- * same without a header; its "mode" is a text, and all is said by the metadata. Integers of one or two bytes are stored in it as 32 bits.
+/* zfpy (numcodecs): a zfp stream with its header, which says the type, the axes (fastest first) and
+ * the mode. zfp (zarr-extensions): the same without a header; its "mode" is a text, and all is said
+ * by the metadata. Integers of one or two bytes are stored in it as 32 bits.
  *
- * libzfp never looks where its input ends. So it reads a copy with room behind it for all that it could read
- * by the parameters of the header, and what it did read is compared with what there was. */
+ * libzfp never looks where its input ends. So it reads a copy with room behind it for all that it
+ * could read by the parameters of the header, and what it did read is compared with what there was.
+ */
 #include "base/check.h"
 #include "base/err.h"
 #include "codec/codec.h"
@@ -33,8 +35,8 @@ struct zfpy {
 	bool bare; /* no header */
 	bool big;
 	uint32_t size; /* of an element as the array has it */
-	unsigned
-		up; /* bits by which small integers are moved up to be stored; 0: they are not small */
+	unsigned up;   /* bits by which small integers are moved up to be stored; 0: they are not
+			  small */
 	bool is_signed;
 };
 
@@ -96,7 +98,8 @@ option(const struct json *config, const char *key)
 	return j && json_double(j, &v) == 0 ? v : -1;
 }
 
-/* Bytes that no sensible stream exceeds: its blocks of 4 elements an axis, twice the size of the largest type each. */
+/* Bytes that no sensible stream exceeds: its blocks of 4 elements an axis, twice the size of the
+ * largest type each. */
 static size_t
 most_bytes(unsigned rank, const uint64_t *shape, uint64_t count)
 {
@@ -293,7 +296,8 @@ decompress(const struct zfpy *z, const struct form *form, struct span in, uint8_
 	return 0;
 }
 
-/* libzfp counts in words. Where data end within one, all is there only if what follows does not matter. */
+/* libzfp counts in words. Where data end within one, all is there only if what follows does not
+ * matter. */
 static int
 check_end(const struct zfpy *z, const struct form *form, struct span in, const void *got)
 {

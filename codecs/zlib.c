@@ -1,4 +1,5 @@
-/* zlib (RFC 1950), with libdeflate: the size of what comes out is bounded by the form, so no streaming is needed. */
+/* zlib (RFC 1950), with libdeflate: the size of what comes out is bounded by the form, so no
+ * streaming is needed. */
 #include "codecs/deflate.h"
 
 #include "base/err.h"

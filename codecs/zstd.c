@@ -1,4 +1,5 @@
-/* Zstandard (RFC 8878): any number of frames, skippable ones too, with or without content size and checksum. */
+/* Zstandard (RFC 8878): any number of frames, skippable ones too, with or without content size and
+ * checksum. */
 #include "codec/codec.h"
 
 #include "base/err.h"

@@ -175,7 +175,8 @@ copy_all(struct file *f, const struct opts *o)
 	return 0;
 }
 
-/* Where consolidated metadata are stale, the open finds that, and the name is looked up again, as the kernel does. */
+/* Where consolidated metadata are stale, the open finds that, and the name is looked up again, as
+ * the kernel does. */
 static int
 open_found(struct mount *m, const struct opts *o, struct entry *e, struct file **ret)
 {

@@ -1,7 +1,9 @@
-/* The reads that failed last, one a file: what user.zarrfs.error says of it until these bytes have been read well. Also whether a failure is
- * a program's: the kernel reads ahead, and asks again for what it did not get when a program wants that. So of bytes that the kernel may
- * keep only the second failure is told at once, or the first one a little later if they were not read well by then.
- * Of FAILURES files; the one that failed longest ago is forgotten first. Safe from every thread. */
+/* The reads that failed last, one a file: what user.zarrfs.error says of it until these bytes have
+ * been read well. Also whether a failure is a program's: the kernel reads ahead, and asks again for
+ * what it did not get when a program wants that. So of bytes that the kernel may keep only the
+ * second failure is told at once, or the first one a little later if they were not read well by
+ * then. Of FAILURES files; the one that failed longest ago is forgotten first. Safe from every
+ * thread. */
 #pragma once
 
 #include "base/buf.h"

@@ -3,10 +3,12 @@
 #include <linux/fuse.h>
 #include <stddef.h>
 
-/* FUSE_DIRECT_IO_ALLOW_MMAP of linux/fuse.h 7.39, which Debian 12's headers lack: bit 36 of the flags, in the second word. */
+/* FUSE_DIRECT_IO_ALLOW_MMAP of linux/fuse.h 7.39, which Debian 12's headers lack: bit 36 of the
+ * flags, in the second word. */
 enum { DIRECT_MAPPINGS = 1 << 4 };
 
-/* Bytes that are copied sooner than a thread that sleeps is woken; libnetcdf reads 8 KiB at a time. */
+/* Bytes that are copied sooner than a thread that sleeps is woken; libnetcdf reads 8 KiB at a time.
+ */
 enum { BRIEF = 16 << 10 };
 
 /* The answer to INIT, if it is one and has its first `needed` bytes. */

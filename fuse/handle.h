@@ -1,6 +1,6 @@
-/* What the kernel's file handles stand for: the head of an open file or directory. Requests hold it: one that was given up may
- * still run when the kernel releases the file. A table knows all that are open, because a connection that ends releases
- * nothing. Safe from every thread. */
+/* What the kernel's file handles stand for: the head of an open file or directory. Requests hold
+ * it: one that was given up may still run when the kernel releases the file. A table knows all that
+ * are open, because a connection that ends releases nothing. Safe from every thread. */
 #pragma once
 
 #include "base/clean.h"

@@ -162,7 +162,8 @@ find(struct inodes *t, const char *path, uint64_t version)
 	return NULL;
 }
 
-/* The kernel is about to be told what the entry says, and drops its pages where the time or the size is another one. The lock is held. */
+/* The kernel is about to be told what the entry says, and drops its pages where the time or the
+ * size is another one. The lock is held. */
 static void
 see(struct inode *i, const struct entry *e)
 {

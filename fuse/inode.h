@@ -1,6 +1,6 @@
-/* What the kernel's node ids stand for: (path, layout version). Two layouts of one path are two inodes, so that
- * their pages never meet. An inode lives as long as the kernel remembers its id or a reference to it is held here. All
- * calls are safe from every thread. */
+/* What the kernel's node ids stand for: (path, layout version). Two layouts of one path are two
+ * inodes, so that their pages never meet. An inode lives as long as the kernel remembers its id or
+ * a reference to it is held here. All calls are safe from every thread. */
 #pragma once
 
 #include "view/mount.h"
@@ -15,11 +15,11 @@ struct seen {
 struct page_coherence;
 
 struct inode {
-	struct inode *next; /* in its bucket */
-	uint64_t lookups;   /* what the kernel still holds */
-	unsigned refs;      /* what threads here hold */
-	_Atomic int64_t
-		changed; /* clock_now() of when the kernel was to be told of another size or time; 0: never */
+	struct inode *next;      /* in its bucket */
+	uint64_t lookups;        /* what the kernel still holds */
+	unsigned refs;           /* what threads here hold */
+	_Atomic int64_t changed; /* clock_now() of when the kernel was to be told of another size or
+				    time; 0: never */
 	_Atomic int64_t resized; /* the same, of another size */
 	atomic_uint
 		answering; /* answers about its attributes that are on their way to the kernel */
@@ -32,9 +32,9 @@ struct inode {
 	_Atomic(struct page_coherence *) pages; /* NULL: it was never opened */
 	_Atomic(struct shown *) shown;          /* NULL: it was never opened to be written */
 	atomic_bool islands; /* it has pages that the next handle must not find, see file_islands */
-	atomic_uint
-		paused; /* handles that are to be asked about before each read(), see open_file_resume */
-	atomic_bool owed; /* the kernel is to drop its pages, as soon as no read is under way */
+	atomic_uint paused;  /* handles that are to be asked about before each read(), see
+				open_file_resume */
+	atomic_bool owed;    /* the kernel is to drop its pages, as soon as no read is under way */
 	uint64_t version, ino;
 	int64_t born; /* clock_now() */
 	bool special; /* .zarrfs and .store */
@@ -59,7 +59,8 @@ uint64_t inodes_id(struct inodes *, const struct inode *);
 /* If the entry is what this inode stands for: now seen so. Else false. */
 bool inodes_see(struct inodes *, struct inode *, const struct entry *);
 struct seen inodes_seen(struct inodes *, struct inode *);
-/* Lookups find another inode from now on, though the layout is the same. false: that was so before. */
+/* Lookups find another inode from now on, though the layout is the same. false: that was so before.
+ */
 bool inodes_retire(struct inodes *, struct inode *);
 /* The same, and it stands for nothing any more: inodes_see is false of it. */
 void inodes_end(struct inodes *, struct inode *);

@@ -9,7 +9,8 @@
 #include <string.h>
 
 enum { LINES = 128, KINDS = 64, QUIET = 60 /* s */, LENGTH = 1400 };
-/* So many lines of one kind are said, whatever they are about: a bucket that is dropped fails each file there is. */
+/* So many lines of one kind are said, whatever they are about: a bucket that is dropped fails each
+ * file there is. */
 enum { ALIKE = 8 };
 
 /* A line that was said, by its hash; which lines share a slot is chance, and then both are said. */
@@ -59,7 +60,8 @@ hash_line(const char *text)
 
 static const char LETTERS[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/* A name in quotes, a number or an id, but for the three digits of an HTTP status: how long it is. 0: something else. */
+/* A name in quotes, a number or an id, but for the three digits of an HTTP status: how long it is.
+ * 0: something else. */
 static size_t
 particular(const char *at)
 {

@@ -1,7 +1,8 @@
-/* Failures of requests, each logged once by what failed: a line that was said within the last minute is counted instead, and the
- * count is said with it the next time; so is what comes after some lines with one kind of cause (the same words, whatever the
- * names and numbers), however many files fail of it. The number that a server gave the request makes no difference. Safe from
- * every thread. */
+/* Failures of requests, each logged once by what failed: a line that was said within the last
+ * minute is counted instead, and the count is said with it the next time; so is what comes after
+ * some lines with one kind of cause (the same words, whatever the names and numbers), however many
+ * files fail of it. The number that a server gave the request makes no difference. Safe from every
+ * thread. */
 #pragma once
 
 struct log_once_line {

@@ -19,7 +19,8 @@ nothing_more(void *arg)
 	(void)arg;
 }
 
-/* Installed setuid it would read what its caller may not. Mounting needs no such rights: fusermount3 has them. */
+/* Installed setuid it would read what its caller may not. Mounting needs no such rights:
+ * fusermount3 has them. */
 static int
 give_up_rights(void)
 {
@@ -32,7 +33,8 @@ give_up_rights(void)
 	return 0;
 }
 
-/* What others may have left odd: descriptors 0 to 2 closed, and children that were not waited for. */
+/* What others may have left odd: descriptors 0 to 2 closed, and children that were not waited for.
+ */
 static void
 tidy_up(void)
 {

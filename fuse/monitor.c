@@ -20,7 +20,8 @@
 
 /* How often requests are looked after (ms), while there are any and while there are none. */
 enum { BUSY = 200, QUIET = 500 };
-/* How long an ending session may go on before its requests are cancelled, and before it is left (s). */
+/* How long an ending session may go on before its requests are cancelled, and before it is left
+ * (s). */
 enum { PATIENCE = 1, LAST = 3 };
 
 /* Wakes the loop, and this thread, from their waits. */
@@ -58,7 +59,8 @@ woken(int sig)
 	(void)sig;
 }
 
-/* The kernel sets it to its own default when it hears of the session, so it is written after that. Only root may. */
+/* The kernel sets it to its own default when it hears of the session, so it is written after that.
+ * Only root may. */
 static void
 raise_read_ahead(dev_t dev, int64_t kb)
 {
@@ -72,7 +74,8 @@ raise_read_ahead(dev_t dev, int64_t kb)
 		log_debug("cannot write '%s'", path);
 }
 
-/* The first access waits until the kernel and libfuse have agreed on how to talk; where another program has mounted, that is its own. */
+/* The first access waits until the kernel and libfuse have agreed on how to talk; where another
+ * program has mounted, that is its own. */
 static void
 get_ready(struct monitor *k)
 {
@@ -238,7 +241,8 @@ monitor_new(const struct keeping *with, struct monitor **ret)
 		free(k);
 		return err_sys(r, "cannot start a thread");
 	}
-	/* Without SA_RESTART: the loop's wait is to end. Only this thread takes it; others inherited the block. */
+	/* Without SA_RESTART: the loop's wait is to end. Only this thread takes it; others
+	 * inherited the block. */
 	sigaction(WAKE, &(struct sigaction){.sa_handler = woken}, NULL);
 	sigemptyset(&wake);
 	sigaddset(&wake, WAKE);

@@ -1,5 +1,6 @@
-/* The thread beside the session: says when the mount is ready, takes signals, answers for processes that are being
- * killed, lets pages age, and sees to it that an end is an end even where requests hang.
+/* The thread beside the session: says when the mount is ready, takes signals, answers for processes
+ *that are being killed, lets pages age, and sees to it that an end is an end even where requests
+ *hang.
  *
  *	SIGTERM SIGINT	unmount and end
  *	SIGHUP		look at the store again

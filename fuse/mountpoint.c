@@ -135,7 +135,8 @@ mountpoint_detach(const char *path)
 	return r < 0 ? err_add(r, "cannot unmount '%s'", path) : 0;
 }
 
-/* A mount whose daemon died. What its kernel side remembers may still look alive, so ask what is never remembered. */
+/* A mount whose daemon died. What its kernel side remembers may still look alive, so ask what is
+ * never remembered. */
 static bool
 dead(const char *path)
 {

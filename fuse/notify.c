@@ -23,10 +23,12 @@ enum { LAYOUTS = 256 };
 /* The same of a question about names (ms). */
 enum { ASKING = 100 };
 
-/* ns. The program that asked for attributes takes them in by itself, when it runs again: that is how long it is given. */
+/* ns. The program that asked for attributes takes them in by itself, when it runs again: that is
+ * how long it is given. */
 static const int64_t ARRIVES = SECOND / 100;
 
-/* Answers that were given before the kernel is told reach the program first; those about another size also the kernel's own record. */
+/* Answers that were given before the kernel is told reach the program first; those about another
+ * size also the kernel's own record. */
 static void
 let_arrive(struct inode *i)
 {
@@ -39,8 +41,9 @@ let_arrive(struct inode *i)
 		nanosleep(&(struct timespec){.tv_nsec = rest}, NULL);
 }
 
-/* off -1: attributes, 0: and all pages. Of an answer that is under way the kernel takes no attributes, though the program that
- * asked is given them: answers from now on do not change the size. */
+/* off -1: attributes, 0: and all pages. Of an answer that is under way the kernel takes no
+ * attributes, though the program that asked is given them: answers from now on do not change the
+ * size. */
 static int
 forget(struct notifier *n, struct inode *i, off_t off)
 {
@@ -60,8 +63,8 @@ drop_pages(struct notifier *n, struct inode *i)
 	log_debug("pages of '%s' are stale: %d", i->path, r);
 }
 
-/* The kernel would wait for a read that hangs, and umount for the kernel. So those pages are dropped when the read has
- * ended, and an open() meanwhile gets an inode without pages. */
+/* The kernel would wait for a read that hangs, and umount for the kernel. So those pages are
+ * dropped when the read has ended, and an open() meanwhile gets an inode without pages. */
 static void
 drop_pages_later(struct notifier *n, struct inode *i)
 {
@@ -98,9 +101,9 @@ tell_inodes(struct notifier *n, const char *path, enum stale_what what, int64_t 
 	}
 }
 
-/* The name, too: it may lead to another layout now, to nothing, or to something after nothing. The kernel takes the
- * directory for itself to do this, and would keep all programs out while a question about it hangs: then the name is left
- * to run out. */
+/* The name, too: it may lead to another layout now, to nothing, or to something after nothing. The
+ * kernel takes the directory for itself to do this, and would keep all programs out while a
+ * question about it hangs: then the name is left to run out. */
 static void
 tell_name(struct notifier *n, const char *path)
 {

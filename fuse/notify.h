@@ -1,5 +1,6 @@
-/* Tells the kernel which of its pages, attributes and names are stale. Runs on the mount's own thread; the session
- * must still be answering requests, because the kernel waits for those that are under way. */
+/* Tells the kernel which of its pages, attributes and names are stale. Runs on the mount's own
+ * thread; the session must still be answering requests, because the kernel waits for those that are
+ * under way. */
 #pragma once
 
 struct inode;
@@ -12,7 +13,8 @@ int notifier_new(struct server *, struct fuse_session *, struct notifier **ret);
 void notifier_stop(struct notifier *);
 /* After a read: drops pages that could not be dropped while it was under way. */
 void notifier_pay(struct notifier *, struct inode *);
-/* What the kernel knows of an inode is to be asked for again: its attributes; these and its pages, unless the session is ending. */
+/* What the kernel knows of an inode is to be asked for again: its attributes; these and its pages,
+ * unless the session is ending. */
 void notifier_forget(struct notifier *, struct inode *);
 void notifier_drop(struct notifier *, struct inode *);
 struct notifier *notifier_free(struct notifier *);

@@ -4,8 +4,8 @@
 
 #include "view/mount.h"
 
-/* Most programs that open a file read it once, in order, and perhaps from pages that the kernel has: for so long (ns) it is not known how far
- * they are. */
+/* Most programs that open a file read it once, in order, and perhaps from pages that the kernel
+ * has: for so long (ns) it is not known how far they are. */
 static const int64_t YOUNG = 2 * SECOND;
 
 struct open_file *

@@ -15,11 +15,12 @@ struct open_file {
 	bool paged;   /* the kernel may have pages of it … */
 	bool written; /* … and this handle changes them */
 	bool direct;  /* but read() goes past them */
-	bool guarded; /* read() takes from pages what it finds of a file that is to be read whole, or not at all */
+	bool guarded; /* read() takes from pages what it finds of a file that is to be read whole,
+			 or not at all */
 	int64_t opened;
-	_Atomic int64_t
-		looked; /* when the kernel asked for attributes last, for a read(); 0: never. Past the pages each read() is asked itself */
-	atomic_uint looks;  /* such questions under way */
+	_Atomic int64_t looked; /* when the kernel asked for attributes last, for a read(); 0:
+				   never. Past the pages each read() is asked itself */
+	atomic_uint looks;      /* such questions under way */
 	atomic_bool paused; /* its reader stopped, and its inode may have begun anew meanwhile */
 };
 
@@ -29,7 +30,8 @@ bool open_file_end_pause(struct open_file *);
 
 /* file_move of a handle that has an inode. */
 bool open_file_move(struct handle *, const struct array_move *);
-/* The kernel asks for the attributes before a read() through this handle: from now on, and no longer. */
+/* The kernel asks for the attributes before a read() through this handle: from now on, and no
+ * longer. */
 void open_file_look(struct handle *);
 void open_file_looked(struct handle *);
 /* Is open_file_resume still to be done? NULL is allowed. */

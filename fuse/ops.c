@@ -10,8 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* More requests under way than this wait in the kernel; so many readers may be stuck on a dead server before that
- * is felt by others. From the second number on the kernel reads ahead only what is asked for at once. */
+/* More requests under way than this wait in the kernel; so many readers may be stuck on a dead
+ * server before that is felt by others. From the second number on the kernel reads ahead only what
+ * is asked for at once. */
 enum { BACKGROUND_MAX = 256, CONGESTED = 192 };
 /* Bytes that the kernel gives at once. */
 enum { WRITE_MAX = 1 << 20 };
@@ -23,9 +24,8 @@ op_init(void *arg, struct fuse_conn_info *conn)
 	conn->max_background = BACKGROUND_MAX;
 	conn->max_write = WRITE_MAX;
 	conn->congestion_threshold = CONGESTED;
-	conn->want &=
-		~(unsigned)
-			FUSE_CAP_ASYNC_DIO; /* a program that reads past the page cache could not be killed */
+	conn->want &= ~(unsigned)FUSE_CAP_ASYNC_DIO; /* a program that reads past the page cache
+							could not be killed */
 	s->init_answer_next = true;
 	s->parallel_lookups = conn->capable & FUSE_CAP_PARALLEL_DIROPS;
 }
@@ -68,8 +68,9 @@ op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 			   });
 }
 
-/* Caps the size at what the kernel has, if it was told meanwhile to ask again: then it takes no attributes from this answer, and a
- * program that believed in a larger size would lose what it writes behind the kernel's through a mapping. */
+/* Caps the size at what the kernel has, if it was told meanwhile to ask again: then it takes no
+ * attributes from this answer, and a program that believed in a larger size would lose what it
+ * writes behind the kernel's through a mapping. */
 static bool
 keeps_size(struct request *r, struct entry *e)
 {
@@ -168,7 +169,8 @@ op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fuse_reply_err(req, 0);
 }
 
-/* A large size and all of it free, so that no tool hesitates and no monitor warns. The store is not asked. */
+/* A large size and all of it free, so that no tool hesitates and no monitor warns. The store is not
+ * asked. */
 static void
 op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
@@ -189,7 +191,8 @@ op_statfs(fuse_req_t req, fuse_ino_t ino)
 	fuse_reply_statfs(req, &st);
 }
 
-/* The kernel keeps these away from a mount that is `ro`, but root can take that off with remount. */
+/* The kernel keeps these away from a mount that is `ro`, but root can take that off with remount.
+ */
 static void
 refuse_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what, struct fuse_file_info *fi)
 {

@@ -25,8 +25,9 @@ struct listing {
 	bool typed;    /* the attributes of entries are known without asking for each */
 };
 
-/* An open directory: its names at the time of the first reading, or of the last return to the start, so that a position
- * means the same name for as long as a program may come back to it. Opening alone does not ask the store. */
+/* An open directory: its names at the time of the first reading, or of the last return to the
+ * start, so that a position means the same name for as long as a program may come back to it.
+ * Opening alone does not ask the store. */
 struct dir {
 	struct handle handle;
 	pthread_mutex_t lock; /* guards the rest */
@@ -139,7 +140,8 @@ op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		handle_unref(&d->handle);
 }
 
-/* The names to read from, at position r->off: that of a name is the place of the one before it, and 0 the start. */
+/* The names to read from, at position r->off: that of a name is the place of the one before it, and
+ * 0 the start. */
 static int
 names_for(struct request *r, struct listing **ret)
 {
@@ -207,8 +209,8 @@ op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_f
 			   });
 }
 
-/* Adds the attributes to *ret, if they cost no question to the store: where kinds are not known, only lookups may ask. -errno:
- * it was asked in vain. */
+/* Adds the attributes to *ret, if they cost no question to the store: where kinds are not known,
+ * only lookups may ask. -errno: it was asked in vain. */
 static int
 describe(struct request *r, const struct listing *l, const struct item *i,
 	struct fuse_entry_param *ret)
@@ -226,8 +228,9 @@ describe(struct request *r, const struct listing *l, const struct item *i,
 	return result == 0 ? server_param(r->server, &e, ret) : result;
 }
 
-/* Adds entries from r->off on; their node ids go to `given`, one for each that counts as looked up. Where a question fails, the
- * rest goes without attributes: it would take as long again for each. */
+/* Adds entries from r->off on; their node ids go to `given`, one for each that counts as looked up.
+ * Where a question fails, the rest goes without attributes: it would take as long again for each.
+ */
 static int
 fill_plus(struct request *r, const struct listing *l, struct buf *names, struct buf *given)
 {

@@ -43,7 +43,8 @@ hold_file(struct server *s, struct inode *i, struct file *file, struct open_file
 	return 0;
 }
 
-/* Pages cannot be dropped while a read of the file hangs: the kernel would wait for it. False: that did not end in time. */
+/* Pages cannot be dropped while a read of the file hangs: the kernel would wait for it. False: that
+ * did not end in time. */
 static bool
 wait_for_hanging(struct request *r)
 {
@@ -70,8 +71,9 @@ open_file_resume(struct request *r)
 	return 0;
 }
 
-/* Past the kernel's pages a read() gives what was asked or an error; from pages it gives those before the first that cannot be read. Where
- * the kernel maps no files that are read past its pages, programs that map netCDF files come first. */
+/* Past the kernel's pages a read() gives what was asked or an error; from pages it gives those
+ * before the first that cannot be read. Where the kernel maps no files that are read past its
+ * pages, programs that map netCDF files come first. */
 static bool
 goes_whole(const struct server *s, const struct entry *e, const struct file *f)
 {
@@ -246,7 +248,8 @@ run_read(struct request *r)
 				&r->inode->owed, true); /* other pages of what cannot be read */
 		request_fail(r, result);
 	} else if (request_claim(r)) {
-		/* Counted first: a program that has read a file and then looks at the counters must find it there. */
+		/* Counted first: a program that has read a file and then looks at the counters must
+		 * find it there. */
 		atomic_fetch_add_explicit(&r->server->bytes_read, reply.len, memory_order_relaxed);
 		failures_mend(r->inode->path, r->off, r->off + r->size);
 		fuse_reply_iov(r->req, reply.part, (int)reply.parts);

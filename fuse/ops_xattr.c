@@ -46,7 +46,8 @@ void
 op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
 	if (strncmp(name, prefix, strlen(prefix)) != 0) {
-		/* security.* and system.*: ls -l asks every file for both, but not again where a device has none */
+		/* security.* and system.*: ls -l asks every file for both, but not again where a
+		 * device has none */
 		fuse_reply_err(req, EOPNOTSUPP);
 		return;
 	}

@@ -43,7 +43,8 @@ nearest(const char *text, size_t len)
 	return near;
 }
 
-/* A word of the list that is an option's value, after ',' instead of ':', or another option misspelt. */
+/* A word of the list that is an option's value, after ',' instead of ':', or another option
+ * misspelt. */
 static int
 unknown(const char *text, size_t len)
 {
@@ -93,7 +94,8 @@ set(struct opts *o, const char *text)
 	if (!d)
 		return unknown(text, len);
 	if (o->helper && !strcmp(text, "rw"))
-		return 0; /* mount(8) says rw wherever ro was not said: there it is 'writable' that counts */
+		return 0; /* mount(8) says rw wherever ro was not said: there it is 'writable' that
+			     counts */
 	if (!strcmp(text, "ro"))
 		o->rw = 0;
 	switch (d->kind) {
@@ -164,7 +166,8 @@ set_debug(struct opts *o)
 
 enum { LONG_LS = 256, LONG_CAT, LONG_CREATE };
 
-/* One letter of the command line. In mount(8)'s helpers -f, -s, -n, -v and -t mean what they mean to mount. */
+/* One letter of the command line. In mount(8)'s helpers -f, -s, -n, -v and -t mean what they mean
+ * to mount. */
 static int
 set_letter(struct opts *o, int letter)
 {

@@ -1,5 +1,6 @@
-/* The command line: one table of options gives parsing, --help, the text of `.zarrfs/config`; the man page is tested
- * against it. Filled once at start, constant afterwards, so every thread may read it. */
+/* The command line: one table of options gives parsing, --help, the text of `.zarrfs/config`; the
+ * man page is tested against it. Filled once at start, constant afterwards, so every thread may
+ * read it. */
 #pragma once
 
 #include "base/buf.h"

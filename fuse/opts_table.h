@@ -25,5 +25,6 @@ struct option_def {
 
 /* Ends with one without a name. */
 const struct option_def *opts_table(void);
-/* What an option is called here that other programs call by the len letters of a word; NULL: none is known. */
+/* What an option is called here that other programs call by the len letters of a word; NULL: none
+ * is known. */
 const char *opts_table_meant(const char *word, size_t len);

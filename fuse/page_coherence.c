@@ -11,13 +11,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* ns. No read() is under way if none has asked for anything for QUIET; longer where processes wait for a processor, and may stand still
- * in the midst of one: so many times as each processor has to do, at most BUSIEST. */
+/* ns. No read() is under way if none has asked for anything for QUIET; longer where processes wait
+ * for a processor, and may stand still in the midst of one: so many times as each processor has to
+ * do, at most BUSIEST. */
 static const int64_t QUIET = SECOND / 10, LOOK_EVERY = SECOND / 200;
 enum { BUSIEST = 10, PARKED_MOST = 4 /* times that */ };
-/* When an inode is tried again: after one that reads on in order, that could not be had quiet, or has reads that hang. */
+/* When an inode is tried again: after one that reads on in order, that could not be had quiet, or
+ * has reads that hang. */
 static const int64_t AGAIN_ORDER = SECOND / 5, AGAIN_BUSY = SECOND / 2;
-/* An inode that was looked up because another one was retired, and was retired itself before it could be opened. */
+/* An inode that was looked up because another one was retired, and was retired itself before it
+ * could be opened. */
 static const int64_t JUST_BEGUN = SECOND / 5;
 /* Tries after which reads that come all the time are those of a mapping. */
 enum { TRIES = 40 };
@@ -74,15 +77,17 @@ begin_anew(struct page_coherence *p)
 	p->noticed = 0;
 }
 
-/* A reader that opens the file now would be shown what was the store's longer ago than that may be. */
+/* A reader that opens the file now would be shown what was the store's longer ago than that may be.
+ */
 static bool
 too_old(const struct server *s, const struct page_coherence *p)
 {
 	return clock_now() - atomic_load(&p->since) >= mount_options(s->mount)->data.ttl;
 }
 
-/* The lock is held. keep: they are young enough; brief: none ever are, and two programs that open the file together would take each new inode from
- * the other. While one writes all have one inode: what it writes is in those pages alone. 0, or -ESTALE without a text. */
+/* The lock is held. keep: they are young enough; brief: none ever are, and two programs that open
+ * the file together would take each new inode from the other. While one writes all have one inode:
+ * what it writes is in those pages alone. 0, or -ESTALE without a text. */
 static int
 admit(struct page_coherence *p, bool keep, bool brief, bool reading, bool *ret_keep)
 {
@@ -185,7 +190,8 @@ page_coherence_retire(struct server *s, struct inode *i)
 	inodes_retire(s->inodes, i);
 }
 
-/* To be renewed, if a handle of it is open. The lock is held. True: the list has a reference to the inode from now on. */
+/* To be renewed, if a handle of it is open. The lock is held. True: the list has a reference to the
+ * inode from now on. */
 static bool
 enlist(struct invalidator *n, struct page_coherence *p)
 {
@@ -309,7 +315,8 @@ move(struct invalidator *n, struct page_coherence *p, const struct array_move *m
 	return done;
 }
 
-/* 0: the inode has begun anew, or need not, or no handle of it is open any more; else when to try again. */
+/* 0: the inode has begun anew, or need not, or no handle of it is open any more; else when to try
+ * again. */
 static int64_t
 renew(struct invalidator *n, struct page_coherence *p)
 {

@@ -8,7 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* When a running request counts as stuck (ns), and how many threads more there may be in place of those that are. */
+/* When a running request counts as stuck (ns), and how many threads more there may be in place of
+ * those that are. */
 static const int64_t STUCK_AFTER = SECOND / 2;
 enum { RELIEF_MAX = 192 };
 
@@ -16,11 +17,12 @@ enum { RELIEF_MAX = 192 };
 struct lane {
 	struct request *first, **last;
 	unsigned running, running_max, waiting;
-	unsigned relieved,
-		stuck; /* how many run on threads of relief; how many ran for long when last looked at */
+	unsigned relieved, stuck; /* how many run on threads of relief; how many ran for long when
+				     last looked at */
 };
 
-/* So that hanging reads do not keep others from names, and the other way round; and what waits until something is stored neither of them. */
+/* So that hanging reads do not keep others from names, and the other way round; and what waits
+ * until something is stored neither of them. */
 enum { READS, NAMES, WRITES, STORES, LANES };
 
 /* Of 16 threads. */

@@ -72,7 +72,8 @@ gone(pid_t pid)
 	return at && strchr("ZX", at[sizeof state - 1]);
 }
 
-/* The request's thread may be in r->run meanwhile, and sees that it lost only when it wants to answer. */
+/* The request's thread may be in r->run meanwhile, and sees that it lost only when it wants to
+ * answer. */
 static void
 give_up(struct request *r)
 {
@@ -82,7 +83,8 @@ give_up(struct request *r)
 		fuse_reply_err(req, EINTR); /* from here on r may be gone */
 }
 
-/* Does this thread just hand the request to libfuse? Then libfuse holds a lock in it, and the answer must wait. */
+/* Does this thread just hand the request to libfuse? Then libfuse holds a lock in it, and the
+ * answer must wait. */
 static _Thread_local bool registering;
 
 /* Called by libfuse, once a request at most. */
@@ -136,8 +138,8 @@ shown_of_writing(int code)
 	}
 }
 
-/* Codes that mean something to the program that called; all others are EIO, and ENOSYS would switch the operation off. A chunk that is too large is no
- * file that is. */
+/* Codes that mean something to the program that called; all others are EIO, and ENOSYS would switch
+ * the operation off. A chunk that is too large is no file that is. */
 static int
 shown(enum op op, int code)
 {
@@ -205,8 +207,8 @@ has_child(enum op op)
 	return op == OP_LOOKUP || (op >= OP_CREATE && op <= OP_RENAME);
 }
 
-/* All but reads are about a name, the child's if one was given, or about the names in a directory: where these cannot be had, it and
- * what lies in it can be found all the same. */
+/* All but reads are about a name, the child's if one was given, or about the names in a directory:
+ * where these cannot be had, it and what lies in it can be found all the same. */
 static struct negative_cache_what
 name_of(const struct request *r)
 {

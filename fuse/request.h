@@ -1,9 +1,10 @@
-/* One request of the kernel that may have to wait for the store. It is answered once: with its result, or before that with EINTR,
- * when the program that asked is being killed. (Other signals interrupt nothing: programs do not expect EINTR from files.)
- * After the answer libfuse's handle is gone and no thread touches it.
+/* One request of the kernel that may have to wait for the store. It is answered once: with its
+ * result, or before that with EINTR, when the program that asked is being killed. (Other signals
+ * interrupt nothing: programs do not expect EINTR from files.) After the answer libfuse's handle is
+ * gone and no thread touches it.
  *
- * Deadlines: the thread that runs a request stops in time; if not, it is answered with EIO a second later. What stores has none: it goes on as
- * long as the store takes bytes. */
+ * Deadlines: the thread that runs a request stops in time; if not, it is answered with EIO a second
+ * later. What stores has none: it goes on as long as the store takes bytes. */
 #pragma once
 
 #define FUSE_USE_VERSION 312
@@ -64,7 +65,8 @@ struct request {
 	size_t size;
 	bool paged; /* the kernel asks again, if it was not a program that wanted these bytes */
 	struct span data; /* of a write; of setxattr, the value */
-	void *data_own; /* a copy of it, for a request that has to wait; NULL: it is the caller's, which waits */
+	void *data_own;   /* a copy of it, for a request that has to wait; NULL: it is the caller's,
+			     which waits */
 	struct inode
 		*other; /* of rename: the directory that it goes to, with new_name; held likewise */
 	const char *new_name;      /* behind name */
@@ -98,16 +100,19 @@ struct asked {
 	bool aside; /* needs no store: does not wait for others */
 };
 
-/* Runs it now on this thread, or when its turn comes on another. Answers with an error if that cannot be. */
+/* Runs it now on this thread, or when its turn comes on another. Answers with an error if that
+ * cannot be. */
 void request_start(fuse_req_t, const struct asked *);
 
-/* true: the caller now answers, once, and touches r->req no more. false: another thread did; undo what the answer promised. */
+/* true: the caller now answers, once, and touches r->req no more. false: another thread did; undo
+ * what the answer promised. */
 bool request_claim(struct request *);
 /* code: -errno with err_text. Logged unless it only says that something is not there. */
 void request_fail(struct request *, int code);
 /* Answers what only succeeds or fails. Negative: as request_fail. */
 void request_done(struct request *, int result);
-/* Did the kernel take the answer? A claim and the reply in one, for replies that promise something. */
+/* Did the kernel take the answer? A claim and the reply in one, for replies that promise something.
+ */
 #define request_answer(r, reply) (request_claim(r) && (reply) == 0)
 
 /* A failure that no program hears of: logged. */
@@ -125,7 +130,8 @@ void request_run(struct request *);
 void request_unref(struct request *);
 /* Should it have stopped by itself long ago? */
 bool request_overdue(const struct request *, int64_t now);
-/* Is it time to see whether the thread that asked for pages is still there? It may have ended while the kernel read ahead for it. */
+/* Is it time to see whether the thread that asked for pages is still there? It may have ended while
+ * the kernel read ahead for it. */
 bool request_lingers(struct request *, int64_t now);
 /* Answers it if the program that asked is being killed or has ended, or if it is overdue. */
 void request_tend(struct request *);

@@ -37,8 +37,8 @@ shell_status(int status)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : BY_SIGNAL + WTERMSIG(status);
 }
 
-/* Signals that a person or a batch system sends to this process are meant for the command. Those of the terminal
- * reach it anyway. */
+/* Signals that a person or a batch system sends to this process are meant for the command. Those of
+ * the terminal reach it anyway. */
 static int
 wait_for(pid_t command, const sigset_t *set)
 {

@@ -19,8 +19,8 @@ config(struct buf *ret)
 	return opts_config(&in_force, ret);
 }
 
-/* What is freed goes back. Arenas grow by enough that this takes few system calls. Writers want the same
- * buffers of a megabyte again for each chunk; the long lists of readers would leave holes. */
+/* What is freed goes back. Arenas grow by enough that this takes few system calls. Writers want the
+ * same buffers of a megabyte again for each chunk; the long lists of readers would leave holes. */
 static void
 bound_malloc(bool rw)
 {
@@ -30,8 +30,9 @@ bound_malloc(bool rw)
 	mallopt(M_TOP_PAD, GROWTH);
 }
 
-/* Sixty threads must not each keep an arena, which holds only if it is said before the first of them. A mount
- * is opened with tables of which most is never touched: those come from the system, where calloc clears nothing. */
+/* Sixty threads must not each keep an arena, which holds only if it is said before the first of
+ * them. A mount is opened with tables of which most is never touched: those come from the system,
+ * where calloc clears nothing. */
 static void
 begin_malloc(void)
 {
@@ -40,8 +41,8 @@ begin_malloc(void)
 	mallopt(M_MMAP_THRESHOLD, TABLE);
 }
 
-/* Where TZ is not said, the C library looks for another /etc/localtime at each date that it is given: libzip gives it one for each
- * member of an archive. */
+/* Where TZ is not said, the C library looks for another /etc/localtime at each date that it is
+ * given: libzip gives it one for each member of an archive. */
 static void
 keep_zone(void)
 {

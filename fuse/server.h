@@ -1,5 +1,5 @@
-/* One mount as the kernel sees it: what all operations share. Made before the session, freed after it; the members
- * are constant but for the counters and what has a lock of its own. */
+/* One mount as the kernel sees it: what all operations share. Made before the session, freed after
+ * it; the members are constant but for the counters and what has a lock of its own. */
 #pragma once
 
 #define FUSE_USE_VERSION 312
@@ -28,7 +28,8 @@ struct server {
 	int64_t timeout;             /* ns, of one operation */
 	double known_for;            /* s: how long the kernel believes entries and attributes */
 	double absent_for;           /* s: the same of names that are not there */
-	/* Up to here: what is written next answers INIT, and what is said there; before there are threads. */
+	/* Up to here: what is written next answers INIT, and what is said there; before there are
+	 * threads. */
 	bool init_answer_next, parallel_lookups, direct_mappings, no_capabilities;
 	bool rw;
 	enum direct_io direct_io; /* which netCDF files are read past the kernel's pages */
@@ -59,17 +60,20 @@ void server_run_create(struct request *);
 /* "dir/name"; NULL: no memory. */
 char *server_child(const struct inode *dir, const char *name);
 void server_stat(const struct server *, const struct entry *, struct stat *ret);
-/* Before a read(), see open_file_look: a reader that paused while the inode began anew is to find no pages that others brought. 0, or -EIO: these cannot be dropped,
- * since a read of the file hangs until this request's time is over. */
+/* Before a read(), see open_file_look: a reader that paused while the inode began anew is to find
+ * no pages that others brought. 0, or -EIO: these cannot be dropped, since a read of the file hangs
+ * until this request's time is over. */
 int open_file_resume(struct request *);
 /* s: how long the kernel may believe the attributes of an inode. */
 double server_known_for(const struct server *, const struct inode *);
-/* The entry that an inode stands for. -ESTALE: it is gone, or has another layout now; *ret is then what there is instead. */
+/* The entry that an inode stands for. -ESTALE: it is gone, or has another layout now; *ret is then
+ * what there is instead. */
 int server_entry(struct server *, struct inode *, struct entry *ret);
-/* What an inode stands for, from what was seen last: of a layout that is no longer the path's, or when no thread is free to ask the store. But
- * a handle knows how long it is. */
+/* What an inode stands for, from what was seen last: of a layout that is no longer the path's, or
+ * when no thread is free to ask the store. But a handle knows how long it is. */
 struct stat server_remembered(struct server *, struct inode *);
-/* fstat(2) of an open file says nothing of the handle, and a program may ask about one whose name leads elsewhere by now. */
+/* fstat(2) of an open file says nothing of the handle, and a program may ask about one whose name
+ * leads elsewhere by now. */
 bool server_is_open(struct request *);
 /* The kernel's parameters for an entry, counted as looked up. */
 int server_param(struct server *, const struct entry *, struct fuse_entry_param *ret);

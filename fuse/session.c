@@ -93,8 +93,9 @@ fuse_open(const struct session_start *s, struct server *server, struct fuse_sess
 	return 0;
 }
 
-/* Programs like ls ask one short question after the other. Waking a sleeping thread for each takes longer than the
- * answer, so for this long (ns) after one a thread looks for the next, one thread at a time. */
+/* Programs like ls ask one short question after the other. Waking a sleeping thread for each takes
+ * longer than the answer, so for this long (ns) after one a thread looks for the next, one thread
+ * at a time. */
 static const int64_t WATCH = 50 * 1000;
 
 static void
@@ -198,7 +199,8 @@ session_say_lost(const struct buf *said)
 	}
 }
 
-/* What no program waits for any more is stored all the same, for as long as the store takes bytes. 0, or -EIO where something is lost. */
+/* What no program waits for any more is stored all the same, for as long as the store takes bytes.
+ * 0, or -EIO where something is lost. */
 static int
 drain(const struct session_start *start)
 {

@@ -1,14 +1,14 @@
-/* The time between mount and unmount: libfuse's threads answer requests, one thread of ours takes signals and looks
- * after requests that no program waits for any more. */
+/* The time between mount and unmount: libfuse's threads answer requests, one thread of ours takes
+ * signals and looks after requests that no program waits for any more. */
 #pragma once
 
 #include "fuse/opts.h"
 
 #include <signal.h>
 
-/* Mounts and serves until it is unmounted or a signal ends it: 0, or -errno. ready(arg) is called on another
- * thread once the kernel answers for the mount. To be called on the first thread of the process, with the signals
- * of session_signals blocked since before any thread was made. */
+/* Mounts and serves until it is unmounted or a signal ends it: 0, or -errno. ready(arg) is called
+ * on another thread once the kernel answers for the mount. To be called on the first thread of the
+ * process, with the signals of session_signals blocked since before any thread was made. */
 struct session_start {
 	struct mount *mount;
 	const struct opts *opts;

@@ -1,6 +1,6 @@
-/* What some of the kernel's pages show of a file that is written, those that it had or wrote last. When such a page comes from a mapping
- * only what differs from that counts: by then the store may have another version of the rest. A page that is not known shows what
- * readers of the inode see.
+/* What some of the kernel's pages show of a file that is written, those that it had or wrote last.
+ * When such a page comes from a mapping only what differs from that counts: by then the store may
+ * have another version of the rest. A page that is not known shows what readers of the inode see.
  * Safe from every thread. */
 #pragma once
 

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <pthread.h>
 
-/* How long (ns) a request may lie at the device while the one thread there is busy; and for threads beside the first one that is away. */
+/* How long (ns) a request may lie at the device while the one thread there is busy; and for threads
+ * beside the first one that is away. */
 static const int64_t MOMENT = SECOND / 1000, LONGER = SECOND / 50;
 
 void
@@ -33,8 +34,8 @@ called(struct turns *t, int64_t ns)
 	return r == 0;
 }
 
-/* While others wait at the device and have something to do there. libfuse cancels threads when the session ends: those that wait there,
- * not here, so that counts are right. */
+/* While others wait at the device and have something to do there. libfuse cancels threads when the
+ * session ends: those that wait there, not here, so that counts are right. */
 static void
 stay_away(struct turns *t)
 {

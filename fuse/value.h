@@ -1,4 +1,5 @@
-/* Texts a user writes for options, as numbers (and pointers): one way to parse, to print and to describe each kind. */
+/* Texts a user writes for options, as numbers (and pointers): one way to parse, to print and to
+ * describe each kind. */
 #pragma once
 
 #include <stdint.h>

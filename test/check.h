@@ -1,4 +1,5 @@
-/* What every C test uses: CHECK prints both values and goes on; the exit status says whether all held. */
+/* What every C test uses: CHECK prints both values and goes on; the exit status says whether all
+ * held. */
 #pragma once
 
 #include "base/err.h"

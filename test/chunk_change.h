@@ -1,4 +1,5 @@
-/* A change to a chunk, as codec_chain_patch takes it: for the battery of codecs and for their fuzzer. */
+/* A change to a chunk, as codec_chain_patch takes it: for the battery of codecs and for their
+ * fuzzer. */
 #pragma once
 
 #include "codec/codec.h"

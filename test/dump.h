@@ -1,5 +1,5 @@
-/* What a model holds, as `ncdump -h` would say it: for tests, and to look at a store. Groups by name; within a group, what NCZarr
- * orders comes in that order. */
+/* What a model holds, as `ncdump -h` would say it: for tests, and to look at a store. Groups by
+ * name; within a group, what NCZarr orders comes in that order. */
 #pragma once
 
 #include "model/model.h"

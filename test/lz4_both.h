@@ -25,7 +25,8 @@ both_length(struct span in, size_t *at, size_t *len)
 /* The two things in which they differ. */
 struct both_odd {
 	bool distance_0; /* only liblz4 takes it */
-	bool late; /* a match that begins in the last 12 bytes or reaches into the last 5: liblz4 takes few of them */
+	bool late; /* a match that begins in the last 12 bytes or reaches into the last 5: liblz4
+		      takes few of them */
 };
 
 static inline struct both_odd
@@ -46,7 +47,8 @@ both_look(struct span in, size_t n)
 	return odd;
 }
 
-/* The first `stop` of n bytes, in memory that held `before` and has just that room; NULL: damaged. */
+/* The first `stop` of n bytes, in memory that held `before` and has just that room; NULL: damaged.
+ */
 static inline uint8_t *
 both_own(struct span in, size_t n, size_t stop, uint8_t before)
 {

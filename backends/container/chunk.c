@@ -97,7 +97,8 @@ of_range(struct containers *c, const struct chunk_place *p, const struct zmap_ge
 	return r;
 }
 
-/* Where the URL leads. What the container knows of it is asked for only where the user permitted nothing of it. */
+/* Where the URL leads. What the container knows of it is asked for only where the user permitted
+ * nothing of it. */
 static int
 find_url(
 	struct containers *c, struct container *of, const struct zmap_get *g, struct chunk_place *p)

@@ -1,6 +1,8 @@
-/* URLs that references lead to, and which of them the user permitted: -o virtual=PREFIX, or FROM=>TO to read what begins with FROM
- * below TO. The longest prefix that fits counts. A prefix ends at a '/' of the URL. Stores are opened when first needed, with the
- * options of the mount: credentials go where the user's own words lead, and nowhere else; a bearer's token only to the store itself. */
+/* URLs that references lead to, and which of them the user permitted: -o virtual=PREFIX, or
+ * FROM=>TO to read what begins with FROM below TO. The longest prefix that fits counts. A prefix
+ * ends at a '/' of the URL. Stores are opened when first needed, with the options of the mount:
+ * credentials go where the user's own words lead, and nowhere else; a bearer's token only to the
+ * store itself. */
 #include "backends/container/impl.h"
 
 #include "base/err.h"
@@ -231,7 +233,8 @@ find(struct sources *s, const char *url)
 	return best;
 }
 
-/* The option is said as it is to be written: with what stands for a character, or would end the option, in its %XX. */
+/* The option is said as it is to be written: with what stands for a character, or would end the
+ * option, in its %XX. */
 static int
 not_permitted(const char *url, const char *proposal)
 {
@@ -288,7 +291,8 @@ same_etag(const char *said, const char *version)
 	return quoted ? n == len - 2 && !memcmp(said, version + 1, n) : !strcmp(said, version);
 }
 
-/* The ETag that programs make up for a file: inode, which copies have not, microseconds and size in hexadecimal. */
+/* The ETag that programs make up for a file: inode, which copies have not, microseconds and size in
+ * hexadecimal. */
 static bool
 same_file(const char *etag, const struct zmap_stat *s)
 {
@@ -306,7 +310,8 @@ has_etag(const struct source *from, const char *version)
 	return !from->local && *version && (tagged || !from->web);
 }
 
-/* What stands for an object elsewhere, as the user redirects its URL, may have no ETag to compare. */
+/* What stands for an object elsewhere, as the user redirects its URL, may have no ETag to compare.
+ */
 static int
 check_etag(const struct chunk_place *p, const struct source *from, const struct zmap_stat *s)
 {

@@ -1,7 +1,9 @@
-/* The folders that chunks are read from. Each stays open for a while, and its path is looked at again ten times a second, as that of the
- * store is, and whenever metadata were read since: what says how to read a chunk is never newer than the look at the folder that the
- * chunk comes from. So a chunk costs no look at its folder. (A chunk is looked at by its path before it is opened, and is the same file then:
- * another folder there shows at once.) Only folders on the store's own mount are kept open: another one could not be unmounted meanwhile. */
+/* The folders that chunks are read from. Each stays open for a while, and its path is looked at
+ * again ten times a second, as that of the store is, and whenever metadata were read since: what
+ * says how to read a chunk is never newer than the look at the folder that the chunk comes from. So
+ * a chunk costs no look at its folder. (A chunk is looked at by its path before it is opened, and
+ * is the same file then: another folder there shows at once.) Only folders on the store's own mount
+ * are kept open: another one could not be unmounted meanwhile. */
 #include "backends/dir/dir.h"
 
 #include "base/err.h"
@@ -28,7 +30,8 @@ later(int64_t t, const struct stat *s)
 	return dir_ns(s->st_ctim) > t ? dir_ns(s->st_ctim) : t;
 }
 
-/* Since when that directory is the one at its path, as far as it was another one when it was met before: what is mounted over it may be older. */
+/* Since when that directory is the one at its path, as far as it was another one when it was met
+ * before: what is mounted over it may be older. */
 static int64_t
 folder_since(struct dir *d, const char *path, const struct stat *s)
 {
@@ -43,7 +46,8 @@ folder_since(struct dir *d, const char *path, const struct stat *s)
 	return since;
 }
 
-/* When the folder, or one of the directories and links that lead to it, came to be there. ret, which may be NULL: what is there now. */
+/* When the folder, or one of the directories and links that lead to it, came to be there. ret,
+ * which may be NULL: what is there now. */
 static int64_t
 folder_placed(struct dir *d, const char *folder, struct stat *ret)
 {
@@ -118,7 +122,8 @@ drop(struct dir *d, unsigned i)
 	return NULL;
 }
 
-/* The lock is held. Takes the place of the one of its path, or of the one that was not asked for the longest. */
+/* The lock is held. Takes the place of the one of its path, or of the one that was not asked for
+ * the longest. */
 static void
 add(struct dir *d, struct dir_base *new, int64_t now, struct dir_base *old[DIR_BASES])
 {

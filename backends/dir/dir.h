@@ -1,5 +1,5 @@
-/* What the parts of the directory store share: dir.c (reading and listing), dir_find.c, dir_base.c, dir_held.c; of writing
- * dir_put.c, dir_lock.c, dir_write.c. */
+/* What the parts of the directory store share: dir.c (reading and listing), dir_find.c, dir_base.c,
+ * dir_held.c; of writing dir_put.c, dir_lock.c, dir_write.c. */
 #pragma once
 
 #include "store/zmap.h"
@@ -42,7 +42,8 @@ struct dir_folder {
 	uint64_t path; /* a hash of it; 0: none */
 	dev_t dev;
 	ino_t ino;
-	int64_t since; /* clock_wall() of when it was found to be another one, and a little; 0: never */
+	int64_t since; /* clock_wall() of when it was found to be another one, and a little; 0:
+			  never */
 };
 
 enum { DIR_BASES = 16 };
@@ -51,7 +52,8 @@ enum { DIR_BASES = 16 };
 struct dir_base {
 	char *path;     /* below the root; "": the root */
 	int fd;         /* O_PATH */
-	int64_t placed; /* when it came to be at its path, as zmap_stat says it of a file; never 0 */
+	int64_t placed; /* when it came to be at its path, as zmap_stat says it of a file; never 0
+			 */
 	int64_t looked, used; /* clock_now() */
 	unsigned doubts;      /* dir->doubts before it was looked at */
 	unsigned users;       /* threads that open a file in it */
@@ -77,8 +79,8 @@ struct dir {
 	_Atomic(dev_t) dev;
 	_Atomic(ino_t) ino;
 	atomic_bool gone;
-	atomic_llong
-		moved; /* clock_wall() until which another directory was the store, and a little; 0: none was */
+	atomic_llong moved; /* clock_wall() until which another directory was the store, and a
+			       little; 0: none was */
 	pthread_mutex_t held_lock; /* guards held and own */
 	struct dir_held held[DIR_HELD];
 	struct dir_own own[DIR_OWN];
@@ -109,14 +111,17 @@ int dir_take_root(struct dir *);
 int dir_look_now(struct dir *);
 /* 0, or -EIO: the store is not where it was opened. Cheap; looks every 100 ms. */
 int dir_look(struct dir *);
-/* A descriptor, or -errno without a text (dir_refused gives it one). Never of anything outside the store. */
+/* A descriptor, or -errno without a text (dir_refused gives it one). Never of anything outside the
+ * store. */
 int dir_open_below(struct dir *, const char *path, int flags);
 /* The outcome of an open that failed with errno value e: ZMAP_ABSENT, DIR_AGAIN, -errno. */
 int dir_refused(struct dir *, const char *path, int e);
-/* A regular file. 0, ZMAP_ABSENT, DIR_AGAIN, -errno. What *ret_stat says may be of a file that was there a moment before this one. */
+/* A regular file. 0, ZMAP_ABSENT, DIR_AGAIN, -errno. What *ret_stat says may be of a file that was
+ * there a moment before this one. */
 int dir_open_file(struct dir *, const char *key, int flags, int *ret, struct stat *ret_stat);
-/* A regular file, opened in its folder. A descriptor, or -errno without a text: then dir_open_file tells. What *ret_stat says is of the file
- * that is at the key's path: another one, where another folder has come to be there. */
+/* A regular file, opened in its folder. A descriptor, or -errno without a text: then dir_open_file
+ * tells. What *ret_stat says is of the file that is at the key's path: another one, where another
+ * folder has come to be there. */
 int dir_open_in(struct dir *, int folder, const char *key, struct stat *ret_stat);
 void dir_say_stat(const struct stat *, struct zmap_stat *ret);
 
@@ -129,38 +134,44 @@ dir_ns(struct timespec t)
 /* The folder of a chunk, to be left again. NULL: files are found by their paths. */
 struct dir_base *dir_base_take(struct dir *, const char *key);
 void dir_base_leave(struct dir *, struct dir_base *);
-/* Metadata were read, or a folder was found to be another: chunks that are read from now on are of a folder that is looked at after that. */
+/* Metadata were read, or a folder was found to be another: chunks that are read from now on are of
+ * a folder that is looked at after that. */
 void dir_base_doubt(struct dir *);
 void dir_base_end(struct dir *);
-/* When the file, or one of the directories and links that lead to it, came to be there; or the whole store: it may be an old one.
- * base: what is known of its folder; 0: it is looked at. */
+/* When the file, or one of the directories and links that lead to it, came to be there; or the
+ * whole store: it may be an old one. base: what is known of its folder; 0: it is looked at. */
 int64_t dir_placed(struct dir *, const char *key, const struct stat *file, int64_t base);
 
-/* Takes over the descriptor of a file that was just read in part, unless there is one of that version. */
+/* Takes over the descriptor of a file that was just read in part, unless there is one of that
+ * version. */
 void dir_hold(struct dir *, const char *key, int *fd, const struct stat *);
-/* A descriptor of that version of a file, and what it looked like when it was read; -1: none is held. */
+/* A descriptor of that version of a file, and what it looked like when it was read; -1: none is
+ * held. */
 int dir_held(struct dir *, const char *key, const char *version, struct stat *ret);
 void dir_let_go(struct dir *);
 /* The file was put here, and had all its bytes before it had its name. */
 void dir_note_own(struct dir *, const struct stat *);
-/* Is the file one that was put here, with the times that it had then? Only the last ones are known. */
+/* Is the file one that was put here, with the times that it had then? Only the last ones are known.
+ */
 bool dir_is_own(struct dir *, const struct stat *);
 
-/* The lock under which a key is compared and replaced; closing the descriptor lets it go. 0; *ret -1: there is nothing to lock. */
+/* The lock under which a key is compared and replaced; closing the descriptor lets it go. 0; *ret
+ * -1: there is nothing to lock. */
 int dir_lock(struct dir *, const char *key, int64_t deadline, struct cancel *, int *ret);
 /* Describes an array or group, alone or with others of its name. */
 bool dir_is_metadata(const char *key);
 /* At once, of an open file. 0 or -errno without a text. */
 int dir_lock_fd(int fd, int64_t start, int64_t len);
-/* The kind of file system that dev is, if the text of /proc/self/mountinfo says that its locks end at this machine though others have
- * it, too; else NULL. */
+/* The kind of file system that dev is, if the text of /proc/self/mountinfo says that its locks end
+ * at this machine though others have it, too; else NULL. */
 const char *dir_local_locks(const char *mountinfo, dev_t dev);
 
 /* A new file in that directory. Its descriptor, or -errno. */
 int dir_temporary(int up, char ret_name[DIR_TEMPORARY_SIZE]);
 /* Removes what killed writers left there more than a day ago. */
 void dir_sweep_one(int fd);
-/* This directory has names that a crash may undo. Its descriptor may be taken over, and is -1 then. */
+/* This directory has names that a crash may undo. Its descriptor may be taken over, and is -1 then.
+ */
 void dir_unsynced(struct dir *, int *fd);
 int dir_sync(struct zmap *);
 int dir_try_writing(struct zmap *, struct buf *said);

@@ -1,4 +1,5 @@
-/* Where a directory store is, opening what lies in it, and nothing outside, and saying in which version it is. */
+/* Where a directory store is, opening what lies in it, and nothing outside, and saying in which
+ * version it is. */
 #include "backends/dir/dir.h"
 
 #include "base/err.h"
@@ -48,7 +49,8 @@ dir_clean_fd(int *fd)
 
 /* --- where the store is --- */
 
-/* A read of a chunk below the new root finds the time, too; a look at metadata that began before it may have found the old root's. */
+/* A read of a chunk below the new root finds the time, too; a look at metadata that began before it
+ * may have found the old root's. */
 static int
 put_root(struct dir *d, int fd)
 {
@@ -144,7 +146,8 @@ fd_path(int fd, char path[PATH_MAX])
 	return true;
 }
 
-/* Where the kernel will not say it itself: opens what the path leads to without touching it, and looks where that is. */
+/* Where the kernel will not say it itself: opens what the path leads to without touching it, and
+ * looks where that is. */
 static int
 open_and_see(struct dir *d, const char *path, int flags)
 {
@@ -239,8 +242,9 @@ judge(const struct stat *s)
 	return S_ISREG(s->st_mode) ? 0 : err_set(-EIO, "not a regular file");
 }
 
-/* To open a device or a FIFO can do something (rewind a tape, wake a writer that then has no reader), so it is looked at first, where that
- * costs nothing: the look at what was opened is saved. Where it would cost a round trip an open that waits for nothing must do. */
+/* To open a device or a FIFO can do something (rewind a tape, wake a writer that then has no
+ * reader), so it is looked at first, where that costs nothing: the look at what was opened is
+ * saved. Where it would cost a round trip an open that waits for nothing must do. */
 int
 dir_open_file(struct dir *d, const char *key, int flags, int *ret, struct stat *ret_stat)
 {

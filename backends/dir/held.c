@@ -1,5 +1,6 @@
-/* Files that are read in parts: each stays open for a while, so that its further parts are those of the same version though
- * another file is renamed over it meanwhile. (Its space on disk comes back when it is closed: few, and not for long.) */
+/* Files that are read in parts: each stays open for a while, so that its further parts are those of
+ * the same version though another file is renamed over it meanwhile. (Its space on disk comes back
+ * when it is closed: few, and not for long.) */
 #include "backends/dir/dir.h"
 
 #include "base/err.h"

@@ -1,10 +1,12 @@
-/* Writers of one store keep out of each other's way between looking at a version and replacing it: by a lock on one byte of the file
- * that describes the array or group, the nearest one beside or above the key; which byte, the rest of the key says. Metadata
- * themselves are replaced under all of the bytes, so that a process which waits for one finds out that the file is another one now. Where no
- * metadata are, or they may not be written, the object itself is locked.
+/* Writers of one store keep out of each other's way between looking at a version and replacing it:
+ * by a lock on one byte of the file that describes the array or group, the nearest one beside or
+ * above the key; which byte, the rest of the key says. Metadata themselves are replaced under all
+ * of the bytes, so that a process which waits for one finds out that the file is another one now.
+ * Where no metadata are, or they may not be written, the object itself is locked.
  *
- * The locks are fcntl's of an open file (OFD), which other machines see over NFS, and which another close of that file in this process
- * does not undo, as it does POSIX's own. The bytes lie behind any metadata's end: where locks are mandatory, no reader comes there. */
+ * The locks are fcntl's of an open file (OFD), which other machines see over NFS, and which another
+ * close of that file in this process does not undo, as it does POSIX's own. The bytes lie behind
+ * any metadata's end: where locks are mandatory, no reader comes there. */
 #include "backends/dir/dir.h"
 
 #include "base/err.h"
@@ -52,7 +54,8 @@ open_metadata(struct dir *d, const char *folder, size_t len)
 	return -ENOENT;
 }
 
-/* What is to be locked, and behind how many bytes of the key its folder ends. -ENOENT: nothing is there. */
+/* What is to be locked, and behind how many bytes of the key its folder ends. -ENOENT: nothing is
+ * there. */
 static int
 open_lock(struct dir *d, const char *key, size_t *ret_len)
 {
@@ -100,7 +103,8 @@ wait_for(int fd, const char *key, size_t len, int64_t deadline, struct cancel *c
 	}
 }
 
-/* Is it still there, in the key's own folder, as nearly always? Then no other file is what others would lock. */
+/* Is it still there, in the key's own folder, as nearly always? Then no other file is what others
+ * would lock. */
 static bool
 still_near(struct dir *d, const char *key, size_t len, const struct stat *locked)
 {
@@ -179,7 +183,8 @@ has_option(const char *list, size_t len, const char *word)
 	return false;
 }
 
-/* File systems of networks with locks that end at this machine, and the word among their options that says so; "": always. */
+/* File systems of networks with locks that end at this machine, and the word among their options
+ * that says so; "": always. */
 static const struct {
 	const char *type, *option;
 } local[] = {

@@ -1,9 +1,11 @@
-/* Writing to a directory store: a put is a temporary file, fsync, rename, so that an object is the old or the new one, whatever
- * happens in between; the fsync of the directory comes with zmap_sync, once for all that was put there, and with metadata, before
- * which all that they promise is durable. The thread that asks and replaces holds a lock meanwhile (dir/lock.c).
+/* Writing to a directory store: a put is a temporary file, fsync, rename, so that an object is the
+ * old or the new one, whatever happens in between; the fsync of the directory comes with zmap_sync,
+ * once for all that was put there, and with metadata, before which all that they promise is
+ * durable. The thread that asks and replaces holds a lock meanwhile (dir/lock.c).
  *
- * Each file is given the time in nanoseconds, where a file system's own clock may stand still for 10 ms: so no two puts have one
- * version, though the number of a file that is gone is soon another one's. */
+ * Each file is given the time in nanoseconds, where a file system's own clock may stand still for
+ * 10 ms: so no two puts have one version, though the number of a file that is gone is soon another
+ * one's. */
 #include "backends/dir/dir.h"
 
 #include "base/check.h"
@@ -20,7 +22,8 @@
 
 enum {
 	TRIES = 9,  /* of a file that is replaced whenever it is looked at */
-	MAKES = 64, /* of a directory that goes whenever it was made: a fifth of a second together */
+	MAKES = 64, /* of a directory that goes whenever it was made: a fifth of a second together
+		     */
 	MAKES_AT_ONCE = 4,
 	PAUSE_FIRST = 50, /* us between two of them, then twice as long, to 64 times */
 	PIECE = 16 << 20, /* bytes between two looks at the deadline */
@@ -114,7 +117,8 @@ write_all(int fd, const struct zmap_put *p)
 	return 0;
 }
 
-/* The new file has the owner and the mode of the old one. A group that cannot be kept loses its bits: no other group gets them. */
+/* The new file has the owner and the mode of the old one. A group that cannot be kept loses its
+ * bits: no other group gets them. */
 static void
 keep_mode(int fd, int up, const char *name)
 {
@@ -148,7 +152,8 @@ write_temporary(int up, const char *name, const struct zmap_put *p, int fd)
 
 /* --- conditions --- */
 
-/* 0, ZMAP_CHANGED, ZMAP_ABSENT or -errno. By its path, wherever that leads: a file outside the store has another version. */
+/* 0, ZMAP_CHANGED, ZMAP_ABSENT or -errno. By its path, wherever that leads: a file outside the
+ * store has another version. */
 static int
 compare(struct dir *d, const char *key, const char *version)
 {
@@ -177,7 +182,8 @@ allowed(struct dir *d, const struct zmap_put *p)
 	return there && !S_ISDIR(s.st_mode) ? ZMAP_CHANGED : 0;
 }
 
-/* Over NFS the answer to a rename or a link may be lost after it was done, and the second try then fails. */
+/* Over NFS the answer to a rename or a link may be lost after it was done, and the second try then
+ * fails. */
 static bool
 is_named(int up, const char *name, int fd)
 {
@@ -195,7 +201,8 @@ taken(int up, const char *name)
 	return prefix ? err_sys(EISDIR, "rename") : ZMAP_CHANGED;
 }
 
-/* Only if nothing has that name. 0, ZMAP_CHANGED or -errno; -EOPNOTSUPP: this file system cannot say. */
+/* Only if nothing has that name. 0, ZMAP_CHANGED or -errno; -EOPNOTSUPP: this file system cannot
+ * say. */
 static int
 give_new_name(int up, const char *temp, const char *name, int fd)
 {

@@ -1,4 +1,5 @@
-/* A directory store that is written: whether it can be, what is yet to be synced, and what a killed writer left. */
+/* A directory store that is written: whether it can be, what is yet to be synced, and what a killed
+ * writer left. */
 #include "backends/dir/dir.h"
 
 #include "base/err.h"

@@ -25,7 +25,8 @@ enum {
 	SHARE_MAX = 4,     /* one copy is at most this part of all */
 };
 
-/* Of a copy's file, in this machine's byte order; magic tells if another wrote it. Behind it the id, then the bytes. */
+/* Of a copy's file, in this machine's byte order; magic tells if another wrote it. Behind it the
+ * id, then the bytes. */
 struct head {
 	uint64_t magic;
 	uint32_t head_crc; /* of what follows it up to the end of the id */
@@ -66,7 +67,8 @@ blob_cache_tell(struct blob_cache *d, const char *doing)
 
 /* --- names --- */
 
-/* "ab/abcdef…": by two sums that together are as good as one of 64 bits. A reader that finds another id there finds nothing. */
+/* "ab/abcdef…": by two sums that together are as good as one of 64 bits. A reader that finds
+ * another id there finds nothing. */
 static void
 name_of(const char *id, char name[3 + BLOB_CACHE_NAME + 1])
 {
@@ -174,7 +176,8 @@ read_bytes(const struct blob_cache_copy *c, uint8_t *to)
 	return crc == c->crc;
 }
 
-/* Being used is what keeps a copy; noted in the file's time of access, whatever the file system does by itself. */
+/* Being used is what keeps a copy; noted in the file's time of access, whatever the file system
+ * does by itself. */
 static void
 note_use(struct blob_cache_copy *c)
 {
@@ -384,7 +387,8 @@ open_own(int at, const char *path, bool private, int *ret)
 	return 0;
 }
 
-/* Its place on the disk is taken now: a page that is mapped and finds none later is a deadly signal. */
+/* Its place on the disk is taken now: a page that is mapped and finds none later is a deadly
+ * signal. */
 static int
 map_tally(struct blob_cache *d)
 {

@@ -1,9 +1,11 @@
-/* A directory of copies of objects, shared by any number of processes and found again by later ones. A copy is one file: a head
- * with checksums, what it is a copy of, its bytes; made under another name and renamed, so a torn one can only come from a crash of
- * the machine, and is as good as none. Nothing here makes a read fail: what goes wrong is counted, and said once a minute.
+/* A directory of copies of objects, shared by any number of processes and found again by later
+ * ones. A copy is one file: a head with checksums, what it is a copy of, its bytes; made under
+ * another name and renamed, so a torn one can only come from a crash of the machine, and is as good
+ * as none. Nothing here makes a read fail: what goes wrong is counted, and said once a minute.
  *
- * The files together stay below a size, and leave the last 20th of the disk free: a thread of each process takes away those that
- * were not used for longest. One process at a time does so; none ever waits for another.
+ * The files together stay below a size, and leave the last 20th of the disk free: a thread of each
+ * process takes away those that were not used for longest. One process at a time does so; none ever
+ * waits for another.
  *
  * Any thread may call; no lock is held over I/O. */
 #pragma once
@@ -24,8 +26,8 @@ struct blob_cache_copy {
 	uint64_t at; /* of the bytes in the file */
 };
 
-/* dir is made, with mode 0700, if it is not there; it must be the user's own. size: bytes. warn, if there is one, is told what
- * goes wrong, once a minute at most. */
+/* dir is made, with mode 0700, if it is not there; it must be the user's own. size: bytes. warn, if
+ * there is one, is told what goes wrong, once a minute at most. */
 int blob_cache_open(
 	const char *dir, uint64_t size, void (*warn)(const char *what), struct blob_cache **ret);
 /* NULL is allowed. */
@@ -39,7 +41,8 @@ bool blob_cache_read(
 	struct blob_cache *, const char *id, struct blob_cache_copy *, struct buf *into);
 /* The store, asked at that time, said that it is still right. */
 void blob_cache_still_right(struct blob_cache_copy *, int64_t checked);
-/* Keeps a copy of what the store, asked at that time, had, in place of one there may be; or does not. */
+/* Keeps a copy of what the store, asked at that time, had, in place of one there may be; or does
+ * not. */
 void blob_cache_keep(struct blob_cache *, const char *id, const struct zmap_stat *,
 	struct span bytes, int64_t checked);
 void blob_cache_drop(struct blob_cache *, const char *id);

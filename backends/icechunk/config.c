@@ -1,5 +1,5 @@
-/* What the configuration of a repository says of a virtual chunk. That of spec 2 came with `repo`; that of spec 1 is an object of its own, which is
- * asked for when a chunk first needs it. */
+/* What the configuration of a repository says of a virtual chunk. That of spec 2 came with `repo`;
+ * that of spec 1 is an object of its own, which is asked for when a chunk first needs it. */
 #include "backends/icechunk/impl.h"
 
 #include "base/err.h"

@@ -1,4 +1,5 @@
-/* The configuration of spec 1, `config.yaml`: event by event, since of a document libyaml would keep every node. Aliases stand for nothing. */
+/* The configuration of spec 1, `config.yaml`: event by event, since of a document libyaml would
+ * keep every node. Aliases stand for nothing. */
 #include "backends/icechunk/places.h"
 #include "backends/icechunk/libyaml.h"
 
@@ -8,9 +9,9 @@
 #include <string.h>
 
 enum {
-	KEY_MAX = 64, /* none that is read is half as long */
-	DEPTH_MAX =
-		32, /* libyaml's time grows by the square of what is nested; a configuration has 5 */
+	KEY_MAX = 64,   /* none that is read is half as long */
+	DEPTH_MAX = 32, /* libyaml's time grows by the square of what is nested; a configuration has
+			   5 */
 };
 
 struct walk {

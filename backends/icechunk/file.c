@@ -106,7 +106,8 @@ too_large(size_t max)
 	return err_set(-EFBIG, "more than the %zu bytes that there is memory for", max);
 }
 
-/* What the blocks of a frame come to at the most, by what their heads say (RFC 8878, 3.1.1): nearly what they do come to. */
+/* What the blocks of a frame come to at the most, by what their heads say (RFC 8878, 3.1.1): nearly
+ * what they do come to. */
 static size_t
 blocks_most(struct span in)
 {
@@ -128,7 +129,8 @@ blocks_most(struct span in)
 	return most;
 }
 
-/* Room for all that a frame comes to, unless it says so much of so few bytes that it had better come first. */
+/* Room for all that a frame comes to, unless it says so much of so few bytes that it had better
+ * come first. */
 static int
 make_room(struct span in, size_t max, struct buf *out)
 {
@@ -137,7 +139,8 @@ make_room(struct span in, size_t max, struct buf *out)
 	return most > FIRST ? buf_reserve(out, most) : 0;
 }
 
-/* One zstd frame, which mostly does not say its size: where the room is not enough, the room doubles. */
+/* One zstd frame, which mostly does not say its size: where the room is not enough, the room
+ * doubles. */
 static int
 inflate(ZSTD_DStream *z, struct span in, size_t max, struct buf *out)
 {

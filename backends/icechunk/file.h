@@ -1,5 +1,6 @@
-/* The files of an Icechunk repository (spec, "Binary File Format"): a head of 39 bytes, and FlatBuffers, as they are or by zstd. Ids
- * in names are Crockford's base 32. Any thread may call. */
+/* The files of an Icechunk repository (spec, "Binary File Format"): a head of 39 bytes, and
+ * FlatBuffers, as they are or by zstd. Ids in names are Crockford's base 32. Any thread may call.
+ */
 #pragma once
 
 #include "backends/icechunk/flat.h"
@@ -15,12 +16,14 @@ enum ice_type { ICE_SNAPSHOT = 1, ICE_MANIFEST = 2, ICE_REPO = 6 };
 
 /* Is it the head of a file of Icechunk's, whatever its kind? */
 bool ice_is_file(struct span);
-/* May it be from before the format's library was at 1.0? Certain is only that one of a later library is not. */
+/* May it be from before the format's library was at 1.0? Certain is only that one of a later
+ * library is not. */
 bool ice_may_be_early(struct span file);
-/* The payload of a file, decompressed, at most `max` bytes of it: into what the caller frees. -EIO with the reason; -EFBIG; -ENOMEM. */
+/* The payload of a file, decompressed, at most `max` bytes of it: into what the caller frees. -EIO
+ * with the reason; -EFBIG; -ENOMEM. */
 int ice_unpack(struct span file, enum ice_type, size_t max, struct buf *ret);
-/* The same of an object of the store. size: what it must have; 0: not known. early (ice_may_be_early) and stat may be NULL. Outcomes of
- * zmap_get besides. */
+/* The same of an object of the store. size: what it must have; 0: not known. early
+ * (ice_may_be_early) and stat may be NULL. Outcomes of zmap_get besides. */
 int ice_read(struct zmap *, const struct zmap_get *, enum ice_type, uint64_t size, struct buf *ret,
 	bool *early, struct zmap_stat *stat);
 

@@ -1,6 +1,7 @@
-/* Tables of a FlatBuffers buffer, read where they lie (Icechunk spec, "Flatbuffers"; flatbuffers.dev, "Internals"). Nothing is unpacked
- * and nothing trusted: every offset is checked when it is followed, and the depth is that of the caller's own calls. Buffers are the
- * caller's; no memory is taken; any thread may call.
+/* Tables of a FlatBuffers buffer, read where they lie (Icechunk spec, "Flatbuffers";
+ * flatbuffers.dev, "Internals"). Nothing is unpacked and nothing trusted: every offset is checked
+ * when it is followed, and the depth is that of the caller's own calls. Buffers are the caller's;
+ * no memory is taken; any thread may call.
  *
  * Outcomes: 0; FLAT_NONE: the field is not there; -EIO with the reason. */
 #pragma once
@@ -26,11 +27,13 @@ struct flat_vector {
 };
 
 int flat_root(struct span, struct flat_table *ret);
-/* A scalar of 1, 2, 4 or 8 bytes, little-endian. *ret keeps the default that it holds where the field is absent, which is 0, not FLAT_NONE. */
+/* A scalar of 1, 2, 4 or 8 bytes, little-endian. *ret keeps the default that it holds where the
+ * field is absent, which is 0, not FLAT_NONE. */
 int flat_number(const struct flat_table *, unsigned slot, unsigned bytes, uint64_t *ret);
 /* A struct that lies in the table. */
 int flat_struct(const struct flat_table *, unsigned slot, unsigned bytes, const uint8_t **ret);
-/* A vector (also a string: item 1) whose elements take `item` bytes; tables and strings in a vector are references of 4. */
+/* A vector (also a string: item 1) whose elements take `item` bytes; tables and strings in a vector
+ * are references of 4. */
 int flat_vector(const struct flat_table *, unsigned slot, unsigned item, struct flat_vector *ret);
 /* Bytes or a string. */
 int flat_bytes(const struct flat_table *, unsigned slot, struct span *ret);

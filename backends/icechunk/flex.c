@@ -6,8 +6,8 @@ enum {
 	TYPE_TEXT = 5,
 	TYPE_MAP = 9,
 	TYPE_BOOL = 26,
-	MAP_HEAD =
-		3, /* before a map's first value: where its keys are, how wide those are, and how many */
+	MAP_HEAD = 3, /* before a map's first value: where its keys are, how wide those are, and how
+			 many */
 };
 
 /* A number of 1, 2, 4 or 8 bytes. */

@@ -1,6 +1,6 @@
-/* FlexBuffers (flatbuffers.dev, "FlexBuffers"), read where they lie, as far as an Icechunk configuration needs them: maps and texts. What
- * is damaged, or of another type than was asked for, is as good as absent. Buffers are the caller's; no memory is taken; any thread
- * may call. */
+/* FlexBuffers (flatbuffers.dev, "FlexBuffers"), read where they lie, as far as an Icechunk
+ * configuration needs them: maps and texts. What is damaged, or of another type than was asked for,
+ * is as good as absent. Buffers are the caller's; no memory is taken; any thread may call. */
 #pragma once
 
 #include "base/buf.h"

@@ -1,9 +1,11 @@
-/* Icechunk repositories, spec 1, 2 and 2.1, as a Zarr V3 hierarchy: the newest snapshot of a branch (or another version that was asked
- * for), and others below "@NAME/".
+/* Icechunk repositories, spec 1, 2 and 2.1, as a Zarr V3 hierarchy: the newest snapshot of a branch
+ * (or another version that was asked for), and others below "@NAME/".
  *
- * - Two objects tell everything but where chunks are: `repo` (spec 1: a file below refs/) and the snapshot. Only the first can change;
- *   it is asked for again, by its version, when what is known is older than LOOK_PARTS-th of the TTL.
- * - Arrays are asked for by the version that came with their metadata, so a reader stays in its snapshot as long as that is kept.
+ * - Two objects tell everything but where chunks are: `repo` (spec 1: a file below refs/) and the
+ * snapshot. Only the first can change; it is asked for again, by its version, when what is known is
+ * older than LOOK_PARTS-th of the TTL.
+ * - Arrays are asked for by the version that came with their metadata, so a reader stays in its
+ * snapshot as long as that is kept.
  * - Nothing that is damaged or gone shows as fill values. */
 #include "backends/icechunk/impl.h"
 
@@ -32,7 +34,8 @@ is_child(struct ice *p, const char *name, size_t len)
 	return is;
 }
 
-/* "@NAME/key", or a key of the version that is shown. version: on return what the key is of, the caller's to free. */
+/* "@NAME/key", or a key of the version that is shown. version: on return what the key is of, the
+ * caller's to free. */
 static int
 split(struct ice *p, const char *key, const char **ret_key, char **ret_version)
 {
@@ -99,7 +102,8 @@ find_array(const struct ice_tree *t, const char *path, const char *version)
 	return n && n->array && !strcmp(n->version, version) ? n : NULL;
 }
 
-/* The array as it was when its metadata were read: of the version's present snapshot, or of one that is still kept. */
+/* The array as it was when its metadata were read: of the version's present snapshot, or of one
+ * that is still kept. */
 static int
 array_of(struct ice *p, const struct zmap_chunk *chunk, struct ice_tree **ret,
 	struct ice_node **ret_node)

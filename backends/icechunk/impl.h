@@ -1,4 +1,5 @@
-/* What icechunk.c (keys and chunks), icechunk_probe.c, icechunk_version.c, icechunk_config.c and icechunk_history.c share, and no other file includes. */
+/* What icechunk.c (keys and chunks), icechunk_probe.c, icechunk_version.c, icechunk_config.c and
+ * icechunk_history.c share, and no other file includes. */
 #pragma once
 
 #include "backends/container/container.h"
@@ -29,7 +30,8 @@ struct ice_kept {
 	bool was_shown; /* a name meant it before */
 };
 
-/* An array as it was, and the last snapshot that has it so, which was shown once: a file of it may be open still. */
+/* An array as it was, and the last snapshot that has it so, which was shown once: a file of it may
+ * be open still. */
 struct ice_former {
 	uint64_t array; /* a hash of path and version; 0: nothing */
 	char id[ICE_ID_TEXT + 1];
@@ -39,30 +41,34 @@ struct ice {
 	struct container container;
 	struct zmap *lower;
 	char *root;
-	char *ref; /* the version that is shown */
-	char *name; /* what a root that is an array is called; NULL: nothing, as it is no root of the mount */
+	char *ref;  /* the version that is shown */
+	char *name; /* what a root that is an array is called; NULL: nothing, as it is no root of
+		       the mount */
 	void (*warn)(const char *); /* or NULL */
 	int64_t every;              /* ns; INT64_MAX: never */
-	bool hides; /* spec 1: the store refuses `repo`, which is not there: it does so with all that is not */
+	bool hides; /* spec 1: the store refuses `repo`, which is not there: it does so with all
+		       that is not */
 	size_t file_max; /* bytes of a repo or snapshot */
 	struct ice_manifests *manifests;
 
-	pthread_mutex_t
-		turn; /* held by the thread that looks for changes; guards repo and what is known of it */
+	pthread_mutex_t turn;  /* held by the thread that looks for changes; guards repo and what is
+				  known of it */
 	struct ice_repo *repo; /* NULL: spec 1 */
 	char repo_version[ZMAP_VERSION];
 	int64_t repo_due;
-	/* Spec 1: what branch main was when the repository was found, until it is asked for; "": nothing */
+	/* Spec 1: what branch main was when the repository was found, until it is asked for; "":
+	 * nothing */
 	char main_id[ICE_ID_TEXT + 1], main_version[ZMAP_VERSION];
 	char config_version[ZMAP_VERSION]; /* spec 1: of config.yaml */
 
 	pthread_mutex_t lock;      /* guards all below; taken under turn */
 	struct ice_places *places; /* NULL: nothing is known yet */
-	int64_t places_due; /* when to look again; INT64_MAX: never, as of spec 2's, which come with repo */
+	int64_t places_due; /* when to look again; INT64_MAX: never, as of spec 2's, which come with
+			       repo */
 	struct ice_version *versions;
-	struct ice_kept *kept; /* the newest first */
-	struct ice_former *
-		former; /* ICE_FORMER of them, each at the place that its hash says; NULL: none yet */
+	struct ice_kept *kept;     /* the newest first */
+	struct ice_former *former; /* ICE_FORMER of them, each at the place that its hash says;
+				      NULL: none yet */
 	uint64_t told; /* fingerprint of what was said last of nodes that are not shown */
 };
 

@@ -35,8 +35,8 @@ struct manifest {
 	struct buf bytes;
 	struct flat_vector arrays;
 	struct ice_dictionary dictionary;
-	atomic_uchar *
-		sorted; /* of each array: its references were found in order, and some of them twice */
+	atomic_uchar *sorted; /* of each array: its references were found in order, and some of them
+				 twice */
 };
 
 struct ice_manifests {

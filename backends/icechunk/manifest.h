@@ -1,5 +1,6 @@
-/* Manifests of an Icechunk repository (spec, "Chunk Manifest Files"): fetched once however many ask, kept decompressed and searched as
- * they are, the least recently used ones dropped when they take more than their share of the memory. Any thread may call. */
+/* Manifests of an Icechunk repository (spec, "Chunk Manifest Files"): fetched once however many
+ * ask, kept decompressed and searched as they are, the least recently used ones dropped when they
+ * take more than their share of the memory. Any thread may call. */
 #pragma once
 
 #include "backends/container/container.h"
@@ -7,7 +8,8 @@
 
 struct ice_manifests;
 
-/* root: the prefix of the repository in lower, which outlives this. memory: bytes; the one last used is kept whatever its size. */
+/* root: the prefix of the repository in lower, which outlives this. memory: bytes; the one last
+ * used is kept whatever its size. */
 int ice_manifests_new(
 	struct zmap *lower, const char *root, size_t memory, struct ice_manifests **ret);
 struct ice_manifests *ice_manifests_free(struct ice_manifests *); /* NULL allowed; returns NULL */

@@ -125,7 +125,8 @@ read_array(const struct flat_table *t, struct ice_node *n, uint64_t *counts, str
 	return r;
 }
 
-/* 0; FLAT_NONE: what cannot be shown is left out; -EIO. path and counts: where the node's are put. */
+/* 0; FLAT_NONE: what cannot be shown is left out; -EIO. path and counts: where the node's are put.
+ */
 static int
 read_node(const struct flat_table *t, struct ice_node *n, struct span *path, uint64_t *counts)
 {
@@ -258,8 +259,8 @@ sort(struct ice_tree *t)
 	return 0;
 }
 
-/* A root that is an array becomes one of that name in a group: so it has a file, beside what is said to lie below it, and its versions are
- * directories as those of groups are. */
+/* A root that is an array becomes one of that name in a group: so it has a file, beside what is
+ * said to lie below it, and its versions are directories as those of groups are. */
 static int
 name_root(struct ice_tree *t, const char *name)
 {

@@ -5,5 +5,6 @@
 
 enum { ICE_RANGE = 8 /* bytes of ChunkIndexRange: u32 from, u32 to */ };
 
-/* All nodes, in their order, and the groups that only follow from paths. Once, of a new tree. root_name: of icechunk_tree.h. 0 or -EIO. */
+/* All nodes, in their order, and the groups that only follow from paths. Once, of a new tree.
+ * root_name: of icechunk_tree.h. 0 or -EIO. */
 int ice_nodes_read(struct ice_tree *, const struct flat_vector *nodes, const char *root_name);

@@ -63,8 +63,9 @@ order(const struct flat_vector *a, const struct flat_vector *b)
 	return (a->count > b->count) - (a->count < b->count);
 }
 
-/* An array that was written over with other dimensions has the old references, too: none of its chunks has their number of indices. The
- * library copies them from each manifest that may have some, so the same ones are there many times. */
+/* An array that was written over with other dimensions has the old references, too: none of its
+ * chunks has their number of indices. The library copies them from each manifest that may have
+ * some, so the same ones are there many times. */
 int
 ice_refs_check(const struct flat_vector *refs, bool *ret_twice)
 {
@@ -84,7 +85,8 @@ ice_refs_check(const struct flat_vector *refs, bool *ret_twice)
 	return 0;
 }
 
-/* Before 1.0 the one chunk of a scalar had an index of one 0, as that of an array that it was written over has. */
+/* Before 1.0 the one chunk of a scalar had an index of one 0, as that of an array that it was
+ * written over has. */
 static int
 find_old_scalar(const struct flat_vector *refs, uint32_t *ret)
 {

@@ -1,5 +1,5 @@
-/* Names of versions in an Icechunk repository: branches, tags and snapshots (spec 2: the file `repo`; spec 1: objects below refs/).
- * Values are immutable; any thread may use them. */
+/* Names of versions in an Icechunk repository: branches, tags and snapshots (spec 2: the file
+ * `repo`; spec 1: objects below refs/). Values are immutable; any thread may use them. */
 #pragma once
 
 #include "backends/icechunk/file.h"
@@ -8,7 +8,8 @@ enum ice_ref_kind {
 	ICE_REF_BRANCH,
 	ICE_REF_TAG,
 	ICE_REF_ID,
-	ICE_REF_TIME, /* the last one up to that moment, of those that lead to the version that is shown */
+	ICE_REF_TIME, /* the last one up to that moment, of those that lead to the version that is
+			 shown */
 };
 
 /* What a name means: "branch.NAME", "tag.NAME", an id, "2026-04-01[T12:00[:00[.5]]]" in UTC. */
@@ -43,8 +44,9 @@ int ice_repo_ancestry(const struct ice_repo *, const char *id, ice_commit_fn *, 
 /* The last of these up to a moment. id: in: where to begin; out: that one. 0; ZMAP_ABSENT; -EIO. */
 int ice_repo_before(const struct ice_repo *, int64_t time, char id[static ICE_ID_TEXT + 1]);
 
-/* Spec 1: the same by an object below `root` of the store. hides: the store refuses what is not there. version: in: what is known, or "";
- * out: what is there. Outcomes of zmap_get, ZMAP_SAME among them. Not of ICE_REF_TIME. */
+/* Spec 1: the same by an object below `root` of the store. hides: the store refuses what is not
+ * there. version: in: what is known, or ""; out: what is there. Outcomes of zmap_get, ZMAP_SAME
+ * among them. Not of ICE_REF_TIME. */
 int ice_ref_read(struct zmap *, const char *root, bool hides, const struct ice_ref_name *,
 	char version[static ZMAP_VERSION], char ret[static ICE_ID_TEXT + 1]);
 /* The text of such an object. */

@@ -159,7 +159,8 @@ covers(const struct flat_vector *manifests, uint32_t i, unsigned rank, const uin
 	r = r == 0 ? flat_required(flat_vector(&m, 1, ICE_RANGE, &ranges), "extents") : r;
 	if (r < 0)
 		return r;
-	/* Their numbers differ of an array that was written over with other dimensions, and of scalars before 1.0. */
+	/* Their numbers differ of an array that was written over with other dimensions, and of
+	 * scalars before 1.0. */
 	for (unsigned d = 0; d < rank && d < ranges.count; d++)
 		if (index[d] < flat_u32(flat_item(&ranges, d)) ||
 			index[d] >= flat_u32(flat_item(&ranges, d) + 4))

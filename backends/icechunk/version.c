@@ -1,4 +1,5 @@
-/* Which snapshot a name means now, and the snapshots that are kept: those that names mean, and for a while those that they meant. */
+/* Which snapshot a name means now, and the snapshots that are kept: those that names mean, and for
+ * a while those that they meant. */
 #include "backends/icechunk/impl.h"
 
 #include "base/err.h"
@@ -36,8 +37,8 @@ known(struct ice *p, const char *name, bool fresh)
 	return t;
 }
 
-/* Names that mean a tree that is not kept, but those of branches and the one that is shown: they are looked at again when asked for. Lock
- * held. */
+/* Names that mean a tree that is not kept, but those of branches and the one that is shown: they
+ * are looked at again when asked for. Lock held. */
 static void
 forget_versions(struct ice *p, const struct ice_tree *t)
 {
@@ -60,7 +61,8 @@ former_hash(const char *path, const char *version)
 	return hash_end(hash_text(hash_text(HASH_START, path), version)) | 1;
 }
 
-/* The arrays of a tree that goes, so that they can be found again. Without memory they cannot. Lock held. */
+/* The arrays of a tree that goes, so that they can be found again. Without memory they cannot. Lock
+ * held. */
 static void
 remember(struct ice *p, const struct ice_tree *t)
 {
@@ -76,8 +78,8 @@ remember(struct ice *p, const struct ice_tree *t)
 	}
 }
 
-/* A tree stays for a while, as it may be asked for again. was_shown: a name meant it and now means another, so files of it may be open; such
- * trees are counted apart. Lock held. */
+/* A tree stays for a while, as it may be asked for again. was_shown: a name meant it and now means
+ * another, so files of it may be open; such trees are counted apart. Lock held. */
 static void
 keep(struct ice *p, struct ice_tree *t, bool was_shown)
 {
@@ -210,7 +212,8 @@ find_named(struct ice *p, const struct ice_ref_name *n, char version[static ZMAP
 	return 0;
 }
 
-/* Likewise of any name. Moments are looked for back from the version that is shown; where that is one itself, from branch main. */
+/* Likewise of any name. Moments are looked for back from the version that is shown; where that is
+ * one itself, from branch main. */
 static int
 find_snapshot(struct ice *p, const struct ice_ref_name *n, char version[static ZMAP_VERSION],
 	char ret[static ICE_ID_TEXT + 1])

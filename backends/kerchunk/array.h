@@ -1,4 +1,5 @@
-/* What the document of an array says of where its chunks are: the form of their keys, and their grid. */
+/* What the document of an array says of where its chunks are: the form of their keys, and their
+ * grid. */
 #pragma once
 
 #include "base/buf.h"

@@ -3,6 +3,7 @@
 
 #include "backends/kerchunk/table.h"
 
-/* Resolves the templates in the table's URLs, then adds what `gen` describes. Both are JSON texts, or empty.
- * A URL that cannot be resolved makes its references KERCHUNK_BAD. -EINVAL: templates or gen make no sense; -EFBIG: they make too much. */
+/* Resolves the templates in the table's URLs, then adds what `gen` describes. Both are JSON texts,
+ * or empty. A URL that cannot be resolved makes its references KERCHUNK_BAD. -EINVAL: templates or
+ * gen make no sense; -EFBIG: they make too much. */
 int kerchunk_gen(struct span templates, struct span gen, struct kerchunk_table *);

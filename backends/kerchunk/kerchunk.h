@@ -1,5 +1,5 @@
-/* What kerchunk's two kinds of containers share: kerchunk.c (documents, versions), kerchunk_file.c (one JSON file) and kerchunk_lazy.c (a folder
- * of parquet files). No other file includes it. */
+/* What kerchunk's two kinds of containers share: kerchunk.c (documents, versions), kerchunk_file.c
+ * (one JSON file) and kerchunk_lazy.c (a folder of parquet files). No other file includes it. */
 #pragma once
 
 #include "backends/kerchunk/url.h"
@@ -36,7 +36,8 @@ struct kerchunk {
 	char *home;   /* URL of lower, or NULL */
 	size_t most;
 	int64_t ttl;
-	/* Reads the object into the set, whose head is filled in. 0, -ENOENT, -EAGAIN: it was replaced meanwhile; -errno. */
+	/* Reads the object into the set, whose head is filled in. 0, -ENOENT, -EAGAIN: it was
+	 * replaced meanwhile; -errno. */
 	int (*load)(const struct kerchunk *, struct kerchunk_set *);
 
 	pthread_mutex_t lock; /* guards all below */
@@ -60,11 +61,13 @@ size_t kerchunk_held(struct container *);
 
 /* The set that the version of an array's metadata is of. -ESTALE: it is another by now. */
 int kerchunk_set_of(struct kerchunk *, const char *version, struct kerchunk_set **ret);
-/* The set that a chunk's array is of, and how the array's chunks are called there. -ESTALE as above; -EIO: its document makes no sense. */
+/* The set that a chunk's array is of, and how the array's chunks are called there. -ESTALE as
+ * above; -EIO: its document makes no sense. */
 struct kerchunk_array;
 int kerchunk_array_of(struct kerchunk *, const struct zmap_chunk *, struct kerchunk_set **ret_set,
 	struct kerchunk_array *ret);
-/* folder: of the file that holds the reference. hold is what ref borrows from: released by release when the place is. */
+/* folder: of the file that holds the reference. hold is what ref borrows from: released by release
+ * when the place is. */
 int kerchunk_place(const struct kerchunk *, const char *folder, const struct kerchunk_ref *ref,
 	struct chunk_place *ret);
 

@@ -1,6 +1,6 @@
-/* kerchunk references in parquet: a folder with a .zmetadata that says how many references a file has, and files ARRAY/refs.N.parq
- * (fsspec's LazyReferenceMapper). Files are fetched when a chunk of theirs is asked for, and kept, the last used ones, until .zmetadata
- * is another. */
+/* kerchunk references in parquet: a folder with a .zmetadata that says how many references a file
+ * has, and files ARRAY/refs.N.parq (fsspec's LazyReferenceMapper). Files are fetched when a chunk
+ * of theirs is asked for, and kept, the last used ones, until .zmetadata is another. */
 #include "backends/kerchunk/kerchunk.h"
 #include "backends/kerchunk/array.h"
 #include "backends/kerchunk/parquet.h"
@@ -16,8 +16,8 @@
 #include <string.h>
 
 enum {
-	FILE_SHARE =
-		4, /* of what tables may have: a file as it is stored, beside its table and a page */
+	FILE_SHARE = 4, /* of what tables may have: a file as it is stored, beside its table and a
+			   page */
 	DOCUMENTS_MOST = 64 << 20, /* bytes of .zmetadata */
 	PARTS_MOST = 1000,         /* files that are known, and be it that they are not there */
 };
@@ -151,7 +151,8 @@ lazy_open(const struct container_env *env, struct container **ret)
 
 /* --- files of references --- */
 
-/* Lock held. The part, first in the list, with busy set if it is to be fetched now; NULL: no memory. */
+/* Lock held. The part, first in the list, with busy set if it is to be fetched now; NULL: no
+ * memory. */
 static struct kerchunk_part *
 take_part(struct kerchunk_set *s, const char *key)
 {
@@ -186,7 +187,8 @@ too_much(const struct kerchunk_set *s, const struct kerchunk_part *p, size_t cou
 	return !p->busy && (count > PARTS_MOST || (p->table && s->parts_bytes > s->most / 2));
 }
 
-/* Lock held. The least used ones go until the rest is no more than may be; those that are being fetched, and the first, stay. */
+/* Lock held. The least used ones go until the rest is no more than may be; those that are being
+ * fetched, and the first, stay. */
 static void
 trim_parts(struct kerchunk_set *s)
 {

@@ -1,6 +1,7 @@
-/* One column of a parquet file, as kerchunk's references need it (apache/parquet-format, README.md, Encodings.md): data pages version
- * 1 and 2 and dictionary pages; PLAIN and dictionary encodings; uncompressed, snappy, gzip and zstd. Nothing nested. All else is
- * -ENOTSUP by name. What the file claims is checked before it is believed. */
+/* One column of a parquet file, as kerchunk's references need it (apache/parquet-format, README.md,
+ * Encodings.md): data pages version 1 and 2 and dictionary pages; PLAIN and dictionary encodings;
+ * uncompressed, snappy, gzip and zstd. Nothing nested. All else is -ENOTSUP by name. What the file
+ * claims is checked before it is believed. */
 #pragma once
 
 #include "base/buf.h"
@@ -24,6 +25,7 @@ struct kerchunk_cell {
 /* Told of each value in its order; non-zero ends it and is returned. */
 typedef int kerchunk_cell_fn(void *arg, uint64_t i, const struct kerchunk_cell *);
 
-/* most: bytes that a page may have when it is unpacked. 0, or -EIO, -ENOTSUP, -EFBIG, -ENOMEM with the reason. */
+/* most: bytes that a page may have when it is unpacked. 0, or -EIO, -ENOTSUP, -EFBIG, -ENOMEM with
+ * the reason. */
 int kerchunk_column_read(struct span file, const struct kerchunk_column *, size_t most,
 	kerchunk_cell_fn *, void *arg);

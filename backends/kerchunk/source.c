@@ -14,8 +14,8 @@ enum {
 	FETCH_REMOTE = 8 << 20,
 	OUTPUT = 256 << 10,
 	PLAIN_MOST = 64 << 20, /* unpacked bytes that are never too many … */
-	RATIO_MOST =
-		400, /* … and beyond them, for each byte that was fetched: JSON packs to a fiftieth or so */
+	RATIO_MOST = 400, /* … and beyond them, for each byte that was fetched: JSON packs to a
+			     fiftieth or so */
 };
 
 enum packing { PLAIN, GZIP, ZSTD };

@@ -436,7 +436,8 @@ kerchunk_table_row(const struct kerchunk_table *t, uint64_t i, struct kerchunk_r
 	return i < t->count ? say(t, &t->entry[i], ret) : ZMAP_ABSENT;
 }
 
-/* One name below the prefix, which entry i begins with; *ret_next: the first entry behind all of it. */
+/* One name below the prefix, which entry i begins with; *ret_next: the first entry behind all of
+ * it. */
 static int
 list_one(const struct kerchunk_table *t, size_t i, size_t skip, zmap_list_fn *fn, void *arg,
 	size_t *ret_next)

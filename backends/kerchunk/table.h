@@ -1,5 +1,6 @@
-/* Where the bytes of many keys are, in little memory: 24 bytes a reference, its key, and each URL once. One thread fills a table and
- * closes it; from then on it is immutable, and every thread may ask. */
+/* Where the bytes of many keys are, in little memory: 24 bytes a reference, its key, and each URL
+ * once. One thread fills a table and closes it; from then on it is immutable, and every thread may
+ * ask. */
 #pragma once
 
 #include "base/buf.h"
@@ -27,7 +28,8 @@ struct kerchunk_table *kerchunk_table_new(size_t most);
 struct kerchunk_table *kerchunk_table_free(struct kerchunk_table *);
 CLEAN_DEFINE(struct kerchunk_table, kerchunk_table_free)
 
-/* Copies all that it is given. key: NULL in a table of rows. loose: see kerchunk_table_drop_loose. */
+/* Copies all that it is given. key: NULL in a table of rows. loose: see kerchunk_table_drop_loose.
+ */
 int kerchunk_table_add(
 	struct kerchunk_table *, const char *key, const struct kerchunk_ref *, bool loose);
 /* Would so many more be too many, however short their keys? 0 or -EFBIG. */
@@ -35,12 +37,13 @@ int kerchunk_table_expect(const struct kerchunk_table *, uint64_t count);
 size_t kerchunk_table_bytes(const struct kerchunk_table *);
 size_t kerchunk_table_count(const struct kerchunk_table *);
 
-/* Another text for each URL there is: fn appends it to ret; 1: it stays as it is; where it fails with -EINVAL, what refers to the
- * URL is KERCHUNK_BAD for its reason. */
+/* Another text for each URL there is: fn appends it to ret; 1: it stays as it is; where it fails
+ * with -EINVAL, what refers to the URL is KERCHUNK_BAD for its reason. */
 typedef int kerchunk_rewrite_fn(void *arg, const char *url, struct buf *ret);
 int kerchunk_table_rewrite(struct kerchunk_table *, kerchunk_rewrite_fn *, void *arg);
 
-/* Of a row that is there: another offset, another length (0: all of the URL), bytes instead of a URL, a reason why it makes no sense. */
+/* Of a row that is there: another offset, another length (0: all of the URL), bytes instead of a
+ * URL, a reason why it makes no sense. */
 void kerchunk_table_set_offset(struct kerchunk_table *, uint64_t i, uint64_t off);
 void kerchunk_table_set_length(struct kerchunk_table *, uint64_t i, uint64_t len);
 int kerchunk_table_set(struct kerchunk_table *, uint64_t i, const struct kerchunk_ref *);

@@ -1,5 +1,6 @@
-/* Apache Thrift's compact protocol, as far as parquet's footers and page headers need it: structs are walked field by field, what is
- * not asked for is skipped. Every step is checked against the end of the bytes. A cursor lives on its user's stack. */
+/* Apache Thrift's compact protocol, as far as parquet's footers and page headers need it: structs
+ * are walked field by field, what is not asked for is skipped. Every step is checked against the
+ * end of the bytes. A cursor lives on its user's stack. */
 #pragma once
 
 #include "base/buf.h"

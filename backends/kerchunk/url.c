@@ -18,7 +18,8 @@ scheme_length(const char *url)
 	return isalpha((unsigned char)*url) && !strncmp(url + n, "://", 3) ? n : 0;
 }
 
-/* Adds the parts of a path, ".." undone, never above what was there at `floor`. False: they would lead there. */
+/* Adds the parts of a path, ".." undone, never above what was there at `floor`. False: they would
+ * lead there. */
 static bool
 add_path(struct buf *b, size_t floor, const char *path)
 {

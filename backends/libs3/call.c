@@ -315,7 +315,8 @@ wait_until(const struct call *c, int64_t when)
 	return 0;
 }
 
-/* libs3 writes a space in a key as '+', which no server takes for one, and other programs' keys with spaces cannot be read. */
+/* libs3 writes a space in a key as '+', which no server takes for one, and other programs' keys
+ * with spaces cannot be read. */
 static int
 check_key(const char *key)
 {

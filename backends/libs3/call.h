@@ -1,6 +1,7 @@
-/* What libs3.c (the store), libs3_call.c (one request, tried again where that is right, and the connections it goes over) and libs3_list.c
- * (listings, page by page) share. libs3 knows neither deadlines nor
- * cancellation, and takes a body that breaks off for a whole one: that is made good here. Any thread may call. */
+/* What libs3.c (the store), libs3_call.c (one request, tried again where that is right, and the
+ * connections it goes over) and libs3_list.c (listings, page by page) share. libs3 knows neither
+ * deadlines nor cancellation, and takes a body that breaks off for a whole one: that is made good
+ * here. Any thread may call. */
 #pragma once
 
 #include "backends/libs3/library.h"

@@ -1,4 +1,5 @@
-/* libs3 and libxml2, which is to be started before it: loaded when a store is opened by that transport. */
+/* libs3 and libxml2, which is to be started before it: loaded when a store is opened by that
+ * transport. */
 #pragma once
 
 #include "base/lazy.h"

@@ -1,5 +1,6 @@
-/* Listings by libs3. Of the name of a directory it keeps only what is behind the last reference (&amp;) or begins with the last letters
- * beyond ASCII: such directories are found by the keys in them. */
+/* Listings by libs3. Of the name of a directory it keeps only what is behind the last reference
+ * (&amp;) or begins with the last letters beyond ASCII: such directories are found by the keys in
+ * them. */
 #include "backends/libs3/call.h"
 
 #include "base/err.h"
@@ -141,8 +142,9 @@ tell(const struct listing *l, zmap_list_fn *fn, void *arg)
 	return r;
 }
 
-/* Here too libs3 takes an answer that breaks off for a whole one, and does not say how much came. One with as many names as were asked
- * for is whole; else so many as came are asked for. That there are none must be said twice. */
+/* Here too libs3 takes an answer that breaks off for a whole one, and does not say how much came.
+ * One with as many names as were asked for is whole; else so many as came are asked for. That there
+ * are none must be said twice. */
 static int
 list_whole_page(struct libs3 *s, struct listing *l, int64_t deadline)
 {

@@ -1,18 +1,18 @@
-/* Where the bytes of an answer go: which of them were asked for, how many there may be, and what remains to be
- * asked for when the answer broke off. One per ask, kept over its attempts. */
+/* Where the bytes of an answer go: which of them were asked for, how many there may be, and what
+ * remains to be asked for when the answer broke off. One per ask, kept over its attempts. */
 #pragma once
 
 #include "backends/net/head.h"
 
 struct body {
 	const struct client_ask *ask;
-	size_t start; /* ask->into->len before */
-	size_t got;   /* bytes behind it that are right so far */
-	char etag
-		[CLIENT_TEXT]; /* of the object they are of; "": they are of no use to another attempt */
-	bool placed;           /* from_end: the answer said where that is */
-	uint64_t first;        /* placed: the offset of the first byte asked for */
-	bool whole;            /* all of the object comes, and is wanted (ask->whole) */
+	size_t start;           /* ask->into->len before */
+	size_t got;             /* bytes behind it that are right so far */
+	char etag[CLIENT_TEXT]; /* of the object they are of; "": they are of no use to another
+				   attempt */
+	bool placed;            /* from_end: the answer said where that is */
+	uint64_t first;         /* placed: the offset of the first byte asked for */
+	bool whole;             /* all of the object comes, and is wanted (ask->whole) */
 	/* of this attempt */
 	bool begun;
 	bool tail;        /* from_end, and the size is not known: what came last is kept */
@@ -32,7 +32,8 @@ void body_restart(struct body *);
 enum { BODY_RANGE = 64 };
 void body_range(const struct body *, char *ret);
 
-/* With all lines of a 200 or 206, before its first byte. 0; -EIO: an answer to something else; -EFBIG, -ENOMEM. */
+/* With all lines of a 200 or 206, before its first byte. 0; -EIO: an answer to something else;
+ * -EFBIG, -ENOMEM. */
 int body_begin(struct body *, const struct head *);
 /* 0; BODY_ENOUGH: the rest of the answer is of no interest; -EFBIG, -ENOMEM. */
 int body_take(struct body *, const void *data, size_t len);

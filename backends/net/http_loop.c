@@ -102,9 +102,9 @@ http_loop_start(struct http_loop *w, struct client_attempt *a)
 	curl_multi_wakeup(w->multi);
 }
 
-/* So many answers came while others waited in line as may be under way. If they came faster than with fewer under way, half as many
- * more may be. Once that is not so, or after an answer that asks for patience (503, 429), one more at a time, up to
- * what went well before. The lock is held. */
+/* So many answers came while others waited in line as may be under way. If they came faster than
+ * with fewer under way, half as many more may be. Once that is not so, or after an answer that asks
+ * for patience (503, 429), one more at a time, up to what went well before. The lock is held. */
 static void
 grow(struct http_loop *w, int64_t now)
 {

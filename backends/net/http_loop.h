@@ -1,5 +1,6 @@
-/* The thread that moves bytes: it owns curl's multi handle and every connection. Attempts wait in line until fewer than
- * `allowed` are under way; requests that a caller waits for before those made ahead. */
+/* The thread that moves bytes: it owns curl's multi handle and every connection. Attempts wait in
+ * line until fewer than `allowed` are under way; requests that a caller waits for before those made
+ * ahead. */
 #pragma once
 
 #include "backends/net/body.h"
@@ -12,8 +13,8 @@ struct client_attempt {
 	struct client_attempt *next;  /* in a line */
 	struct http_request *request; /* the one that is under way on it */
 	const struct client_ask *ask;
-	int64_t *
-		until; /* the ask's deadline, which may be put off while the attempt is the loop's */
+	int64_t *until; /* the ask's deadline, which may be put off while the attempt is the loop's
+			 */
 	struct head head; /* its reply is the request's */
 	struct body *body;
 	char *url;
@@ -23,7 +24,8 @@ struct client_attempt {
 	int64_t patience; /* until the first byte; half of it between two, and to come slowly */
 	int64_t deadline; /* 0: none */
 	bool fresh; /* by a new connection: those that lie idle may have died with the last one */
-	/* On the loop's thread, once, with no lock held: wakes the caller. The attempt may be gone as soon as it is called. */
+	/* On the loop's thread, once, with no lock held: wakes the caller. The attempt may be gone
+	 * as soon as it is called. */
 	void (*ended)(struct client_attempt *);
 	struct err err; /* code 0: a whole answer */
 	bool later;     /* such a failure may pass */

@@ -11,7 +11,8 @@
 enum { AGAINS = 3, DOUBLINGS = 5 };
 
 static const int64_t MS = 1000000;
-/* Until the first byte; doubled with each attempt that had no more, since a server may really be that slow. */
+/* Until the first byte; doubled with each attempt that had no more, since a server may really be
+ * that slow. */
 static const int64_t PATIENCE = 10 * (int64_t)1000000000;
 enum { SHARES = 4 }; /* but no more than one of so many of the time there is: 1 + 2 leaves one */
 /* With less left there is no other attempt. */
@@ -114,7 +115,8 @@ client_pause(unsigned n, int64_t left)
 	return left < LAST ? left : pause < left / 2 ? pause : left / 2;
 }
 
-/* How many attempts there may be: as many as there is time for, where it is known that the server can be reached. */
+/* How many attempts there may be: as many as there is time for, where it is known that the server
+ * can be reached. */
 static unsigned
 tries(const struct http_request *e, const struct http_loop *w)
 {
@@ -168,7 +170,8 @@ passing(int status)
 	return status == 429 || status == 500 || (status >= 502 && status <= 504);
 }
 
-/* A range behind the end of the object has no bytes; of an object that has them it is an odd answer. */
+/* A range behind the end of the object has no bytes; of an object that has them it is an odd
+ * answer. */
 static int
 beyond(const struct http_request *e)
 {
@@ -243,7 +246,8 @@ by_verdict(struct http_request *e, struct http_loop *w, struct http_metrics *g)
 	return by_rules(e, w, g);
 }
 
-/* The condition or the range that the answer refuses is ours, not the asker's: that of the part which was missing. */
+/* The condition or the range that the answer refuses is ours, not the asker's: that of the part
+ * which was missing. */
 static bool
 resumed_in_vain(const struct http_request *e)
 {

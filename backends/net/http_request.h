@@ -1,4 +1,5 @@
-/* One ask from its first attempt to its outcome: hooks, rules, pauses. One thread at a time: the caller's, or the dispatcher. */
+/* One ask from its first attempt to its outcome: hooks, rules, pauses. One thread at a time: the
+ * caller's, or the dispatcher. */
 #pragma once
 
 #include "backends/net/http_loop.h"
@@ -41,8 +42,10 @@ void http_request_init(
 void http_request_done(struct http_request *);
 /* Sends the next attempt: HTTP_REQUEST_SENT, or HTTP_REQUEST_OVER. */
 enum http_request_step http_request_send(struct http_request *, struct http_loop *);
-/* After an attempt has ended: HTTP_REQUEST_NOW, HTTP_REQUEST_PAUSE, or HTTP_REQUEST_OVER with the text of a failure set. */
+/* After an attempt has ended: HTTP_REQUEST_NOW, HTTP_REQUEST_PAUSE, or HTTP_REQUEST_OVER with the
+ * text of a failure set. */
 enum http_request_step http_request_weigh(
 	struct http_request *, struct http_loop *, struct http_metrics *);
-/* In a pause: HTTP_REQUEST_PAUSE as long as it lasts, HTTP_REQUEST_NOW, or HTTP_REQUEST_OVER when no caller waits any more. */
+/* In a pause: HTTP_REQUEST_PAUSE as long as it lasts, HTTP_REQUEST_NOW, or HTTP_REQUEST_OVER when
+ * no caller waits any more. */
 enum http_request_step http_request_wait(struct http_request *, int64_t now);

@@ -1,4 +1,5 @@
-/* libcurl, loaded when the first client is made (base/lazy.h): with what it depends on it is most of what the dynamic linker would do. */
+/* libcurl, loaded when the first client is made (base/lazy.h): with what it depends on it is most
+ * of what the dynamic linker would do. */
 #pragma once
 
 #include "base/lazy.h"

@@ -13,10 +13,12 @@
 #include <unistd.h>
 
 enum { CONNECT_MS = 5000, BUFFER = 512 << 10, UNSENT = 128 << 10 };
-/* An answer's uninteresting rest is read to its end if it is not longer: a new connection costs more. */
+/* An answer's uninteresting rest is read to its end if it is not longer: a new connection costs
+ * more. */
 enum { REST_MAX = 256 << 10 };
 
-/* Debian's curl has a default CAPATH besides, which makes it read all certificates again for each connection. One file is kept. */
+/* Debian's curl has a default CAPATH besides, which makes it read all certificates again for each
+ * connection. One file is kept. */
 static const char *const system_bundles[] = {
 	"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt",
@@ -106,8 +108,8 @@ on_bytes(char *data, size_t size, size_t n, void *arg)
 	return len;
 }
 
-/* Bytes go out. Those that no attempt before had sent put the deadline off; while others are sent again
- * it moves along with the clock. */
+/* Bytes go out. Those that no attempt before had sent put the deadline off; while others are sent
+ * again it moves along with the clock. */
 static void
 put_off(struct client_attempt *a, int64_t now)
 {

@@ -40,8 +40,8 @@ address_is_region(const char *region)
 	return n > 0 && n < 64;
 }
 
-/* Names that can stand before a host name: the rules of DNS, which S3 demands of new buckets. A dot in one would be beyond the
- * certificate of *.s3.amazonaws.com. */
+/* Names that can stand before a host name: the rules of DNS, which S3 demands of new buckets. A dot
+ * in one would be beyond the certificate of *.s3.amazonaws.com. */
 static bool
 fits_host(const char *bucket)
 {
@@ -98,7 +98,8 @@ amazon_domain_length(const char *host, size_t len)
 	return ends_in(host, len, amazon_domain) ? sizeof amazon_domain - 1 : 0;
 }
 
-/* The label of Amazon's that says "s3", from the right: "s3", or "s3-REGION" as older names have it. */
+/* The label of Amazon's that says "s3", from the right: "s3", or "s3-REGION" as older names have
+ * it. */
 static const char *
 find_s3(const char *host, size_t len)
 {
@@ -135,7 +136,8 @@ region_of(const char *text, size_t len, struct address *p)
 	return 0;
 }
 
-/* What stands before the server's own name, as a bucket: "bucket." of "bucket.s3.amazonaws.com"; else the first part of the path. */
+/* What stands before the server's own name, as a bucket: "bucket." of "bucket.s3.amazonaws.com";
+ * else the first part of the path. */
 static int
 find_bucket(const struct url *u, size_t before, struct address *p)
 {
@@ -146,7 +148,8 @@ find_bucket(const struct url *u, size_t before, struct address *p)
 	return r < 0 ? r : set_prefix(p, before ? u->path : behind_bucket(u->path));
 }
 
-/* "bucket.s3.region.amazonaws.com/prefix" or "s3.region.amazonaws.com/bucket/prefix". The host is asked as it stands. */
+/* "bucket.s3.region.amazonaws.com/prefix" or "s3.region.amazonaws.com/bucket/prefix". The host is
+ * asked as it stands. */
 static int
 amazon_url(const struct url *u, size_t len, size_t domain, struct address *p)
 {

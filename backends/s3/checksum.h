@@ -1,5 +1,5 @@
-/* Checksums that S3 keeps with an object and tells where x-amz-checksum-mode asks for them: of the bytes as they are, however they were
- * put or are encrypted. Any thread may call. */
+/* Checksums that S3 keeps with an object and tells where x-amz-checksum-mode asks for them: of the
+ * bytes as they are, however they were put or are encrypted. Any thread may call. */
 #pragma once
 
 #include "base/buf.h"
@@ -8,8 +8,8 @@
 
 enum { CHECKSUM_TEXT = 80 };
 
-/* Does what a header told, "crc32c=y/U4ag==" (client_reply.checksum), say anything of all bytes together? Not where it is of another
- * algorithm, or a checksum of checksums ("…-3"). */
+/* Does what a header told, "crc32c=y/U4ag==" (client_reply.checksum), say anything of all bytes
+ * together? Not where it is of another algorithm, or a checksum of checksums ("…-3"). */
 bool checksum_tells(const char *told);
 /* Is that of an algorithm that takes some 10 GB a second, a CRC? */
 bool checksum_is_cheap(const char *told);

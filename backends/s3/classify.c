@@ -72,7 +72,8 @@ tidy(const char *text, char *ret, size_t size)
 	ret[n] = 0;
 }
 
-/* Refused, and the time of the keys is over as the server's clock has it: Ceph calls that AccessDenied. */
+/* Refused, and the time of the keys is over as the server's clock has it: Ceph calls that
+ * AccessDenied. */
 static bool
 overdue(const struct s3_request *q, const struct client_reply *reply)
 {
@@ -136,7 +137,8 @@ s3_response_explain(struct s3_request *q, const struct client_reply *reply, int 
 	return r;
 }
 
-/* The bucket lies in another region than the one that was asked, and here is which. Others may have found out meanwhile. */
+/* The bucket lies in another region than the one that was asked, and here is which. Others may have
+ * found out meanwhile. */
 static bool
 follow_region(struct s3_request *q, const char *region)
 {
@@ -147,7 +149,8 @@ follow_region(struct s3_request *q, const char *region)
 	return true;
 }
 
-/* An answer to HEAD has no body to say what is wrong; that to another question has, and region and keys are put right by it. */
+/* An answer to HEAD has no body to say what is wrong; that to another question has, and region and
+ * keys are put right by it. */
 static bool
 ask_aloud(struct s3_request *q)
 {
@@ -198,7 +201,8 @@ renew_keys(struct s3_request *q, const struct client_reply *reply, const struct 
 	return credentials_renew(q->bucket->credentials, q->keys);
 }
 
-/* A server may refuse x-amz-checksum-mode, or what is before it take the header away, so that the signature is wrong. */
+/* A server may refuse x-amz-checksum-mode, or what is before it take the header away, so that the
+ * signature is wrong. */
 static bool
 ask_plainly(struct s3_request *q, const struct client_reply *reply, const struct said *s)
 {
@@ -211,7 +215,8 @@ ask_plainly(struct s3_request *q, const struct client_reply *reply, const struct
 	return true;
 }
 
-/* An object came. Where asking for its checksum had been refused, and is for several objects in turn, the server does not know the header. */
+/* An object came. Where asking for its checksum had been refused, and is for several objects in
+ * turn, the server does not know the header. */
 static void
 note_sums(struct s3_request *q)
 {
@@ -309,8 +314,8 @@ struct sum {
 };
 _Static_assert((int)ETAG_SIZE <= (int)CHECKSUM_TEXT, "an ETag fits");
 
-/* By the checksum that the answer tells, or by its ETag where that is their MD5. 1: the bytes have another; 0: they have it, or the answer
- * tells none; -errno. */
+/* By the checksum that the answer tells, or by its ETag where that is their MD5. 1: the bytes have
+ * another; 0: they have it, or the answer tells none; -errno. */
 static int
 is_other_sum(
 	enum zmap_verify by, const struct client_reply *reply, struct span bytes, struct sum *ret)
@@ -331,7 +336,8 @@ is_other_sum(
 	return r < 0 ? r : strcasecmp(ret->is, ret->said) != 0;
 }
 
-/* Are all the bytes that came what the answer says they are? They may have been damaged on their way only, so they are asked for once more. */
+/* Are all the bytes that came what the answer says they are? They may have been damaged on their
+ * way only, so they are asked for once more. */
 static enum client_verdict
 verify(struct s3_request *q, const struct client_reply *reply, int *ret)
 {

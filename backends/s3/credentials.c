@@ -62,7 +62,8 @@ nothing_found(void)
 		"for public data say -o profile=anon");
 }
 
-/* Asks one source after the other. PROVIDER_NONE: nothing is to be signed, since what most people read of Google's is public. */
+/* Asks one source after the other. PROVIDER_NONE: nothing is to be signed, since what most people
+ * read of Google's is public. */
 static int
 search(const struct provider_ask *a, provider_fn **source, struct keys **ret)
 {
@@ -127,7 +128,8 @@ state(const struct credentials *c)
 	int64_t now = clock_wall();
 	if (c->keys->expires == INT64_MAX || now < c->keys->expires - EARLY)
 		return GOOD;
-	/* Where there are no better ones the server is to say whether they are good: our clock may be wrong. */
+	/* Where there are no better ones the server is to say whether they are good: our clock may
+	 * be wrong. */
 	return now < c->keys->expires || c->old ? LATE : GONE;
 }
 

@@ -1,5 +1,5 @@
-/* What an ETag of S3 says of an object's bytes: of one that was put in one piece it is their MD5, unless it is encrypted by keys of a
- * service or of the user's. */
+/* What an ETag of S3 says of an object's bytes: of one that was put in one piece it is their MD5,
+ * unless it is encrypted by keys of a service or of the user's. */
 #pragma once
 
 #include "base/buf.h"

@@ -1,4 +1,5 @@
-/* Times as S3 and the services that give out credentials write them: "2026-11-21T12:00:00Z", also with a fraction of a second. */
+/* Times as S3 and the services that give out credentials write them: "2026-11-21T12:00:00Z", also
+ * with a fraction of a second. */
 #pragma once
 
 #include <stdint.h>

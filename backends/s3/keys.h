@@ -1,5 +1,6 @@
-/* What requests are signed with. Immutable and counted: a request keeps the keys it began with while others are fetched.
- * They lie in pages of their own, which core dumps leave out, and are wiped when the last owner lets go. Any thread may call. */
+/* What requests are signed with. Immutable and counted: a request keeps the keys it began with
+ * while others are fetched. They lie in pages of their own, which core dumps leave out, and are
+ * wiped when the last owner lets go. Any thread may call. */
 #pragma once
 
 #include "base/clean.h"

@@ -1,6 +1,7 @@
-/* The files .ncrc, .daprc and .dodsrc of netcdf-c: lines KEY=VALUE, or [https://host:port/path]KEY=VALUE for some stores. In the
- * home directory and in the present one, the latter winning; NCRCENV_RC names the only one, NCRCENV_IGNORE none at all, and
- * NCRCENV_HOME another home. Of lines for one key that with the longest fitting place counts, then the last. */
+/* The files .ncrc, .daprc and .dodsrc of netcdf-c: lines KEY=VALUE, or
+ * [https://host:port/path]KEY=VALUE for some stores. In the home directory and in the present one,
+ * the latter winning; NCRCENV_RC names the only one, NCRCENV_IGNORE none at all, and NCRCENV_HOME
+ * another home. Of lines for one key that with the longest fitting place counts, then the last. */
 #pragma once
 
 #include <stddef.h>
@@ -10,7 +11,8 @@ struct ncrc_want {
 	const char *key;         /* any case */
 };
 
-/* The value that a file of these bytes has, or NULL. Length of the place it stands for in *ret_place. Caller frees. */
+/* The value that a file of these bytes has, or NULL. Length of the place it stands for in
+ * *ret_place. Caller frees. */
 char *ncrc_find(const char *text, size_t len, const struct ncrc_want *, size_t *ret_place);
 /* From the user's files. NULL: not there. Caller frees. */
 char *ncrc_get(const struct ncrc_want *);

@@ -1,5 +1,5 @@
-/* A profile of ~/.aws/config and ~/.aws/credentials (AWS_CONFIG_FILE, AWS_SHARED_CREDENTIALS_FILE name others). The latter wins, as
- * everywhere. Holds secrets: profile_free wipes them. */
+/* A profile of ~/.aws/config and ~/.aws/credentials (AWS_CONFIG_FILE, AWS_SHARED_CREDENTIALS_FILE
+ * name others). The latter wins, as everywhere. Holds secrets: profile_free wipes them. */
 #pragma once
 
 #include <stddef.h>

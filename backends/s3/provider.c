@@ -20,7 +20,8 @@ make(const char *id, const char *secret, const char *token, struct keys **ret)
 	return *ret ? 0 : err_set(-ENOMEM, "no memory for keys");
 }
 
-/* Google's keys by the names that GDAL uses, or by Amazon's where they say themselves that they are Google's. */
+/* Google's keys by the names that GDAL uses, or by Amazon's where they say themselves that they are
+ * Google's. */
 static int
 google_environment(struct keys **ret)
 {

@@ -1,5 +1,5 @@
-/* Places where keys may come from. Each is asked for itself; credentials.c knows their order. They may wait for programs and services,
- * never longer than until the deadline. */
+/* Places where keys may come from. Each is asked for itself; credentials.c knows their order. They
+ * may wait for programs and services, never longer than until the deadline. */
 #pragma once
 
 #include "backends/s3/keys.h"
@@ -32,10 +32,12 @@ struct provider_role {
 };
 int provider_assume(const struct provider_ask *, const struct provider_role *, struct keys **ret);
 
-/* Of the JSON that credential_process, containers and machines answer with: AccessKeyId, SecretAccessKey, SessionToken or Token, Expiration.
- * 0, or -EINVAL with a text that repeats nothing of it. */
+/* Of the JSON that credential_process, containers and machines answer with: AccessKeyId,
+ * SecretAccessKey, SessionToken or Token, Expiration. 0, or -EINVAL with a text that repeats
+ * nothing of it. */
 int provider_read_json(struct span, struct keys **ret);
 /* The same from the XML of AssumeRole and AssumeRoleWithWebIdentity. */
 int provider_read_xml(struct span, struct keys **ret);
-/* Runs the command line (no shell: words, quotes and backslashes as a shell takes them) and appends what it prints. 0 or -errno. */
+/* Runs the command line (no shell: words, quotes and backslashes as a shell takes them) and appends
+ * what it prints. 0 or -errno. */
 int provider_run(const char *command, int64_t deadline, struct cancel *, struct buf *ret);

@@ -66,7 +66,8 @@ put_question(const struct question *q, struct buf *ret, struct client_reply *rep
 
 /* --- containers --- */
 
-/* A plain http service must be on this machine or link: the answer holds secrets, and so may the question. */
+/* A plain http service must be on this machine or link: the answer holds secrets, and so may the
+ * question. */
 static bool
 may_be_asked(const char *url)
 {

@@ -1,5 +1,6 @@
-/* One request to S3: addressed, signed, sent by the HTTP client, its answer understood. What a server teaches on the way (another
- * region, the right time, that keys have expired) is put right once in each request and remembered for the store. */
+/* One request to S3: addressed, signed, sent by the HTTP client, its answer understood. What a
+ * server teaches on the way (another region, the right time, that keys have expired) is put right
+ * once in each request and remembered for the store. */
 #pragma once
 
 #include "backends/net/client.h"
@@ -20,10 +21,10 @@ struct bucket {
 	struct signer *signer;
 	struct credentials *credentials;
 	atomic_llong clock_ahead; /* the server's clock minus ours, ns */
-	atomic_llong
-		seen_at; /* clock_now() of the last answer that proves the bucket to be there; 0: none yet */
-	atomic_uint
-		refusals; /* of x-amz-checksum-mode, since it was not refused last; S3_MUTE_FROM: it is no longer sent */
+	atomic_llong seen_at; /* clock_now() of the last answer that proves the bucket to be there;
+				 0: none yet */
+	atomic_uint refusals; /* of x-amz-checksum-mode, since it was not refused last;
+				 S3_MUTE_FROM: it is no longer sent */
 	pthread_mutex_t lock; /* guards region */
 	char region[64];
 };
@@ -61,7 +62,8 @@ struct s3_request {
 	bool explained;             /* err_text() already says what S3 said */
 };
 
-/* Waits. 0, a positive outcome or -errno, with HTTP status, S3's code and the request's id in the text. ret may be NULL. */
+/* Waits. 0, a positive outcome or -errno, with HTTP status, S3's code and the request's id in the
+ * text. ret may be NULL. */
 int s3_request_run(struct s3_request *, struct zmap_stat *ret);
 /* The request lives until done is called, then belongs to the thread that done tells. */
 void s3_request_submit(struct s3_request *, client_done_fn *done, void *arg);

@@ -110,7 +110,8 @@ first(const char *a, const char *b)
 	return a && *a ? a : b;
 }
 
-/* A store of Google's takes nothing from what is said about Amazon's but what was said for this mount. */
+/* A store of Google's takes nothing from what is said about Amazon's but what was said for this
+ * mount. */
 static int
 choose_address(const struct url *u, const struct zmap_options *o, const struct profile *p,
 	struct settings *s)

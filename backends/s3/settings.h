@@ -1,6 +1,7 @@
-/* All that is said about a store, gathered once from its URL, the options, the environment, netcdf-c's rc files and the profiles
- * of AWS; constant afterwards, so every thread may read it. What is said more explicitly comes first: URL and options, then
- * rc files, then environment, then profile. */
+/* All that is said about a store, gathered once from its URL, the options, the environment,
+ * netcdf-c's rc files and the profiles of AWS; constant afterwards, so every thread may read it.
+ * What is said more explicitly comes first: URL and options, then rc files, then environment, then
+ * profile. */
 #pragma once
 
 #include "backends/s3/address.h"
@@ -21,5 +22,6 @@ struct settings {
 int settings_gather(const struct url *, const struct zmap_options *, struct settings *ret);
 void settings_free(struct settings *);
 
-/* The first of the environment's variables that is set and not empty, or NULL. List ends with NULL. */
+/* The first of the environment's variables that is set and not empty, or NULL. List ends with NULL.
+ */
 const char *settings_env(const char *const *names);

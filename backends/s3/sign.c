@@ -105,7 +105,8 @@ unreserved(char c)
 	       c == '-' || c == '.' || c == '_' || c == '~';
 }
 
-/* In the order of the encoded names. Where a character is encoded, '%' stands before letters, digits and -._~ alike. */
+/* In the order of the encoded names. Where a character is encoded, '%' stands before letters,
+ * digits and -._~ alike. */
 static int
 compare_encoded(const char *a, const char *b)
 {

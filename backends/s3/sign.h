@@ -1,5 +1,6 @@
-/* Signature Version 4 of AWS: what proves the sender of a request. As AWS documents it for S3: the path is encoded once and not
- * tidied, so keys of any bytes are signed as they are. No I/O; any thread may call. */
+/* Signature Version 4 of AWS: what proves the sender of a request. As AWS documents it for S3: the
+ * path is encoded once and not tidied, so keys of any bytes are signed as they are. No I/O; any
+ * thread may call. */
 #pragma once
 
 #include "base/buf.h"
@@ -15,7 +16,8 @@ struct sign_request {
 	const char *method;
 	const char *path;  /* as sent: encoded, with its first '/' */
 	const char *query; /* as sent, from sign_query; "" if none */
-	/* Lower-case names in the order of strcmp. `host` must be among them, and all that begin with "x-amz-". */
+	/* Lower-case names in the order of strcmp. `host` must be among them, and all that begin
+	 * with "x-amz-". */
 	const struct sign_pair *headers;
 	size_t nheaders;
 	const char

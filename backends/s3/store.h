@@ -15,7 +15,8 @@ struct s3 {
 	bool deletes_if; /* it deletes on a condition; set before other threads use the store */
 };
 
-/* A key that no object can have is absent without asking: too long, or no UTF-8, which servers would call a bad request. */
+/* A key that no object can have is absent without asking: too long, or no UTF-8, which servers
+ * would call a bad request. */
 bool s3_impossible(struct zmap *, const char *key);
 int s3_stat_by(
 	struct zmap *, const char *key, int64_t deadline, struct cancel *, struct zmap_stat *ret);

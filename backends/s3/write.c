@@ -1,8 +1,9 @@
 /* Writing to S3: one PUT an object, which the server takes whole or not at all.
  *
- * A PUT is tried again as any request is. Where an answer was lost, what is there now may be our own: a put on a condition then looks
- * whether it is. Conditions are If-Match and If-None-Match; what a server makes of them is tried before anything is written, since there
- * are some that refuse them and some that know nothing of them and overwrite. */
+ * A PUT is tried again as any request is. Where an answer was lost, what is there now may be our
+ * own: a put on a condition then looks whether it is. Conditions are If-Match and If-None-Match;
+ * what a server makes of them is tried before anything is written, since there are some that refuse
+ * them and some that know nothing of them and overwrite. */
 #include "backends/s3/store.h"
 
 #include "backends/s3/etag.h"
@@ -47,8 +48,9 @@ put_once(struct zmap *z, const struct zmap_put *p, const char *if_match, unsigne
 	return r;
 }
 
-/* On condition of a version. radosgw before Ceph 18 compares If-Match with the version without its quotation marks, so that no
- * put ever succeeds; it can be told by an object that still is that version. */
+/* On condition of a version. radosgw before Ceph 18 compares If-Match with the version without its
+ * quotation marks, so that no put ever succeeds; it can be told by an object that still is that
+ * version. */
 static int
 put_if_match(
 	struct zmap *z, const struct zmap_put *p, unsigned *ret_attempts, struct zmap_stat *ret)
@@ -73,8 +75,8 @@ put_if_match(
 	return put_once(z, p, bare, ret_attempts, ret);
 }
 
-/* The condition did not hold: perhaps since an attempt whose answer was lost has done it. Objects that were put in one piece are called
- * by the MD5 of their bytes. */
+/* The condition did not hold: perhaps since an attempt whose answer was lost has done it. Objects
+ * that were put in one piece are called by the MD5 of their bytes. */
 static int
 done_before(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 {

@@ -9,8 +9,8 @@
 enum {
 	WHOLE = 16 << 20, /* bytes of an archive that is kept if a server sends all of it unasked */
 	TRIES = 4,        /* of an archive that is replaced meanwhile */
-	TAIL = 256
-	       << 10, /* bytes of its end that are read at once: all of a directory of some 3000 members */
+	TAIL = 256 << 10, /* bytes of its end that are read at once: all of a directory of some 3000
+			     members */
 };
 
 struct archive *

@@ -13,7 +13,8 @@
 
 enum {
 	WINDOW = 64 << 20, /* bytes of a directory that are asked for at once */
-	/* bytes that libzip may read, and how often each: archives with many ends make it read all directories and headers */
+	/* bytes that libzip may read, and how often each: archives with many ends make it read all
+	   directories and headers */
 	MOST = 1 << 30,
 	TIMES = 4,
 	REFUSED = -1, /* to libzip */
@@ -125,8 +126,8 @@ source_call(void *arg, void *data, zip_uint64_t len, zip_source_cmd_t command)
 
 /* --- its members --- */
 
-/* Names in an archive that no key can be are never looked up, so they need not be kept: absolute ones, "..", empty parts. Also not
- * what macOS's archiver adds beside the files. */
+/* Names in an archive that no key can be are never looked up, so they need not be kept: absolute
+ * ones, "..", empty parts. Also not what macOS's archiver adds beside the files. */
 static bool
 usable(char *name, size_t len)
 {
@@ -293,8 +294,9 @@ number(const uint8_t *p, unsigned bytes)
 	return le64toh(v);
 }
 
-/* Where something stands before an archive (a program that unpacks it), all that it says of places is that much too small, which
- * libzip does not expect. Its directory ends where its end record begins, so that tells how much. 0 also if it cannot be told. */
+/* Where something stands before an archive (a program that unpacks it), all that it says of places
+ * is that much too small, which libzip does not expect. Its directory ends where its end record
+ * begins, so that tells how much. 0 also if it cannot be told. */
 static uint64_t
 bytes_before(struct span tail, uint64_t size)
 {

@@ -101,7 +101,8 @@ has_metadata(const struct zip_index *x, const char *prefix, size_t len)
 	return false;
 }
 
-/* V3 says "group" only inside of zarr.json, but a group that is worth the name has others below it. */
+/* V3 says "group" only inside of zarr.json, but a group that is worth the name has others below it.
+ */
 static bool
 is_array(const struct zip_index *x, const char *prefix, size_t len)
 {
@@ -137,8 +138,8 @@ take_prefix(struct zip_index *x, const char *prefix, size_t len)
 	return 0;
 }
 
-/* The store begins where the first group's metadata are, down the directories that all keys have in common; netcdf-c puts one
- * before all keys. A lone array keeps its name. */
+/* The store begins where the first group's metadata are, down the directories that all keys have in
+ * common; netcdf-c puts one before all keys. A lone array keeps its name. */
 static int
 strip_prefix(struct zip_index *x)
 {

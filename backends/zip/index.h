@@ -1,5 +1,5 @@
-/* What a zip archive holds: its members in order, and how keys are found among them. No I/O. Immutable once made, so every thread
- * may read it. */
+/* What a zip archive holds: its members in order, and how keys are found among them. No I/O.
+ * Immutable once made, so every thread may read it. */
 #pragma once
 
 #include "base/buf.h"
@@ -26,14 +26,15 @@ struct zip_index {
 	char *prefix; /* what stands before every key; "" or "a/b/" */
 };
 
-/* Members are there, in any order, with their names: sorts them, and finds the prefix, unless it is said; members that do not begin
- * with that are left out. 0 or -ENOMEM. */
+/* Members are there, in any order, with their names: sorts them, and finds the prefix, unless it is
+ * said; members that do not begin with that are left out. 0 or -ENOMEM. */
 int zip_index_order(struct zip_index *, const char *prefix);
 /* NULL is allowed. */
 struct zip_index *zip_index_free(struct zip_index *);
 CLEAN_DEFINE(struct zip_index, zip_index_free)
 
-/* Keys and prefixes are also found with the common prefix before them, though they are not listed so. */
+/* Keys and prefixes are also found with the common prefix before them, though they are not listed
+ * so. */
 
 /* Index of the first key that is not below this one. */
 size_t zip_index_place(const struct zip_index *, const char *key);

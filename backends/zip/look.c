@@ -29,7 +29,8 @@ look_every(const struct zip_store *p)
 	return p->lower->caps & ZMAP_REMOTE ? ZIP_LOOK_REMOTE : LOOK_EVERY;
 }
 
-/* With nothing locked: `now` if it is, else the one that is there. *ret_lost: there is none that could be used. */
+/* With nothing locked: `now` if it is, else the one that is there. *ret_lost: there is none that
+ * could be used. */
 static int
 look_now(struct zip_store *p, struct archive *now, struct archive **ret, bool *ret_lost)
 {
@@ -137,7 +138,8 @@ zip_current(struct zip_store *p, struct archive **ret)
 	return r;
 }
 
-/* Of the archive's version and all that says where the member is: another archive has none of its versions. */
+/* Of the archive's version and all that says where the member is: another archive has none of its
+ * versions. */
 struct zip_origin
 zip_origin_of(const struct archive *a, const struct zip_member *m)
 {

@@ -52,7 +52,9 @@ void zip_old_done(struct zip_old *);
 int zip_old_read_at(const struct zip_old *, uint64_t off, void *to, size_t len);
 /* -EIO: the archive is not as it should be. */
 int zip_old_odd(const char *what);
-/* Where among an entry's extra fields the 8-byte numbers are that did not fit; NULL: there are none. *ret_len: their bytes. */
+/* Where among an entry's extra fields the 8-byte numbers are that did not fit; NULL: there are
+ * none. *ret_len: their bytes. */
 uint8_t *zip_old_numbers64(uint8_t *entry, size_t *ret_len);
-/* The place of the 8-byte number that stands for the entry's header; NULL: the short one is right, or it is damaged. */
+/* The place of the 8-byte number that stands for the entry's header; NULL: the short one is right,
+ * or it is damaged. */
 uint8_t *zip_old_header64(uint8_t *entry);

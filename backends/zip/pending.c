@@ -128,7 +128,8 @@ struct merge {
 	size_t names;
 };
 
-/* Does anything of the archive that begins so stay? A directory's own entry does where nothing was deleted below it. */
+/* Does anything of the archive that begins so stay? A directory's own entry does where nothing was
+ * deleted below it. */
 static bool
 stays_below(const struct zip_layer *l, const struct zip_index *x, const char *prefix)
 {
@@ -176,7 +177,8 @@ from_archive(void *arg, const char *name, bool prefix)
 	return m->fn(m->arg, name, prefix);
 }
 
-/* Lock held. The next name below the prefix that something was put for, from the i-th pending on; *ret_i: where to go on. NULL: none. */
+/* Lock held. The next name below the prefix that something was put for, from the i-th pending on;
+ * *ret_i: where to go on. NULL: none. */
 static char *
 next_name(struct merge *m, size_t *i, bool *ret_prefix)
 {

@@ -1,5 +1,6 @@
-/* The bytes of a member. One request brings a whole member: where its bytes begin depends on a length that only its local header
- * has, and which is guessed from the last one seen; checksum or header tell whether that was right. */
+/* The bytes of a member. One request brings a whole member: where its bytes begin depends on a
+ * length that only its local header has, and which is guessed from the last one seen; checksum or
+ * header tell whether that was right. */
 #include "backends/zip/zip.h"
 
 #include "base/check.h"
@@ -14,8 +15,8 @@ enum {
 	LOCAL = 0x04034b50,
 	LOCAL_LEN = 30,
 	PIECE = 256 << 10,
-	SLACK = 1
-		<< 16, /* bytes that deflate may add to data that do not shrink, and to short ones */
+	SLACK = 1 << 16, /* bytes that deflate may add to data that do not shrink, and to short ones
+			  */
 };
 
 bool
@@ -166,7 +167,8 @@ guess(const struct zip_reading *r)
 											    : 0;
 }
 
-/* In pieces where requests cost nothing: the sum of what lies in the processor's cache takes half the time. */
+/* In pieces where requests cost nothing: the sum of what lies in the processor's cache takes half
+ * the time. */
 static int
 read_stored_at(const struct zip_reading *r, uint64_t begin)
 {
@@ -262,7 +264,8 @@ inflate_whole(const struct zip_reading *r, struct span in)
 	return result;
 }
 
-/* Header and bytes together; what is missing where the header is longer than guessed comes after. */
+/* Header and bytes together; what is missing where the header is longer than guessed comes after.
+ */
 static int
 read_deflated(const struct zip_reading *r)
 {

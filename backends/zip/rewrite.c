@@ -1,6 +1,7 @@
-/* A new archive from an old one: members that stay are copied as they are, headers and all, in the order in which they lie; those that
- * were put come behind them, stored; then the directory, of which entries that stay keep all they say but their place. What stands before
- * the archive (a program that unpacks it) stays there. */
+/* A new archive from an old one: members that stay are copied as they are, headers and all, in the
+ * order in which they lie; those that were put come behind them, stored; then the directory, of
+ * which entries that stay keep all they say but their place. What stands before the archive (a
+ * program that unpacks it) stays there. */
 #include "backends/zip/old.h"
 
 #include "base/check.h"

@@ -1,5 +1,5 @@
-/* Parts of deflated members. Inflating goes from the start only, so where a reader stopped is kept for a while: one that reads a
- * member from front to back in pieces inflates it once. */
+/* Parts of deflated members. Inflating goes from the start only, so where a reader stopped is kept
+ * for a while: one that reads a member from front to back in pieces inflates it once. */
 #include "backends/zip/zip.h"
 
 #include "base/check.h"

@@ -69,7 +69,8 @@ choose(struct batch *b)
 	return 0;
 }
 
-/* Entries that are no keys stay: they are other programs'. Older ones of a key go, as they would come up again when it is deleted. */
+/* Entries that are no keys stay: they are other programs'. Older ones of a key go, as they would
+ * come up again when it is deleted. */
 static bool
 entry_stays(void *arg, size_t number, const char *name, size_t len)
 {
@@ -155,7 +156,8 @@ keep_versions(const struct batch *b, struct archive *new)
 	return 0;
 }
 
-/* Lock held. What is in the archive now is not pending any more, unless it was put again meanwhile. */
+/* Lock held. What is in the archive now is not pending any more, unless it was put again meanwhile.
+ */
 static void
 forget(struct batch *b, struct zip_spill **ret_spill)
 {
@@ -177,7 +179,8 @@ forget(struct batch *b, struct zip_spill **ret_spill)
 	*ret_spill = MOVE(w->spill); /* what is left in it keeps it */
 }
 
-/* The new archive takes the place of the old one; no other thread looks for a newer archive meanwhile. */
+/* The new archive takes the place of the old one; no other thread looks for a newer archive
+ * meanwhile. */
 static int
 replace(struct batch *b, int folder, const char *temp, int *fd)
 {
@@ -212,7 +215,8 @@ replace(struct batch *b, int folder, const char *temp, int *fd)
 	return r;
 }
 
-/* Puts into an archive that is another one now are lost, and programs that made them are told so; what is put from now on goes there. */
+/* Puts into an archive that is another one now are lost, and programs that made them are told so;
+ * what is put from now on goes there. */
 static void
 drop(struct batch *b)
 {

@@ -1,6 +1,7 @@
-/* A zip archive that is written. What was put since the last sync is pending: it lies in a file without a name beside the archive, and
- * reads see it before the archive's own. Sync writes a new archive beside the old one, and renames it. One process writes an archive at a time:
- * it holds a lock on it, and on each new one before that has the name. */
+/* A zip archive that is written. What was put since the last sync is pending: it lies in a file
+ * without a name beside the archive, and reads see it before the archive's own. Sync writes a new
+ * archive beside the old one, and renames it. One process writes an archive at a time: it holds a
+ * lock on it, and on each new one before that has the name. */
 #pragma once
 
 #include "backends/zip/zip.h"
@@ -39,8 +40,8 @@ struct zip_writer {
 	uint64_t mark;           /* no other writer's */
 	pthread_mutex_t syncing; /* held by zip_sync, also while it waits for the disk */
 
-	atomic_bool
-		any; /* something is pending: so that reads of an archive that is not written take no lock */
+	atomic_bool any; /* something is pending: so that reads of an archive that is not written
+			    take no lock */
 
 	/* guarded by the store's lock */
 	struct zip_spill *spill; /* NULL: nothing was put since the last sync */
@@ -88,7 +89,8 @@ void zip_say_stat(const struct archive *, const struct zip_member *, struct zmap
 void zip_say_version(const struct zip_origin *, uint32_t crc, struct zmap_stat *ret);
 struct zip_origin zip_origin_of(const struct archive *, const struct zip_member *);
 bool zip_same_archive(const struct zmap_stat *, const struct zmap_stat *);
-/* What the archive is now. stale: known to be no longer what is there; NULL: not known. at_once: whenever the last look was. */
+/* What the archive is now. stale: known to be no longer what is there; NULL: not known. at_once:
+ * whenever the last look was. */
 int zip_look(struct zip_store *, const struct archive *stale, bool at_once, struct archive **ret);
 /* As it was at the last look: reads find out by themselves when it is replaced. */
 int zip_current(struct zip_store *, struct archive **ret);

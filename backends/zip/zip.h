@@ -1,16 +1,19 @@
-/* What the parts of the zip store share: zip.c (the archive as a store), zip_read.c (the bytes of a member). */
+/* What the parts of the zip store share: zip.c (the archive as a store), zip_read.c (the bytes of a
+ * member). */
 #pragma once
 
 #include "backends/zip/index.h"
 #include "base/err.h"
 #include "store/zmap.h"
 
-/* What a member's version is made of besides its checksum: it stays when a writer of the archive copies the member. */
+/* What a member's version is made of besides its checksum: it stays when a writer of the archive
+ * copies the member. */
 struct zip_origin {
 	uint64_t archive, place;
 };
 
-/* One version of the archive. Counted; immutable but for what is learnt of where members' bytes begin. */
+/* One version of the archive. Counted; immutable but for what is learnt of where members' bytes
+ * begin. */
 struct archive {
 	atomic_uint refs;
 	uint64_t serial; /* of this process: no two have the same */
@@ -44,7 +47,8 @@ struct zip_store {
 	char *key;
 	struct zip_writer *writer; /* NULL: it is not written */
 	struct err unwritable;     /* why not, where it was wanted */
-	int64_t keep; /* ns for which the end of a remote archive is not asked for again; 0: it is not kept */
+	int64_t keep; /* ns for which the end of a remote archive is not asked for again; 0: it is
+			 not kept */
 	atomic_uint
 		extra; /* how long the extra field of a local header was lately: most are alike */
 
@@ -58,7 +62,8 @@ struct zip_store {
 	unsigned next_parked;
 };
 
-/* The archive that is there now: one or two requests. 0, or -errno with the reason (-ENOENT: there is none). */
+/* The archive that is there now: one or two requests. 0, or -errno with the reason (-ENOENT: there
+ * is none). */
 int archive_open(struct zip_store *, struct archive **ret);
 
 /* One read of bytes [off, off + len) of a member, as the request `get` wants it. */
@@ -71,17 +76,19 @@ struct zip_reading {
 	size_t len;
 };
 
-/* Members and names, by few requests. tail: the archive's last bytes. 0, -EIO with the reason if it is no archive, or as zip_fetch. */
+/* Members and names, by few requests. tail: the archive's last bytes. 0, -EIO with the reason if it
+ * is no archive, or as zip_fetch. */
 int zip_read_directory(const struct zip_reading *, struct span tail, struct zip_index **ret);
 
-/* Appends the bytes to get->into. 0, -errno, or ZMAP_CHANGED: the archive is another one by now. Bytes of a whole member are
- * those that its checksum is of. */
+/* Appends the bytes to get->into. 0, -errno, or ZMAP_CHANGED: the archive is another one by now.
+ * Bytes of a whole member are those that its checksum is of. */
 int zip_read(const struct zip_reading *);
 /* The same for a deflated member, inflated no further than needed. */
 int zip_stream_read(const struct zip_reading *);
 struct zip_stream *zip_stream_free(struct zip_stream *);
 
-/* Is the read of a whole member that one range, as far as can be guessed, will bring as it is? Its place in the archive. */
+/* Is the read of a whole member that one range, as far as can be guessed, will bring as it is? Its
+ * place in the archive. */
 bool zip_foretell(const struct zip_reading *, uint64_t *ret);
 /* Was that so? The member's bytes lie at the end of get->into. 0 or -EIO. */
 int zip_confirm(const struct zip_reading *, uint64_t begin);
@@ -93,7 +100,7 @@ int zip_fetch(const struct zip_reading *, uint64_t off, size_t len, struct buf *
 /* Where the member's bytes begin, by its local header. 0, -errno, ZMAP_CHANGED. */
 int zip_find_bytes(const struct zip_reading *, uint64_t *ret);
 
-/* The archive that is object `key` of another store, which is taken over, also on failure. keep: as in zip_store. path:
- * of an archive that is to be written, a local file; or NULL. */
+/* The archive that is object `key` of another store, which is taken over, also on failure. keep: as
+ * in zip_store. path: of an archive that is to be written, a local file; or NULL. */
 int zip_open_over(
 	struct zmap *lower, const char *key, int64_t keep, const char *path, struct zmap **ret);

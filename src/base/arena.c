@@ -291,7 +291,8 @@ find_stretch(struct size *size, struct stretch *ret)
 	return false;
 }
 
-/* The lock is held. Of the size with the most that can go, so that those that are in use keep theirs. */
+/* The lock is held. Of the size with the most that can go, so that those that are in use keep
+ * theirs. */
 static bool
 choose(struct stretch *ret)
 {

@@ -1,7 +1,8 @@
-/* Pieces of memory of at most 128 KiB, cut from arenas of 2 MiB by size. The pages of an arena are made by one call where there is room
- * for them, and any thread's piece serves the next one of its size: malloc grows by as much as is asked for, has the kernel make each
- * page by a fault, and keeps those below a piece that is in use. Any thread may call. Under the address sanitizer malloc does it
- * (arena_checked.c). */
+/* Pieces of memory of at most 128 KiB, cut from arenas of 2 MiB by size. The pages of an arena are
+ * made by one call where there is room for them, and any thread's piece serves the next one of its
+ * size: malloc grows by as much as is asked for, has the kernel make each page by a fault, and
+ * keeps those below a piece that is in use. Any thread may call. Under the address sanitizer malloc
+ * does it (arena_checked.c). */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +12,8 @@ enum { ARENA_TO = 128 << 10, ARENA_BYTES = 2 << 20 };
 
 /* What a piece of n bytes takes: at most a sixteenth more, or 64 bytes. */
 size_t arena_size(size_t n);
-/* A piece of arena_size(n) bytes, not cleared. filled: pages of a new arena may be made beforehand. NULL: no memory. */
+/* A piece of arena_size(n) bytes, not cleared. filled: pages of a new arena may be made beforehand.
+ * NULL: no memory. */
 void *arena_get(size_t n, bool filled);
 /* n: as it was asked for, or arena_size of that. */
 void arena_put(void *p, size_t n);

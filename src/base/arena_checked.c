@@ -1,5 +1,5 @@
-/* Arenas where the address sanitizer watches: each piece is malloc's, so that it sees what is written beside one, and memory that is no
- * piece, which an arena would take for one. */
+/* Arenas where the address sanitizer watches: each piece is malloc's, so that it sees what is
+ * written beside one, and memory that is no piece, which an arena would take for one. */
 #include "base/arena.h"
 
 #include <stdio.h>

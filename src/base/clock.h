@@ -1,4 +1,5 @@
-/* Time and the end of patience. Times are nanoseconds of the monotonic clock; 0 as a deadline: none. */
+/* Time and the end of patience. Times are nanoseconds of the monotonic clock; 0 as a deadline:
+ * none. */
 #pragma once
 
 #include <pthread.h>
@@ -43,9 +44,9 @@ clock_cond_init(pthread_cond_t *c)
 	pthread_condattr_destroy(&a);
 }
 
-/* Set by the asker when it no longer wants the answer (an interrupted request). The thread that waits looks at it
- * at least every 100 ms. Owned by the asker; outlives the call that got it. look: says whether that is so by
- * now, on any thread and at once; NULL: it is so when it was set. */
+/* Set by the asker when it no longer wants the answer (an interrupted request). The thread that
+ * waits looks at it at least every 100 ms. Owned by the asker; outlives the call that got it. look:
+ * says whether that is so by now, on any thread and at once; NULL: it is so when it was set. */
 struct cancel {
 	atomic_bool wanted_no_more;
 	bool (*look)(struct cancel *);

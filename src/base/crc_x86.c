@@ -1,5 +1,6 @@
-/* PCLMULQDQ, where the processor has it: 16 bytes are moved over those that lie 128, 64, in the end 16 further by multiplying both halves, since
- * only the remainder by the polynomial counts. Of what is left, 16 bytes with the remainder of all, the tables tell it. */
+/* PCLMULQDQ, where the processor has it: 16 bytes are moved over those that lie 128, 64, in the end
+ * 16 further by multiplying both halves, since only the remainder by the polynomial counts. Of what
+ * is left, 16 bytes with the remainder of all, the tables tell it. */
 #include "base/crc.h"
 
 #include <immintrin.h>

@@ -1,4 +1,5 @@
-/* 64-bit fingerprints that are the same in every run and on every machine: inode numbers and versions. */
+/* 64-bit fingerprints that are the same in every run and on every machine: inode numbers and
+ * versions. */
 #pragma once
 
 #include <stddef.h>

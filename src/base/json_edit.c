@@ -71,7 +71,8 @@ read_part(struct lexer *l, bool dict, const char *name, struct part *ret, bool *
 	return r;
 }
 
-/* Goes through the dict or list that is next; found is the last member of that name, or element `at`. */
+/* Goes through the dict or list that is next; found is the last member of that name, or element
+ * `at`. */
 static int
 look_inside(struct lexer *l, const char *name, size_t at, struct inside *ret)
 {
@@ -175,7 +176,8 @@ has_newline(struct span s)
 	return s.len && memchr(s.data, '\n', s.len);
 }
 
-/* The blanks before the members of a dict at that depth, where those at the depth above stand behind `above`. */
+/* The blanks before the members of a dict at that depth, where those at the depth above stand
+ * behind `above`. */
 static int
 add_deeper(struct buf *b, struct span above, unsigned depth, unsigned wanted)
 {

@@ -68,7 +68,8 @@ add_decimal(struct magnitude *m, unsigned digit)
 	add_digit(m, digit, 10);
 }
 
-/* digits[.digits] from s on, of which `behind` are behind the point. Where they end; NULL: there are none. */
+/* digits[.digits] from s on, of which `behind` are behind the point. Where they end; NULL: there
+ * are none. */
 static const char *
 read_digits(const char *s, const char *end, struct magnitude *m, int64_t *behind)
 {
@@ -105,7 +106,8 @@ read_exponent(const char *s, const char *end, int64_t *ret)
 	return s == end;
 }
 
-/* digits[.digits][e[sign]digits] between s and end. 0; -EINVAL not a number or not whole; -ERANGE. */
+/* digits[.digits][e[sign]digits] between s and end. 0; -EINVAL not a number or not whole; -ERANGE.
+ */
 static int
 read_decimal(const char *s, const char *end, uint64_t *ret)
 {

@@ -70,7 +70,8 @@ find(const struct json_slice *m, void *arg)
 	return 0;
 }
 
-/* Moves the lexer to the value that the first part of path names in the dict which is next. *last: the text ends with that dict. */
+/* Moves the lexer to the value that the first part of path names in the dict which is next. *last:
+ * the text ends with that dict. */
 static int
 descend(struct lexer *l, const char **path, bool last)
 {

@@ -128,7 +128,8 @@ json_doc_list(struct json *list, const struct json_member *m, size_t n)
 	return 0;
 }
 
-/* In dicts of more members keys are looked for by halves, in an order of their own that lies behind them. */
+/* In dicts of more members keys are looked for by halves, in an order of their own that lies behind
+ * them. */
 enum { FEW = 32 };
 
 static int

@@ -1,5 +1,6 @@
-/* The values of JSON documents, for json*.c only. All that a document has lies in few pieces of memory, which go at once with its last owner:
- * a document of an array has a hundred values, and is read and dropped. */
+/* The values of JSON documents, for json*.c only. All that a document has lies in few pieces of
+ * memory, which go at once with its last owner: a document of an array has a hundred values, and is
+ * read and dropped. */
 #pragma once
 
 #include "base/json.h"
@@ -24,12 +25,14 @@ struct json_member {
 	const struct json *value;
 };
 
-/* A document without values that has one owner; room: bytes that they will take, roughly. NULL: no memory. */
+/* A document without values that has one owner; room: bytes that they will take, roughly. NULL: no
+ * memory. */
 struct json_doc *json_doc_new(size_t room);
 void json_doc_unref(struct json_doc *); /* NULL allowed */
 /* NULL: no memory. */
 struct json *json_doc_value(struct json_doc *, enum json_type);
 const char *json_doc_text(struct json_doc *, const char *text, size_t len);
-/* Takes n members in; their keys and values are the document's. Of members with one key the last counts, where the first stands. 0 or -ENOMEM. */
+/* Takes n members in; their keys and values are the document's. Of members with one key the last
+ * counts, where the first stands. 0 or -ENOMEM. */
 int json_doc_list(struct json *, const struct json_member *, size_t n);
 int json_doc_dict(struct json *, const struct json_member *, size_t n);

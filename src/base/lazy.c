@@ -34,7 +34,8 @@ int
 lazy_load(struct lazy *l)
 {
 	static pthread_mutex_t lock =
-		PTHREAD_MUTEX_INITIALIZER; /* guards the pointers of all libraries until they are loaded */
+		PTHREAD_MUTEX_INITIALIZER; /* guards the pointers of all libraries until they are
+					      loaded */
 	int r = 0;
 	if (atomic_load_explicit(&l->loaded, memory_order_acquire))
 		return 0;

@@ -1,9 +1,10 @@
-/* Libraries that are loaded when something of theirs is first needed. What stores behind a network are made with takes longer to load than
- * a store on a disk takes to open.
+/* Libraries that are loaded when something of theirs is first needed. What stores behind a network
+ * are made with takes longer to load than a store on a disk takes to open.
  *
- * A list has a library's functions once: LIST(F) F(name) F(name) …. A header makes of it a struct of pointers by LAZY_DECLARE, one file loads them by
- * LAZY_DEFINE, and each function is called through that struct, by a macro of its own name if need be. LAZY_LIBRARY is both for one file. What
- * uses them calls the load function first, and again as often as it likes. */
+ * A list has a library's functions once: LIST(F) F(name) F(name) …. A header makes of it a struct
+ * of pointers by LAZY_DECLARE, one file loads them by LAZY_DEFINE, and each function is called
+ * through that struct, by a macro of its own name if need be. LAZY_LIBRARY is both for one file.
+ * What uses them calls the load function first, and again as often as it likes. */
 #pragma once
 
 #include <stdatomic.h>

@@ -14,8 +14,9 @@ enum log_level log_get_level(void);
 /* Default: stderr, "zarrfs: " before the line. What was said before goes to the sink of before. */
 void log_set_sink(log_sink_fn *);
 
-/* From here to log_stop no thread that says something waits for the sink, but a thread of this module (base/log_queue.h; stderr
- * that is a plain file is written to at once). Where no thread can be had, all stays as it is. */
+/* From here to log_stop no thread that says something waits for the sink, but a thread of this
+ * module (base/log_queue.h; stderr that is a plain file is written to at once). Where no thread can
+ * be had, all stays as it is. */
 void log_start(void);
 /* Until what was said is with the sink, unless that takes nothing for a second. */
 void log_drain(void);

@@ -1,4 +1,5 @@
-/* Bob Jenkins' lookup3 (hashlittle): what HDF5 checks its metadata with, and a codec. http://burtleburtle.net/bob/c/lookup3.c */
+/* Bob Jenkins' lookup3 (hashlittle): what HDF5 checks its metadata with, and a codec.
+ * http://burtleburtle.net/bob/c/lookup3.c */
 #pragma once
 
 #include <stddef.h>

@@ -12,7 +12,8 @@ enum {
 	TOUCHED = 16 << 20, /* bytes of a new piece whose pages are there at once */
 	HUGE = 2
 	       << 20, /* bytes of a page of the larger sort; a smaller piece has no room for one */
-	STEPS = 16, /* sizes of large pieces in an octave, so that chunks of nearly one size use each other's pages */
+	STEPS = 16,   /* sizes of large pieces in an octave, so that chunks of nearly one size use
+			 each other's pages */
 	CLASSES = (64 - 17) * STEPS,
 };
 
@@ -145,8 +146,9 @@ get_large(size_t full, size_t size)
 	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
-	/* All of it will be written: one call costs two thirds of a page fault for each page, and in pages of 2 MiB, where the system has
-	 * them, half of that. But what is very large may only be said to be so, by damaged metadata: the rest comes as it is written. */
+	/* All of it will be written: one call costs two thirds of a page fault for each page, and
+	 * in pages of 2 MiB, where the system has them, half of that. But what is very large may
+	 * only be said to be so, by damaged metadata: the rest comes as it is written. */
 	if (full && size >= HUGE)
 		(void)madvise(p, size, MADV_HUGEPAGE);
 	if (full)

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A finite number above 0 is exactly m × 2^e. What rounds to it lies within half of 2^e above, and within half (a quarter, where m is the
- * smallest of its binade) of it below. All of that is compared in 128-bit integers, so nothing is rounded here; numbers whose parts
- * do not fit are left to printf and strtod. */
+/* A finite number above 0 is exactly m × 2^e. What rounds to it lies within half of 2^e above, and
+ * within half (a quarter, where m is the smallest of its binade) of it below. All of that is
+ * compared in 128-bit integers, so nothing is rounded here; numbers whose parts do not fit are left
+ * to printf and strtod. */
 __extension__ typedef unsigned __int128 wide;
 
 struct binary {
@@ -55,7 +56,8 @@ bits_of(uint64_t v)
 	return v ? 64 - __builtin_clzll(v) : 0;
 }
 
-/* The number as the fraction num / den, scaled by 10^-exponent, and half of its 2^e in the same scale, both times 4. */
+/* The number as the fraction num / den, scaled by 10^-exponent, and half of its 2^e in the same
+ * scale, both times 4. */
 struct scaled {
 	wide num, den, half;
 	int shift; /* den is 2^shift; 0: it is no power of 2 */
@@ -139,7 +141,8 @@ shortest(const struct binary *b, const struct kind *k, struct decimal *ret)
 {
 	int top = magnitude(b);
 	struct scaled s;
-	/* All that may be tried must fit: the shortest is the answer, not the first that can be worked out. */
+	/* All that may be tried must fit: the shortest is the answer, not the first that can be
+	 * worked out. */
 	if (!scale(b, top - k->most + 1, &s) || !scale(b, top + 1, &s))
 		return false;
 	if (s.num >= s.den) /* magnitude() was one too low */
@@ -160,7 +163,8 @@ comes_back(const struct decimal *d, double v, const struct kind *k)
 	return k->single ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v;
 }
 
-/* Numbers that are very large or very small: rare, and slow. Powers of two have more room above than below, where the nearest may be. */
+/* Numbers that are very large or very small: rare, and slow. Powers of two have more room above
+ * than below, where the nearest may be. */
 static void
 slow(double v, const struct kind *k, struct decimal *ret)
 {

@@ -12,7 +12,8 @@ enum {
 	NUMBER_INT = 20,
 };
 
-/* Each writes without a NUL and returns the length. Always with a point or an exponent ("5.0", "1e-05", "-1.5e+20"), or "NaN", "Inf", "-Inf". */
+/* Each writes without a NUL and returns the length. Always with a point or an exponent ("5.0",
+ * "1e-05", "-1.5e+20"), or "NaN", "Inf", "-Inf". */
 size_t number_double(double v, char *to);
 size_t number_float(float v, char *to);
 size_t number_half(uint16_t v, char *to); /* IEEE 754 binary16, in native order */
@@ -23,6 +24,7 @@ size_t number_int(int64_t v, char *to);
 size_t number_uint(uint64_t v, char *to);
 /* The same number; of NaN, that. */
 float number_of_half(uint16_t v);
-/* The bits of a number of 1 to 8 bytes that is stored in that order; and the float of 2, 4 or 8 bytes that they are. */
+/* The bits of a number of 1 to 8 bytes that is stored in that order; and the float of 2, 4 or 8
+ * bytes that they are. */
 uint64_t number_bits(const uint8_t *p, unsigned size, bool big);
 double number_of_bits(uint64_t bits, unsigned size);

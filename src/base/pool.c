@@ -74,8 +74,8 @@ queue_take(struct queue *q)
 	return t;
 }
 
-/* So many tasks that are stuck may wait for no reader in particular: a store that hangs must not get all workers before those which
- * wait for another one. */
+/* So many tasks that are stuck may wait for no reader in particular: a store that hangs must not
+ * get all workers before those which wait for another one. */
 enum { LENT_MOST = 16 };
 
 /* The lock is held. */
@@ -86,7 +86,8 @@ may_start(const struct pool *p)
 	return any && p->running < p->places && !p->returning;
 }
 
-/* The lock is held. The thread that must go on now that a place is free: at most one sleeps for each place. */
+/* The lock is held. The thread that must go on now that a place is free: at most one sleeps for
+ * each place. */
 static void
 pass_on(struct pool *p)
 {
@@ -299,7 +300,8 @@ pool_blocking(void)
 		return;
 	struct pool *p = w->pool;
 	LOCKED(&p->lock) {
-		if (!w->lent) { /* however many wait already: the one they wait for may want this place */
+		if (!w->lent) { /* however many wait already: the one they wait for may want this
+				   place */
 			w->blocked = true;
 			p->blocked++;
 			p->running--;
@@ -406,7 +408,8 @@ pool_new(unsigned workers, unsigned blocked_max, struct pool **ret)
 	return r;
 }
 
-/* A worker is made only by an earlier one or before the end, so its thread is known when its turn comes. */
+/* A worker is made only by an earlier one or before the end, so its thread is known when its turn
+ * comes. */
 static struct worker *
 nth_worker(struct pool *p, unsigned i)
 {

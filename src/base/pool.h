@@ -1,8 +1,8 @@
-/* Worker threads and their queue. A task runs once, on some worker, without any lock held; it cannot
- * fail and may push further tasks. Urgent tasks go before the others; within each kind, first come first
- * served. A worker that is about to wait for something slow says so with pool_blocking, and another takes
- * its place, so that a dead server never stops work that needs only the processor.
- * Any thread may push. The owner of a task's memory is the task. */
+/* Worker threads and their queue. A task runs once, on some worker, without any lock held; it
+ * cannot fail and may push further tasks. Urgent tasks go before the others; within each kind,
+ * first come first served. A worker that is about to wait for something slow says so with
+ * pool_blocking, and another takes its place, so that a dead server never stops work that needs
+ * only the processor. Any thread may push. The owner of a task's memory is the task. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,22 +24,25 @@ struct pool *pool_free(struct pool *);
 void pool_blocking(void);
 void pool_unblocking(void);
 
-/* Places of workers that have been in one task for longer than `age` ns go to others: for tasks that were not expected to wait
- * (a local disk that hangs). Costs nothing until a thread that waits calls it. */
+/* Places of workers that have been in one task for longer than `age` ns go to others: for tasks
+ * that were not expected to wait (a local disk that hangs). Costs nothing until a thread that waits
+ * calls it. */
 void pool_patrol(struct pool *, int64_t age);
-/* Has this worker's place gone to another while it was in its task? Then there are more workers than places, and it should let
- * go of what each keeps for itself. */
+/* Has this worker's place gone to another while it was in its task? Then there are more workers
+ * than places, and it should let go of what each keeps for itself. */
 bool pool_lent(void);
 
 void pool_push(struct pool *, struct task *, bool urgent);
-/* For callers that hold a lock, under which no thread is to be begun: not urgent. Once the lock is open, pool_fill. */
+/* For callers that hold a lock, under which no thread is to be begun: not urgent. Once the lock is
+ * open, pool_fill. */
 void pool_push_only(struct pool *, struct task *);
 /* Begins a worker, if tasks lack one. */
 void pool_fill(struct pool *);
-/* Before all that wait: for a task that has begun already, and holds something that others wait for. */
+/* Before all that wait: for a task that has begun already, and holds something that others wait
+ * for. */
 void pool_push_first(struct pool *, struct task *);
-/* Runs a task on this thread in a worker's place, where one is free and nothing urgent waits for it: no worker has to be woken. False:
- * it was not run. */
+/* Runs a task on this thread in a worker's place, where one is free and nothing urgent waits for
+ * it: no worker has to be woken. False: it was not run. */
 bool pool_run_here(struct pool *, struct task *);
 /* If this task is queued, it is urgent from now on. The task may be gone: it is only compared. */
 void pool_hurry(struct pool *, const struct task *);

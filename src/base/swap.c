@@ -2,8 +2,9 @@
 
 #include <string.h>
 
-/* Sixteen bytes at a time, as eight lanes of two: the bytes of each lane change places by shifts, then the lanes by a shuffle.
- * Every processor has both; what swaps bytes in one instruction is not to be counted on. */
+/* Sixteen bytes at a time, as eight lanes of two: the bytes of each lane change places by shifts,
+ * then the lanes by a shuffle. Every processor has both; what swaps bytes in one instruction is not
+ * to be counted on. */
 typedef uint16_t lanes __attribute__((vector_size(16)));
 
 #define SWAP_RUN(bits, ...)                                                                        \

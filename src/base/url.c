@@ -45,7 +45,8 @@ is(const char *scheme, const char *const *list)
 static const char *const s3_schemes[] = {"s3", "gs", "gs3", NULL};
 static const char *const http_schemes[] = {"http", "https", NULL};
 
-/* Length of the scheme, with wrappers before it, if this is a URL: "fault+s3" of "fault+s3://bucket". 0: a plain path. */
+/* Length of the scheme, with wrappers before it, if this is a URL: "fault+s3" of
+ * "fault+s3://bucket". 0: a plain path. */
 static size_t
 scheme_length(const char *store)
 {
@@ -122,7 +123,8 @@ set_file_path(const char *path, struct url *u)
 	return 0;
 }
 
-/* "repo#tag=v1" or "x.zarr#mode=zarr", where no file is called that: where the fragment begins. NULL: there is none. */
+/* "repo#tag=v1" or "x.zarr#mode=zarr", where no file is called that: where the fragment begins.
+ * NULL: there is none. */
 static const char *
 fragment_of_path(const char *store)
 {
@@ -286,7 +288,8 @@ is_s3_host(const char *host)
 			       ends_in(name, ".storage.googleapis.com"));
 }
 
-/* The name decides where nothing else can: a directory may be called x.zip, and a zip file era5.zarr. */
+/* The name decides where nothing else can: a directory may be called x.zip, and a zip file
+ * era5.zarr. */
 static bool
 is_zip(const struct url *u)
 {

@@ -11,7 +11,8 @@ struct link {
 
 struct codec_chain {
 	struct form array;
-	/* What stands for a missing element of a shard behind other codecs. NULL: nothing can, or there is no such shard. */
+	/* What stands for a missing element of a shard behind other codecs. NULL: nothing can, or
+	 * there is no such shard. */
 	uint8_t *fill;
 	size_t n;
 	struct link link[];

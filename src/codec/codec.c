@@ -84,7 +84,8 @@ open_link(const struct codec_spec *s, const struct form *array, struct codec_cha
 	return r < 0 ? err_add(r, "codec '%s'", s->id) : 0;
 }
 
-/* Before which codec elements are widened: the first that looks at them. SIZE_MAX: none is, or it is done in shards. */
+/* Before which codec elements are widened: the first that looks at them. SIZE_MAX: none is, or it
+ * is done in shards. */
 static size_t
 widened_before(const struct codec_spec *spec, size_t n, const struct form *array)
 {
@@ -150,8 +151,8 @@ check_size(const struct form *f, size_t len, const char *what)
 	return 0;
 }
 
-/* What link gives on decoding has form `decoded`; what goes into it then has which form? As said at open,
- * unless the chunk is of another form than that of open. */
+/* What link gives on decoding has form `decoded`; what goes into it then has which form? As said at
+ * open, unless the chunk is of another form than that of open. */
 static struct form
 form_beyond(const struct link *l, const struct form *decoded)
 {
@@ -355,7 +356,8 @@ codec_chain_by_extent(const struct codec_chain *c)
 	return any;
 }
 
-/* Two buffers take turns, from the outermost codec inwards; the innermost writes into the caller's. */
+/* Two buffers take turns, from the outermost codec inwards; the innermost writes into the caller's.
+ */
 size_t
 codec_chain_scratch(const struct codec_chain *c)
 {

@@ -147,8 +147,8 @@ open_specs(const struct codec_spec *before, size_t n, struct shard *s)
 	return codec_chain_open_inner(spec, all, &s->form, &s->chain);
 }
 
-/* Do elements come in little-endian order to the codecs of a shard, even if these say the other one? So they do behind codecs that
- * calculate; elsewhere the dtype has the order that is said. */
+/* Do elements come in little-endian order to the codecs of a shard, even if these say the other
+ * one? So they do behind codecs that calculate; elsewhere the dtype has the order that is said. */
 static bool
 comes_little(const struct dtype *d, size_t before)
 {

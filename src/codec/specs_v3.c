@@ -1,4 +1,5 @@
-/* Zarr V3's list of codecs (V3 spec, "Codecs"; zarr-extensions, codecs) as the codecs that are here. */
+/* Zarr V3's list of codecs (V3 spec, "Codecs"; zarr-extensions, codecs) as the codecs that are
+ * here. */
 #include "base/err.h"
 #include "codec/codec.h"
 #include "model/narrow.h"
@@ -9,8 +10,9 @@
 
 enum { CODECS_MAX = 64 };
 
-/* Names of V3's own that mean the codec of the same name here. What numcodecs has is called "numcodecs.…" there, and its codec says
- * so; "packbits" and "zfp" without it are others, which their configurations tell. */
+/* Names of V3's own that mean the codec of the same name here. What numcodecs has is called
+ * "numcodecs.…" there, and its codec says so; "packbits" and "zfp" without it are others, which
+ * their configurations tell. */
 static const char *const plain[] = {
 	"transpose",
 	"gzip",
@@ -34,7 +36,8 @@ static const char *const plain[] = {
 	NULL,
 };
 
-/* These calculate with elements in the byte order that their own dtypes say, which is the usual one. */
+/* These calculate with elements in the byte order that their own dtypes say, which is the usual
+ * one. */
 static const char *const calculating[] = {
 	"numcodecs.delta",
 	"numcodecs.fixedscaleoffset",
@@ -83,8 +86,8 @@ struct reading {
 	bool single;         /* elements are of one byte when they are packed, whatever they were */
 };
 
-/* There can be one codec that makes bytes of elements; of numbers it is looked after here, since the order that another said
- * would count. */
+/* There can be one codec that makes bytes of elements; of numbers it is looked after here, since
+ * the order that another said would count. */
 static int
 say_packs(const char *name, struct reading *g)
 {
@@ -138,7 +141,8 @@ packbits_config(const struct json *config, struct json **ret)
 	return json_parse(usual, sizeof usual - 1, ret);
 }
 
-/* Without "elementsize" V3's shuffle takes the size of the elements, which our codec takes for 0. */
+/* Without "elementsize" V3's shuffle takes the size of the elements, which our codec takes for 0.
+ */
 static int
 shuffle_config(const struct json *config, struct json **ret)
 {

@@ -6,7 +6,8 @@
 size_t
 codec_worst(size_t n)
 {
-	/* a quarter: deflate with fixed codes makes 9 bits of 8; the rest is for headers and many small frames */
+	/* a quarter: deflate with fixed codes makes 9 bits of 8; the rest is for headers and many
+	 * small frames */
 	static const size_t slack = 64 << 10;
 	uint64_t sum;
 	return add_over(n, n / 4 + slack, &sum) ? SIZE_MAX : sum;

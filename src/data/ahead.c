@@ -1,4 +1,5 @@
-/* Ahead of the reader and behind it. The stream's lock is held around all of it; the cache's and the pool's are leaves below it. */
+/* Ahead of the reader and behind it. The stream's lock is held around all of it; the cache's and
+ * the pool's are leaves below it. */
 #include "data/request.h"
 
 #include "base/check.h"
@@ -193,7 +194,8 @@ ahead_load(struct request *q)
 		pool_fill(q->array->data->pool);
 }
 
-/* A reader that comes this much later (ns), or finds the array changed, asks for the chunk itself. */
+/* A reader that comes this much later (ns), or finds the array changed, asks for the chunk itself.
+ */
 static const int64_t EXPECTED = 4 * SECOND;
 
 bool

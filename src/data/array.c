@@ -10,18 +10,21 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Loads of one array that may be under way, and hang: TURNS_SLOW hide the latency of a slow store. On a disk, few for a worker. */
+/* Loads of one array that may be under way, and hang: TURNS_SLOW hide the latency of a slow store.
+ * On a disk, few for a worker. */
 enum { TURNS_MIN = 8, TURNS_EACH = 2 };
 
-/* What the chunks mean: two arrays with the same name for this share cached chunks, all others do not. An array that grows along its
- * leading dimension keeps the numbers of its chunks, and what they mean. */
+/* What the chunks mean: two arrays with the same name for this share cached chunks, all others do
+ * not. An array that grows along its leading dimension keeps the numbers of its chunks, and what
+ * they mean. */
 static int
 find_space(struct array *a, const struct array_meta *m)
 {
 	CLEAN(buf_free) struct buf name = {0};
 	int r = buf_addf(
 		&name, "%s %p %" PRIx64 " %u", a->key, (void *)a->zmap, m->layout, a->dtype.size);
-	/* some codecs decode by the length of a line, and what grows along its only dimension has another */
+	/* some codecs decode by the length of a line, and what grows along its only dimension has
+	 * another */
 	unsigned first = a->grid.rank > 1 || !codec_chain_by_extent(a->chain);
 	for (unsigned d = 0; d < a->grid.rank && r == 0; d++)
 		r = buf_addf(&name, " %" PRIu64 "/%" PRIu64, d < first ? 0 : a->grid.shape[d],

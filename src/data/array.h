@@ -1,61 +1,71 @@
 /* The numbers of one variable, read as one run of elements in C order, through the chunk cache.
  *
- * struct data is what all arrays of a mount share: memory budget, cache, worker threads. struct array is one
- * variable in one layout (shape, type, chunks, codecs): immutable, counted, safe from every thread; it
- * knows nothing of metadata documents and asks its owner through struct array_hooks when it must be
- * sure that they still hold. struct stream is one reader's place in it: one for an open file, by which
- * prefetching knows what comes next. */
+ * struct data is what all arrays of a mount share: memory budget, cache, worker threads. struct
+ * array is one variable in one layout (shape, type, chunks, codecs): immutable, counted, safe from
+ * every thread; it knows nothing of metadata documents and asks its owner through struct
+ * array_hooks when it must be sure that they still hold. struct stream is one reader's place in it:
+ * one for an open file, by which prefetching knows what comes next. */
 #pragma once
 
 #include "data/reply.h"
 #include "model/model.h"
 
 struct data_options {
-	size_t memory; /* bytes: the cap on all caches; 0: a quarter of RAM or of the cgroup, at most 4 GiB */
-	unsigned
-		workers; /* threads that decode; 0: one for each processor that this process may use */
-	int64_t ttl; /* ns after which a cached chunk is compared with the store again; INT64_MAX: never */
-	int64_t timeout;  /* ns for one operation */
-	bool missing_403; /* a refused chunk is an absent one */
-	bool remote;      /* each request to the store costs a round trip */
-	bool delete_empty; /* chunks that become all fill are deleted, where that can be done on condition */
+	size_t memory;    /* bytes: the cap on all caches; 0: a quarter of RAM or of the cgroup, at
+			     most 4 GiB */
+	unsigned workers; /* threads that decode; 0: one for each processor that this process may
+			     use */
+	int64_t ttl; /* ns after which a cached chunk is compared with the store again; INT64_MAX:
+			never */
+	int64_t timeout;   /* ns for one operation */
+	bool missing_403;  /* a refused chunk is an absent one */
+	bool remote;       /* each request to the store costs a round trip */
+	bool delete_empty; /* chunks that become all fill are deleted, where that can be done on
+			      condition */
 };
 
 struct data;
 int data_new(const struct data_options *, struct data **ret);
 struct data *data_free(struct data *);
-/* Every changed chunk of all arrays is durable in the store, or the first error that prevents it. */
+/* Every changed chunk of all arrays is durable in the store, or the first error that prevents it.
+ */
 int data_flush(struct data *, struct cancel *);
-/* What could not be stored is stored once more; what fails again is dropped, with a line each appended to said (may be NULL). After that
- * arrays can be written again; a store that cannot make them durable is an error of all arrays, which said names, until the next retry. */
+/* What could not be stored is stored once more; what fails again is dropped, with a line each
+ * appended to said (may be NULL). After that arrays can be written again; a store that cannot make
+ * them durable is an error of all arrays, which said names, until the next retry. */
 int data_retry(struct data *, struct buf *said);
-/* Lines "zarrfs_NAME VALUE\n" in Prometheus' text form: chunk loads, decodes, hits, bytes, budget. */
+/* Lines "zarrfs_NAME VALUE\n" in Prometheus' text form: chunk loads, decodes, hits, bytes, budget.
+ */
 int data_stats(struct data *, struct buf *ret);
 /* Cached chunks are compared with the store before they are used again. */
 void data_expire(struct data *);
-/* Bytes that models hold under the same budget, from now on; what the tables of the store take comes on top, up to half the budget. */
+/* Bytes that models hold under the same budget, from now on; what the tables of the store take
+ * comes on top, up to half the budget. */
 void data_set_other(struct data *, struct zmap *, size_t bytes);
 size_t data_memory(struct data *); /* the cap in force */
-/* Bytes of changed chunks of which none is whole yet that can wait at once: beyond some more they are stored as they are, and read again. */
+/* Bytes of changed chunks of which none is whole yet that can wait at once: beyond some more they
+ * are stored as they are, and read again. */
 size_t data_most_begun(struct data *);
 
 struct array_hooks {
 	void *arg;
-	/* Do the metadata that this array was opened with still hold, looked at now? 0; -EIO with the reason (array gone, rewritten, store gone). */
+	/* Do the metadata that this array was opened with still hold, looked at now? 0; -EIO with
+	 * the reason (array gone, rewritten, store gone). */
 	int (*check)(void *arg);
-	/* When they were last known to hold, clock_wall() clock; 0: they do not, or never. Where that is before `wanted`, not before a look
-	 * at them that is under way has ended. */
+	/* When they were last known to hold, clock_wall() clock; 0: they do not, or never. Where
+	 * that is before `wanted`, not before a look at them that is under way has ended. */
 	int64_t (*seen)(void *arg, int64_t wanted);
-	/* A chunk was found to have changed at `mtime` (ns): stale pages must go. Called on a worker or a reader's thread, no lock held. */
+	/* A chunk was found to have changed at `mtime` (ns): stale pages must go. Called on a
+	 * worker or a reader's thread, no lock held. */
 	void (*changed)(void *arg, int64_t mtime);
 	/* The array is gone: arg is not used again. May be NULL. */
 	void (*release)(void *arg);
 };
 
 struct array;
-/* key: the array's key prefix without '/' at its end ("" for a root array). meta is copied. width: bytes an element of a
- * variable-length type is padded to, 0 otherwise. -ENOTSUP and so on as codec_chain_open says.
- * A width of 0 where one is needed: for measuring only. */
+/* key: the array's key prefix without '/' at its end ("" for a root array). meta is copied. width:
+ * bytes an element of a variable-length type is padded to, 0 otherwise. -ENOTSUP and so on as
+ * codec_chain_open says. A width of 0 where one is needed: for measuring only. */
 int array_open(struct data *, struct zmap *, const char *key, const struct array_meta *meta,
 	uint32_t width, struct array **ret);
 /* Once, before the first read. Any member may be NULL. */
@@ -70,15 +80,17 @@ struct array_measuring {
 	size_t max_stored; /* bytes of a chunk in the store */
 	int64_t deadline;  /* clock_now() clock */
 };
-/* The width that a variable-length array needs: its longest element, all chunks looked at, those of a remote store many at a time.
- * ZMAP_ABSENT: there are more chunks, or one is larger; -ETIMEDOUT: not in time. */
+/* The width that a variable-length array needs: its longest element, all chunks looked at, those of
+ * a remote store many at a time. ZMAP_ABSENT: there are more chunks, or one is larger; -ETIMEDOUT:
+ * not in time. */
 int array_measure(struct data *, struct zmap *, const char *key, const struct array_meta *,
 	const struct array_measuring *, uint32_t *ret);
 
-/* A reader is about to read from the beginning: where that takes a store's answer, the first chunk is asked for now. False: too much
- * is under way. */
+/* A reader is about to read from the beginning: where that takes a store's answer, the first chunk
+ * is asked for now. False: too much is under way. */
 bool array_expect(struct array *);
-/* Does a page of the file hold elements of so many chunks of shards in a far store that it is worth to ask for a few bytes alone? */
+/* Does a page of the file hold elements of so many chunks of shards in a far store that it is worth
+ * to ask for a few bytes alone? */
 bool array_is_spread(const struct array *);
 
 struct stream;
@@ -88,29 +100,37 @@ struct stream *stream_free(struct stream *);
 /* Reads of a stream are to go on as if the reader had begun later. */
 struct array_move {
 	int64_t since, to; /* array_want.since so far, and from now on */
-	int64_t noticed; /* when it was noticed that a chunk changed, for which this is done; 0: whenever */
-	int64_t looked; /* when the reader asked last for the attributes before a read(): `to` while it does; 0: never */
+	int64_t noticed;   /* when it was noticed that a chunk changed, for which this is done; 0:
+			      whenever */
+	int64_t looked; /* when the reader asked last for the attributes before a read(): `to` while
+			   it does; 0: never */
 	bool paused; /* set: the reader has stopped in file order, and may go on where it stopped */
 };
-/* False: not now, a reader that has gone on in file order since before that is in the midst of a chunk that has changed. */
+/* False: not now, a reader that has gone on in file order since before that is in the midst of a
+ * chunk that has changed. */
 bool stream_move(struct stream *, struct array_move *);
 
-/* One read: bytes [off, off + len) of the elements, in the stored byte order. Adds to ret; past the end is the caller's bug.
- * deadline: clock_now() clock. -EIO: the chunk cannot be had, or not in time; -EACCES; -EINTR: cancelled. */
+/* One read: bytes [off, off + len) of the elements, in the stored byte order. Adds to ret; past the
+ * end is the caller's bug. deadline: clock_now() clock. -EIO: the chunk cannot be had, or not in
+ * time; -EACCES; -EINTR: cancelled. */
 struct array_want {
 	uint64_t off;
 	size_t len;
 	int64_t deadline;
 	struct cancel *cancel;
-	int64_t dropped; /* … of when the kernel was told last to drop what it has of the file, and asks for some of it again; 0: never */
-	int64_t looked; /* … of when it asked last for the attributes, as it does before a read() of what was dropped; 0: never */
-	const void *
-		shown; /* of a mapped page that is written: what it showed; NULL: what such a reader sees */
-	int64_t since; /* clock_now() of when the reader began: it sees one version of each chunk from then on; 0: since now */
+	int64_t dropped; /* … of when the kernel was told last to drop what it has of the file, and
+			    asks for some of it again; 0: never */
+	int64_t looked; /* … of when it asked last for the attributes, as it does before a read() of
+			   what was dropped; 0: never */
+	const void *shown; /* of a mapped page that is written: what it showed; NULL: what such a
+			      reader sees */
+	int64_t since; /* clock_now() of when the reader began: it sees one version of each chunk
+			  from then on; 0: since now */
 };
 int stream_read(struct stream *, const struct array_want *, struct reply *ret);
 
-/* Elements of one chunk at even distances: rows of columns, all sizes in bytes. None of the counts is 0, and all lie in the chunk. */
+/* Elements of one chunk at even distances: rows of columns, all sizes in bytes. None of the counts
+ * is 0, and all lie in the chunk. */
 struct sieve {
 	uint64_t chunk; /* its number in the grid, see data/grid.h */
 	uint64_t first; /* byte of the chunk */
@@ -119,43 +139,49 @@ struct sieve {
 	uint8_t *to;               /* where the first one goes … */
 	size_t to_column, to_step; /* … the next one, and the next row */
 };
-/* Fetches n of them, the next chunks while one is waited for; each chunk is of one version. want: offset and length do not count. What was
- * written and is not stored yet is not seen. */
+/* Fetches n of them, the next chunks while one is waited for; each chunk is of one version. want:
+ * offset and length do not count. What was written and is not stored yet is not seen. */
 int stream_sift(struct stream *, const struct array_want *, const struct sieve *, size_t n);
 
 /* Writing.
  *
- * What is written waits in memory (data/staging.h) until it is pushed out, or flushed: every reader of the array in this mount sees it at
- * once, whatever its struct array. Errors of storing stick to the array: array_write and array_flush fail with them until data_retry. */
+ * What is written waits in memory (data/staging.h) until it is pushed out, or flushed: every reader
+ * of the array in this mount sees it at once, whatever its struct array. Errors of storing stick to
+ * the array: array_write and array_flush fail with them until data_retry. */
 
 /* 0; -EROFS: why the array cannot be written. */
 int array_writable(const struct array *);
-/* Appends the names of codecs that do not always give back what was written, "quantize,bitround"; nothing: all do. */
+/* Appends the names of codecs that do not always give back what was written, "quantize,bitround";
+ * nothing: all do. */
 int array_lossy(const struct array *, struct buf *ret);
-/* bytes (where->len of them) become bytes [off, off + len) of the elements, in the stored byte order. Waits while too much is not
- * stored. -ERANGE: an element cannot be stored, and nothing was written; -EINTR, -ETIMEDOUT and others: some of it may have been. */
+/* bytes (where->len of them) become bytes [off, off + len) of the elements, in the stored byte
+ * order. Waits while too much is not stored. -ERANGE: an element cannot be stored, and nothing was
+ * written; -EINTR, -ETIMEDOUT and others: some of it may have been. */
 int array_write(struct array *, const struct array_want *where, const void *bytes);
-/* All that was written to the array before is durable in the store, or the error that prevents it. */
+/* All that was written to the array before is durable in the store, or the error that prevents it.
+ */
 int array_flush(struct array *, struct cancel *);
 /* Is anything not stored yet? */
 bool array_is_staged(const struct array *);
 bool data_is_staged(const struct data *);
-/* The leading dimension had more indices, which the metadata no longer have: what was written there and what is stored there goes, and
- * the tail of the last chunks becomes fill, durably. -errno: some of it may be left. */
+/* The leading dimension had more indices, which the metadata no longer have: what was written there
+ * and what is stored there goes, and the tail of the last chunks becomes fill, durably. -errno:
+ * some of it may be left. */
 int array_trim(struct array *, uint64_t before, struct cancel *);
 /* The array is removed: what was written to it is forgotten, and the error that sticks. -EINTR. */
 int array_forget(struct array *, struct cancel *);
-/* What missing chunks hold is about to become something else: from now on none of the array is deleted for being all fill
- * (delete_empty), and none is on its way to be. -EINTR, -ENOMEM. */
+/* What missing chunks hold is about to become something else: from now on none of the array is
+ * deleted for being all fill (delete_empty), and none is on its way to be. -EINTR, -ENOMEM. */
 int array_keep_empty(struct array *, struct cancel *);
-/* A new array, which nothing leads to yet, and of which nothing is stored: before the first write. From now on its objects are put where nothing is, or what
- * this put there: if another writer's is there, storing fails with -EEXIST. */
+/* A new array, which nothing leads to yet, and of which nothing is stored: before the first write.
+ * From now on its objects are put where nothing is, or what this put there: if another writer's is
+ * there, storing fails with -EEXIST. */
 int array_begin(struct array *);
 /* Metadata lead to it: it is as any other. */
 void array_made(struct array *);
-/* It is not to be, and what was written to it is forgotten: what was put of it goes. How many objects that was,
- * and how many stay, as they are no longer what was put, or could not be removed. No metadata may lead to it.
- * alone: no other writer is about it. */
+/* It is not to be, and what was written to it is forgotten: what was put of it goes. How many
+ * objects that was, and how many stay, as they are no longer what was put, or could not be removed.
+ * No metadata may lead to it. alone: no other writer is about it. */
 void array_undo(struct array *, bool alone, size_t *ret_put, size_t *ret_left);
 /* Has it met objects of another writer? */
 bool array_met(const struct array *);

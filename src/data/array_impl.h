@@ -1,4 +1,5 @@
-/* What array.c, load.c and stream.c share: the inside of struct data and struct array. No other file includes it. */
+/* What array.c, load.c and stream.c share: the inside of struct data and struct array. No other
+ * file includes it. */
 #pragma once
 
 #include "data/array.h"
@@ -12,18 +13,17 @@
 
 enum {
 	ARRAY_KEY_MAX = 4096,
-	VERSION_TRIES =
-		32, /* times that what is read in parts may have changed meanwhile, before the reader hears of it */
-	LONG_PART =
-		4, /* of the time that an operation may take: after it a server may have come back */
+	VERSION_TRIES = 32, /* times that what is read in parts may have changed meanwhile, before
+			       the reader hears of it */
+	LONG_PART = 4,   /* of the time that an operation may take: after it a server may have come
+			    back */
 	LOAD_BATCH = 64, /* small extents that one task loads */
-	LOAD_JOINED =
-		2
-		<< 20, /* bytes of a shard that are asked for at once, with those of chunks that the same task loads */
-	FAR = 128,               /* loads ahead of a reader that hide the latency of a slow store */
+	LOAD_JOINED = 2 << 20, /* bytes of a shard that are asked for at once, with those of chunks
+				  that the same task loads */
+	FAR = 128,             /* loads ahead of a reader that hide the latency of a slow store */
 	SLOW_FROM = 1000 * 1000, /* ns for a chunk; no disk here takes so long */
-	TURNS_SLOW =
-		144, /* loads of one array under way, where the store is slow: what the store bears is for it to say */
+	TURNS_SLOW = 144, /* loads of one array under way, where the store is slow: what the store
+			     bears is for it to say */
 };
 
 struct data_counts {
@@ -61,7 +61,8 @@ struct array {
 	char *key;  /* prefix with its '/', or "" */
 	char *path; /* the same without '/' */
 	uint64_t space;
-	int64_t grown; /* when the array was found to have grown or shrunk: what was cached before is compared with the store; 0: never */
+	int64_t grown; /* when the array was found to have grown or shrunk: what was cached before
+			  is compared with the store; 0: never */
 	struct dtype dtype; /* width filled in */
 	struct grid grid;
 	char separator, key_form;
@@ -72,37 +73,41 @@ struct array {
 	struct form form;                /* of a decoded chunk; shape points into grid */
 	struct uneven *uneven;           /* of a rectilinear grid; NULL: it is regular */
 	struct shard *shard;             /* what a stored object is; NULL: one chunk */
-	uint64_t in_shard
-		[RANK_MAX];      /* chunks of a shard along each dimension; 1 everywhere without */
-	struct semaphore *turns; /* of the tasks that load its chunks */
+	uint64_t in_shard[RANK_MAX]; /* chunks of a shard along each dimension; 1 everywhere without
+				      */
+	struct semaphore *turns;     /* of the tasks that load its chunks */
 	size_t loading;   /* bytes of its extents that are being loaded; under the cache's lock */
 	bool ranged, raw; /* parts can be decoded alone; chunks are stored as they are */
 	bool remote;      /* each request costs a round trip */
 	bool prompt;      /* none takes longer than a local disk or memory does */
-	bool exchanged; /* its metadata are looked at once a second while chunks are loaded, see load_check_begin */
-	struct task look;    /* that does so, … */
+	bool exchanged;   /* its metadata are looked at once a second while chunks are loaded, see
+			     load_check_begin */
+	struct task look; /* that does so, … */
 	atomic_bool looking; /* … under way */
 	atomic_bool widened; /* turns are those of a slow store */
 	size_t encoded_max, scratch;
 	uint8_t *fill; /* one element */
 	bool fill_zero;
-	char *fill_error; /* why there is none; NULL: there is one */
-	size_t fill_long; /* bytes of a fill value that is longer than an element may be, so that there is none; 0: it fits */
+	char *fill_error;    /* why there is none; NULL: there is one */
+	size_t fill_long;    /* bytes of a fill value that is longer than an element may be, so that
+				there is none; 0: it fits */
 	bool fill_nul;       /* it ends in NUL, which padding would hide: there is none either */
 	atomic_size_t grain; /* bytes the codec decodes at the least; 0: not known yet */
-	atomic_llong
-		fetch_time; /* ns that a store takes to send a chunk, if it is not prompt; 0: none was sent yet */
+	atomic_llong fetch_time; /* ns that a store takes to send a chunk, if it is not prompt; 0:
+				    none was sent yet */
 	atomic_size_t encoded_mean; /* stored size of a chunk, of those seen; 0: none yet */
 	struct array_hooks hooks;
 	struct fresh *fresh;    /* what was put of a new one; NULL: it is none */
 	atomic_bool made;       /* metadata say that it is there */
 	pthread_mutex_t lock;   /* guards streams, and how they hang together */
 	struct stream *streams; /* of all readers there are, the oldest first */
-	/* clock_now() of when the last reader went, or until when one may come; 0: there are some, or never were. Changed under the lock. */
+	/* clock_now() of when the last reader went, or until when one may come; 0: there are some,
+	 * or never were. Changed under the lock. */
 	atomic_llong left;
 };
 
-/* This chunk did not come in time: from now on its loads are refused for a while, with the thread's err_text. */
+/* This chunk did not come in time: from now on its loads are refused for a while, with the thread's
+ * err_text. */
 void load_missed(struct array *, uint64_t chunk, int code);
 /* The stored object that a chunk lies in. */
 uint64_t array_object(const struct array *, uint64_t chunk);
@@ -115,7 +120,8 @@ array_extent(const struct array *a, uint64_t chunk, uint64_t off, size_t len)
 	return (struct extent_id){a->space, chunk, off, len, array_object(a, chunk)};
 }
 
-/* Is the store worth asking for many chunks at once? A network's file system shows by its answers that it is. */
+/* Is the store worth asking for many chunks at once? A network's file system shows by its answers
+ * that it is. */
 static inline bool
 array_slow(const struct array *a)
 {
@@ -125,7 +131,8 @@ array_slow(const struct array *a)
 
 /* Key of a chunk: the array's prefix and the indices. -ENAMETOOLONG. */
 int array_chunk_key(const struct array *, uint64_t chunk, char ret[static ARRAY_KEY_MAX]);
-/* The chunk by its coordinates, kept in `index` and *ret; NULL: it is an object, and its key is enough. */
+/* The chunk by its coordinates, kept in `index` and *ret; NULL: it is an object, and its key is
+ * enough. */
 const struct zmap_chunk *array_chunk(const struct array *, uint64_t chunk,
 	uint64_t index[static RANK_MAX], struct zmap_chunk *ret);
 /* n elements of fill value. */
@@ -146,15 +153,21 @@ void data_count_tables(struct data *, struct zmap *);
 int load_check_since(const struct array *, int64_t since);
 /* Can absent elements be shown: is the fill value what elements can be? */
 int load_check_fill(const struct array *);
-/* Asks the store how large a chunk is, if it is not known how large chunks of this array are stored. */
+/* Asks the store how large a chunk is, if it is not known how large chunks of this array are
+ * stored. */
 void load_probe_size(struct array *, uint64_t chunk);
-/* Begins the loads of extents that cache_get created, linked by `batch`, one after the other; a cache_finish for each follows on a worker. */
+/* Begins the loads of extents that cache_get created, linked by `batch`, one after the other; a
+ * cache_finish for each follows on a worker. */
 void load_start(struct array *, struct extent *first, bool urgent);
-/* The same, not urgent, while a lock is held: the caller has pool_fill begin what workers that takes. */
+/* The same, not urgent, while a lock is held: the caller has pool_fill begin what workers that
+ * takes. */
 void load_queue(struct array *, struct extent *first);
-/* The same on this thread, if a worker's place is free: no thread has to be woken. What must wait for its turn goes on on a worker. */
+/* The same on this thread, if a worker's place is free: no thread has to be woken. What must wait
+ * for its turn goes on on a worker. */
 void load_here(struct array *, struct extent *first);
-/* A reader has waited for long: a load that runs for longer than age ns (clock_now) may hang, and others go in its place. */
+/* A reader has waited for long: a load that runs for longer than age ns (clock_now) may hang, and
+ * others go in its place. */
 void load_patrol(struct data *, int64_t age);
-/* A reader waits for this extent: where its load stands in line, it goes before those that no reader waits for. */
+/* A reader waits for this extent: where its load stands in line, it goes before those that no
+ * reader waits for. */
 void load_hurry(struct array *, struct extent *);

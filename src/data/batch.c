@@ -44,7 +44,8 @@ batch_end(struct batch *b, int r)
 		load_here(b->array, take(b, 0));
 }
 
-/* Requests to a slow store are to be under way together, but for those that one request may answer: which these are, a shard's index tells. */
+/* Requests to a slow store are to be under way together, but for those that one request may answer:
+ * which these are, a shard's index tells. */
 static bool
 is_full(const struct batch *b, const struct batch_task *t)
 {

@@ -19,8 +19,9 @@ cache_new(size_t budget, bool remote, struct cache **ret)
 	c->budget = budget;
 	mem_limit(budget);
 	c->lend = budget / CACHE_LEND;
-	/* What a reader in file order has passed stays for a moment, for requests that overtake each other, and so that memory is used
-	 * again while it is still in the processor's caches. */
+	/* What a reader in file order has passed stays for a moment, for requests that overtake
+	 * each other, and so that memory is used again while it is still in the processor's caches.
+	 */
 	c->cold_max = min_u64(budget / 8, 8 << 20);
 	c->spare_max = remote ? budget / 4 : c->cold_max;
 	pthread_mutex_init(&c->lock, NULL);
@@ -64,13 +65,15 @@ crowded(struct cache *c, const struct cache_request *a)
 	return n >= a->crowd;
 }
 
-/* What was there before: of the store's version, to be compared with it, pinned; of which other version the extent must be. */
+/* What was there before: of the store's version, to be compared with it, pinned; of which other
+ * version the extent must be. */
 struct before {
 	struct extent *prev;
 	const struct old_version *past;
 };
 
-/* Makes the extent that a asks for; it or the caller keeps prev. 0: the lock was open for a while, look again. */
+/* Makes the extent that a asks for; it or the caller keeps prev. 0: the lock was open for a while,
+ * look again. */
 static int
 create(struct cache *c, const struct cache_request *a, struct waiter *w, struct before *before,
 	struct extent **ret)

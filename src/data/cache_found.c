@@ -1,9 +1,11 @@
-/* What loads found in the store: the extent of a version that is new, old, or the one that was known. */
+/* What loads found in the store: the extent of a version that is new, old, or the one that was
+ * known. */
 #include "data/cache_impl.h"
 
 #include <string.h>
 
-/* What was to be compared with the store and is of another version is of use for readers that have some of it. */
+/* What was to be compared with the store and is of another version is of use for readers that have
+ * some of it. */
 static void
 put_back(struct cache *c, struct extent *prev)
 {

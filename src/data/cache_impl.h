@@ -1,5 +1,7 @@
-/* The inside of struct cache: cache.c (whose turn an extent is, what state it is in), cache_table.c (extents by chunk, and in the order of
- * their use), cache_object.c (objects by number), cache_version.c (their versions), cache_put.c (those that this mount makes) and cache_room.c (memory). No other file includes it. All functions but cache_unlock want the lock held. */
+/* The inside of struct cache: cache.c (whose turn an extent is, what state it is in), cache_table.c
+ * (extents by chunk, and in the order of their use), cache_object.c (objects by number),
+ * cache_version.c (their versions), cache_put.c (those that this mount makes) and cache_room.c
+ * (memory). No other file includes it. All functions but cache_unlock want the lock held. */
 #pragma once
 
 #include "base/mem.h"
@@ -13,7 +15,8 @@ enum {
 	EXTENT_COST = sizeof(struct extent) + 256, /* with its object */
 };
 
-/* A request that waits for memory. First come, first served: a request for much would wait for ever behind those for little. */
+/* A request that waits for memory. First come, first served: a request for much would wait for ever
+ * behind those for little. */
 struct waiter {
 	struct waiter *next;
 	bool queued;
@@ -39,7 +42,8 @@ struct object {
 	int64_t given, former;    /* as those of an extent; given: of evicted ones */
 	struct old_version *past; /* the versions before, the newest first */
 	unsigned putting;         /* puts by this mount that are under way */
-	int64_t lost; /* when versions that are forgotten by now were last given; 0: there are none */
+	int64_t lost; /* when versions that are forgotten by now were last given; 0: there are none
+		       */
 };
 
 /* Objects by number. */
@@ -114,18 +118,22 @@ void object_remove(struct extent *);
 void objects_free(struct cache *);       /* no lock needed */
 void objects_free_dead(struct object *); /* likewise */
 
-/* The version that a reader must be given, because it may have some of it, or NULL: the store's. -ESTALE: it is forgotten. */
+/* The version that a reader must be given, because it may have some of it, or NULL: the store's.
+ * -ESTALE: it is forgotten. */
 int version_for(
 	struct cache *, const struct extent_id *, int64_t since, const struct old_version **ret);
 /* A new extent is to be of that version. */
 void version_begin(struct extent *, const struct old_version *);
 /* Is an extent of the version that the reader must be given? */
 bool version_suits(struct cache *, const struct extent *, int64_t since);
-/* A load has ended. The object may have changed since that was told, and the table may be without the extent. */
+/* A load has ended. The object may have changed since that was told, and the table may be without
+ * the extent. */
 void version_ready(struct extent *);
 /* An extent leaves the table: what it tells of its version is kept. */
 void version_dropped(const struct extent *);
-/* Notes the version that the object, whose version is known, had in the store at `begun` (clock_now). 0; VERSION_NEW: another one was known; VERSION_OLD: it may be older than what is known. */
+/* Notes the version that the object, whose version is known, had in the store at `begun`
+ * (clock_now). 0; VERSION_NEW: another one was known; VERSION_OLD: it may be older than what is
+ * known. */
 enum { VERSION_NEW = 1, VERSION_OLD };
 int version_found(struct object *, const char *version, int64_t begun);
 /* Notes the version of an extent as the first one that is known of its object. */
@@ -135,7 +143,8 @@ void version_join_past(struct extent *);
 /* The versions before are remembered no more. */
 void version_forget(struct object *);
 
-/* Evicts the oldest extent of a list that is not pinned; unused: also one that was prefetched and that no reader has had yet. */
+/* Evicts the oldest extent of a list that is not pinned; unused: also one that was prefetched and
+ * that no reader has had yet. */
 bool room_evict(struct cache *, struct lru *, bool unused);
 /* Room for n more bytes: free, cold, spare or (unless prefetching) least recently used. */
 bool room_make(struct cache *, size_t n, enum cache_hurry);
@@ -146,7 +155,8 @@ bool room_share(const struct cache *, const struct cache_request *, size_t n);
 /* May an extent be made beside the budget? The one that was, unless it is prev, goes. */
 bool room_beside(struct cache *, struct extent *prev);
 void room_put_beside(struct cache *, struct extent *);
-/* Waits until an extent lets go of memory; the lock is open meanwhile. in_turn: others that wait come after it. 0: look again. */
+/* Waits until an extent lets go of memory; the lock is open meanwhile. in_turn: others that wait
+ * come after it. 0: look again. */
 int room_wait(struct cache *, const struct cache_request *, struct waiter *, bool in_turn);
 void room_stop_waiting(struct cache *, struct waiter *);
 /* 0: look again. The lock is open meanwhile. */

@@ -1,4 +1,5 @@
-/* Stored objects by number. One that extents exist of stays; of the others the last OBJECTS_KNOWN do. */
+/* Stored objects by number. One that extents exist of stays; of the others the last OBJECTS_KNOWN
+ * do. */
 #include "data/cache_impl.h"
 
 #include <string.h>

@@ -29,7 +29,8 @@ cache_put_upon(struct cache *c, struct object *o, const char *version, int64_t b
 	return changed;
 }
 
-/* No extent of the object is for readers that ask from now on; what is being loaded is asked for again. */
+/* No extent of the object is for readers that ask from now on; what is being loaded is asked for
+ * again. */
 static void
 drop_all(struct cache *c, struct object *o)
 {
@@ -41,7 +42,8 @@ drop_all(struct cache *c, struct object *o)
 	}
 }
 
-/* A reader that has some of a version before would see it without what was written here: it begins anew. */
+/* A reader that has some of a version before would see it without what was written here: it begins
+ * anew. */
 static void
 forget_past(struct object *o)
 {

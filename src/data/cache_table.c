@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* Least recently used is known to this much (ns): moving every extent at each look would cost more than it gains. */
+/* Least recently used is known to this much (ns): moving every extent at each look would cost more
+ * than it gains. */
 static const int64_t TOUCH_EVERY = SECOND / 20;
 
 _Static_assert(offsetof(struct extent, state) == 64 && offsetof(struct extent, failed) < 128,
@@ -31,7 +32,8 @@ table_cool(struct cache *c, struct extent *p, bool stored)
 	lru_append(p->list, p);
 }
 
-/* A cold extent stays cold: requests that overtake each other must not bring a scan's leavings back. */
+/* A cold extent stays cold: requests that overtake each other must not bring a scan's leavings
+ * back. */
 void
 table_touch(struct extent *p, int64_t now)
 {

@@ -1,4 +1,5 @@
-/* Versions of stored objects: which one the store has, which ones readers were given before, and which one a reader is to be given. */
+/* Versions of stored objects: which one the store has, which ones readers were given before, and
+ * which one a reader is to be given. */
 #include "data/cache_impl.h"
 
 #include <errno.h>
@@ -67,7 +68,8 @@ version_dropped(const struct extent *p)
 		o->given = later(o->given, p->given);
 }
 
-/* The extents of the version before this one are of the past from now on. When they were last given to a reader. */
+/* The extents of the version before this one are of the past from now on. When they were last given
+ * to a reader. */
 static int64_t
 supersede(const struct object *o, const char *version, int64_t now)
 {

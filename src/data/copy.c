@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Rows of up to 64 bytes by two or four overlapping moves, which is several times faster than a call of memcpy each. */
+/* Rows of up to 64 bytes by two or four overlapping moves, which is several times faster than a
+ * call of memcpy each. */
 static inline void
 copy_16_32(uint8_t *to, const uint8_t *from, size_t n)
 {

@@ -1,5 +1,5 @@
-/* Reading what is staged: the layers of chunks that a read wants are held from before the stored bytes are asked for until they are laid
- * over these. */
+/* Reading what is staged: the layers of chunks that a read wants are held from before the stored
+ * bytes are asked for until they are laid over these. */
 #include "data/staging_impl.h"
 
 #include "base/check.h"

@@ -16,7 +16,8 @@ enum {
 	MISSED_PART = 12,      /* of the time of an operation such a chunk is not asked for again */
 };
 
-/* Answers on their way, small loads and what threads keep take memory that is not counted one by one. */
+/* Answers on their way, small loads and what threads keep take memory that is not counted one by
+ * one. */
 static size_t
 for_cache(size_t memory)
 {

@@ -41,8 +41,8 @@ pin_direct(struct request *q, struct batch *batch, struct direct *d, unsigned *r
 	return r < 0 ? r : 0;
 }
 
-/* Fill values where a chunk is absent, whole elements from the one that the run begins in. An extent may begin in the midst of one.
- * most: runs the request may have. */
+/* Fill values where a chunk is absent, whole elements from the one that the run begins in. An
+ * extent may begin in the midst of one. most: runs the request may have. */
 static int
 add_fill(struct request *q, const struct direct *d, unsigned most)
 {

@@ -179,7 +179,8 @@ array_met(const struct array *a)
 	return a->fresh && atomic_load(&a->fresh->met);
 }
 
-/* alone: no other writer is about the array, as far as is known: a store that cannot delete on a condition is asked to do it without. */
+/* alone: no other writer is about the array, as far as is known: a store that cannot delete on a
+ * condition is asked to do it without. */
 static int
 remove_one(struct array *a, const struct fresh_object *put, bool alone)
 {

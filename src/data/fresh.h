@@ -1,12 +1,14 @@
-/* A new array while no metadata say that it is there: which of its objects were put here, and that only where nothing was. */
+/* A new array while no metadata say that it is there: which of its objects were put here, and that
+ * only where nothing was. */
 #pragma once
 
 #include "data/array_impl.h"
 
 struct store;
 
-/* The conditions of a put, if the array is new: nothing is there, or what was put here before. 0; -EEXIST: the object that was read is another writer's.
- * *ret_match: what ret borrows, which the caller frees; or NULL. */
+/* The conditions of a put, if the array is new: nothing is there, or what was put here before. 0;
+ * -EEXIST: the object that was read is another writer's. *ret_match: what ret borrows, which the
+ * caller frees; or NULL. */
 int fresh_condition(const struct store *, struct zmap_put *ret, char **ret_match);
 /* Is nothing of the array deleted for being all fill? What is there may be another writer's. */
 bool fresh_stays(const struct store *);

@@ -1,4 +1,5 @@
-/* Where the file's order is not the chunk's: extents are copied to the reply's own memory, a window at a time. */
+/* Where the file's order is not the chunk's: extents are copied to the reply's own memory, a window
+ * at a time. */
 #include "data/request.h"
 
 #include "base/check.h"
@@ -89,7 +90,8 @@ hold_part(struct request *q, struct batch *b, struct cursor *c, struct window *w
 	return 0;
 }
 
-/* As many further parts as one look into the cache serves, of those that one extent holds. False: the next one must be held alone. */
+/* As many further parts as one look into the cache serves, of those that one extent holds. False:
+ * the next one must be held alone. */
 static bool
 hold_many(struct request *q, struct batch *b, struct cursor *c, struct window *w)
 {
@@ -136,8 +138,8 @@ fill_window(struct request *q, struct batch *batch, struct cursor *c, struct win
 	return r < 0 && !(r == -EAGAIN && w->n) ? r : 0;
 }
 
-/* r: what came of filling it; after a failure all it holds is let go of. Memory for the answer is taken when all has come that goes into
- * it first: many requests wait for a slow store at once. */
+/* r: what came of filling it; after a failure all it holds is let go of. Memory for the answer is
+ * taken when all has come that goes into it first: many requests wait for a slow store at once. */
 static int
 empty_window(struct request *q, struct window *w, int r)
 {
@@ -179,8 +181,8 @@ gather_box(struct request *q, const struct box *box, struct window *w)
 	return r;
 }
 
-/* Has what later boxes need loaded at the same time as the first: a few rows of a file can be three boxes, and each would wait
- * for its own round trip. */
+/* Has what later boxes need loaded at the same time as the first: a few rows of a file can be three
+ * boxes, and each would wait for its own round trip. */
 static void
 begin_boxes(struct request *q, uint64_t at, uint64_t last)
 {

@@ -98,7 +98,8 @@ grid_box(const struct grid *g, uint64_t from, uint64_t to, struct box *b)
 		rest %= s;
 		b->count[k] = 1;
 	}
-	/* outwards as long as `from` begins a whole index of the next dimension and all of it is wanted */
+	/* outwards as long as `from` begins a whole index of the next dimension and all of it is
+	 * wanted */
 	while (d > 0) {
 		uint64_t outer = step * g->shape[d];
 		if (b->start[d] != 0 || to - from < outer)

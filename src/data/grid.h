@@ -1,5 +1,6 @@
-/* Chunk arithmetic for any rank: where the elements of a variable lie in the file (C order over its shape) and in its chunks
- * (C order over the chunk's shape, edge chunks padded: Zarr V2 spec, "Chunks"). No memory, no I/O, nothing shared. */
+/* Chunk arithmetic for any rank: where the elements of a variable lie in the file (C order over its
+ * shape) and in its chunks (C order over the chunk's shape, edge chunks padded: Zarr V2 spec,
+ * "Chunks"). No memory, no I/O, nothing shared. */
 #pragma once
 
 #include "codec/codec.h"
@@ -12,15 +13,15 @@ struct grid {
 	uint64_t file_step[RANK_MAX];  /* bytes from one index to the next in the file */
 	uint64_t chunk_step[RANK_MAX]; /* the same in a chunk */
 	uint64_t item, bytes, chunk_bytes, chunks;
-	unsigned
-		whole; /* first dimension of the trailing ones that a chunk covers exactly; rank: none */
-	unsigned
-		lead; /* first dimension along which a chunk has more than one index; rank - 1 if none */
+	unsigned whole; /* first dimension of the trailing ones that a chunk covers exactly; rank:
+			   none */
+	unsigned lead;  /* first dimension along which a chunk has more than one index; rank - 1 if
+			   none */
 	uint64_t plane_bytes; /* of a chunk: what one index of `lead` takes */
 	uint64_t slab_chunks; /* chunks that the file goes through again for each index of `lead` */
 	uint64_t run_bytes;   /* contiguous both in file and chunk */
-	/* Chunks have lengths of their own, of which `chunk` is the longest; what follows from one length for all does not hold. NULL: they
-	 * do not. Borrowed. */
+	/* Chunks have lengths of their own, of which `chunk` is the longest; what follows from one
+	 * length for all does not hold. NULL: they do not. Borrowed. */
 	const struct edges *uneven;
 };
 
@@ -35,7 +36,8 @@ struct box {
 	uint64_t start[RANK_MAX], count[RANK_MAX];
 };
 
-/* The largest box that begins at element `from` and holds what follows in the file, at most up to `to`. Returns its elements. */
+/* The largest box that begins at element `from` and holds what follows in the file, at most up to
+ * `to`. Returns its elements. */
 uint64_t grid_box(const struct grid *, uint64_t from, uint64_t to, struct box *ret);
 
 /* The part of a box in one chunk. */
@@ -48,7 +50,8 @@ struct part {
 	uint64_t last;            /* byte behind its last element in the chunk */
 };
 
-/* Walks the chunks of a box in file order. Start: grid_first; go on: grid_next returns false at the end. */
+/* Walks the chunks of a box in file order. Start: grid_first; go on: grid_next returns false at the
+ * end. */
 void grid_first(const struct grid *, const struct box *, struct part *ret);
 bool grid_next(const struct grid *, const struct box *, struct part *);
 

@@ -1,11 +1,13 @@
-/* Chunk arithmetic of rectilinear grids, for grid.c. Each chunk takes as much memory as the longest ones, of which shorter ones leave the end
- * of each dimension unused, as the last chunks of a regular grid do. */
+/* Chunk arithmetic of rectilinear grids, for grid.c. Each chunk takes as much memory as the longest
+ * ones, of which shorter ones leave the end of each dimension unused, as the last chunks of a
+ * regular grid do. */
 #pragma once
 
 #include "base/check.h"
 #include "data/grid.h"
 
-/* Dimension d of what a box wants of a chunk that lies in [origin, end) there. It runs for each chunk of a read: always inline. */
+/* Dimension d of what a box wants of a chunk that lies in [origin, end) there. It runs for each
+ * chunk of a read: always inline. */
 static inline __attribute__((always_inline)) void
 grid_clip(const struct grid *g, const struct box *b, struct part *p, unsigned d, uint64_t origin,
 	uint64_t end)
@@ -22,5 +24,6 @@ grid_clip(const struct grid *g, const struct box *b, struct part *p, unsigned d,
 void grid_uneven_first(const struct grid *, const struct box *, struct part *ret);
 bool grid_uneven_next(const struct grid *, const struct box *, struct part *);
 void grid_uneven_run(const struct grid *, uint64_t at, struct run *ret);
-/* Elements of a chunk along each dimension, as it is stored. False: it is as long as the longest everywhere. */
+/* Elements of a chunk along each dimension, as it is stored. False: it is as long as the longest
+ * everywhere. */
 bool grid_uneven_shape(const struct grid *, uint64_t number, uint64_t *ret);

@@ -1,5 +1,6 @@
-/* Bytes of one decoded chunk that were written here, and which ones: a window that grows around them. While they lie together the range
- * says which they are, as with a writer that goes in order; then there is a bit for each byte. Not locked: its owner does that. */
+/* Bytes of one decoded chunk that were written here, and which ones: a window that grows around
+ * them. While they lie together the range says which they are, as with a writer that goes in order;
+ * then there is a bit for each byte. Not locked: its owner does that. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,8 +23,8 @@ size_t layer_cost(const struct layer *);
 
 /* Makes the window hold bytes [from, to) of a chunk of `most` bytes. -ENOMEM. */
 int layer_room(struct layer *, size_t most, size_t from, size_t to);
-/* The same of all of the chunk before much of it is written: memory comes with the bytes, and layer_cost counts all of it at once.
- * -ENOMEM. */
+/* The same of all of the chunk before much of it is written: memory comes with the bytes, and
+ * layer_cost counts all of it at once. -ENOMEM. */
 int layer_room_ahead(struct layer *, size_t most);
 /* n bytes for `at`, which the window holds. -ENOMEM: nothing happened. */
 int layer_put(struct layer *, size_t at, const uint8_t *bytes, size_t n);

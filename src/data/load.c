@@ -1,4 +1,5 @@
-/* Loading extents: whose turn it is, which way an extent is loaded, the outcome. Runs on workers, and on the threads of readers (load_here). */
+/* Loading extents: whose turn it is, which way an extent is loaded, the outcome. Runs on workers,
+ * and on the threads of readers (load_here). */
 #include "data/load_impl.h"
 
 #include <errno.h>
@@ -6,13 +7,14 @@
 
 enum {
 	SCRATCH_SMALL = 1 << 20, /* loads that need less are not worth counting */
-	PATIENCE =
-		4, /* as many times as a task may take, until loads that need much memory are given up */
+	PATIENCE = 4, /* as many times as a task may take, until loads that need much memory are
+			 given up */
 };
 
 /* --- does a reader want it? --- */
 
-/* A program that closed a file may open it again, or another of its kind: for so long (ns) what is under way goes on. */
+/* A program that closed a file may open it again, or another of its kind: for so long (ns) what is
+ * under way goes on. */
 static const int64_t REOPENED = SECOND;
 
 static bool
@@ -74,7 +76,8 @@ fetch_and_decode(struct load *l)
 	return l->keep ? load_kept_range(l) : load_range(l);
 }
 
-/* Bytes that came over a network, or lay in a cache, and make no sense may be good when they are sent again. */
+/* Bytes that came over a network, or lay in a cache, and make no sense may be good when they are
+ * sent again. */
 static int
 fetch_good(struct load *l)
 {
@@ -86,8 +89,9 @@ fetch_good(struct load *l)
 	return fetch_and_decode(l);
 }
 
-/* Bytes that do not fit what the metadata say may be those of an array that was rewritten: then that is why. Whatever the number of bad
- * chunks, the metadata of a remote store are asked for once a second. */
+/* Bytes that do not fit what the metadata say may be those of an array that was rewritten: then
+ * that is why. Whatever the number of bad chunks, the metadata of a remote store are asked for once
+ * a second. */
 static int
 look_for_cause(struct load *l, int r)
 {
@@ -114,7 +118,8 @@ scratch_of(struct load *l)
 	return part && !a->ranged ? n + a->grid.chunk_bytes : n;
 }
 
-/* Whatever is wrong with a chunk is EIO to the reader, but for what the reader can do something about. */
+/* Whatever is wrong with a chunk is EIO to the reader, but for what the reader can do something
+ * about. */
 static int
 failed(struct load *l, int r)
 {
@@ -189,7 +194,8 @@ let_go(struct load *l)
 	load_index_let_go(l);
 }
 
-/* Is there memory for this load besides its extent? If not, it goes on as a task of its own when there is, and is no longer the caller's. */
+/* Is there memory for this load besides its extent? If not, it goes on as a task of its own when
+ * there is, and is no longer the caller's. */
 static bool
 enter(struct load *l)
 {
@@ -243,7 +249,8 @@ load_patrol(struct data *d, int64_t age)
 	go_on(d, semaphore_patrol(d->semaphore, PATIENCE * age), offsetof(struct extent, scratch));
 }
 
-/* What a load leaves of its time to the readers that wait for it, so that they hear why it failed: not more than this part of it. */
+/* What a load leaves of its time to the readers that wait for it, so that they hear why it failed:
+ * not more than this part of it. */
 enum { SPARED = 16, SPARED_NS = 300 * 1000 * 1000 };
 
 static int64_t
@@ -341,7 +348,8 @@ task_of(struct array *a, struct extent *first)
 	return &first->task;
 }
 
-/* Extents that were to be loaded one after the other, by a store that turns out to be slow: each for itself. */
+/* Extents that were to be loaded one after the other, by a store that turns out to be slow: each
+ * for itself. */
 static void
 scatter(struct array *a, struct extent *first)
 {

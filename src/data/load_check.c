@@ -36,7 +36,8 @@ look(struct task *t)
 	array_unref(a);
 }
 
-/* clock_wall(): when the metadata are to have been looked at for what has come now, at the earliest; 0: as the store's answer says. */
+/* clock_wall(): when the metadata are to have been looked at for what has come now, at the
+ * earliest; 0: as the store's answer says. */
 static int64_t
 wanted(const struct load *l)
 {
@@ -57,8 +58,8 @@ load_check_begin(struct load *l)
 	pool_push(a->data->pool, &a->look, true);
 }
 
-/* The chunk is another one, but was made before the former was last found there: another store has come to be at this place, with files as old
- * as they like. */
+/* The chunk is another one, but was made before the former was last found there: another store has
+ * come to be at this place, with files as old as they like. */
 static bool
 is_exchanged(const struct load *l)
 {
@@ -68,8 +69,8 @@ is_exchanged(const struct load *l)
 	return l->stat.mtime + SECOND < clock_wall() - (clock_now() - prev->checked);
 }
 
-/* A chunk newer than what we know of its array, or absent, makes us look at the metadata again: the array
- * may have been rewritten or the store emptied. */
+/* A chunk newer than what we know of its array, or absent, makes us look at the metadata again: the
+ * array may have been rewritten or the store emptied. */
 int
 load_check_found(struct load *l)
 {

@@ -15,7 +15,8 @@ learn_time(struct array *a, int64_t took)
 		memory_order_relaxed);
 }
 
-/* A store that may be a disk or a network's file system: as long as it answers like a disk, no other thread takes this one's place. */
+/* A store that may be a disk or a network's file system: as long as it answers like a disk, no
+ * other thread takes this one's place. */
 static int
 ask_other(struct load *l, struct zmap_get *g)
 {

@@ -1,7 +1,8 @@
-/* What the files of a load share. From the top: load.c (turns, the outcome), load_whole.c (from all stored
- * bytes), load_part.c (from some of them), load_shard.c (where a chunk's bytes are in a shard), load_stored.c
- * (stored bytes that are cached), load_fetch.c (asking the store), load_check.c (its metadata) and load_extent.c
- * (what is filled). None calls one above it. No other file includes this. */
+/* What the files of a load share. From the top: load.c (turns, the outcome), load_whole.c (from all
+ * stored bytes), load_part.c (from some of them), load_shard.c (where a chunk's bytes are in a
+ * shard), load_stored.c (stored bytes that are cached), load_fetch.c (asking the store),
+ * load_check.c (its metadata) and load_extent.c (what is filled). None calls one above it. No other
+ * file includes this. */
 #pragma once
 
 #include "data/array_impl.h"
@@ -20,11 +21,11 @@ struct joined {
 struct load {
 	struct array *array;
 	struct extent *extent;
-	struct extent **
-		rest; /* what the same task loads next; those that this load gives to other tasks are taken out */
+	struct extent **rest; /* what the same task loads next; those that this load gives to other
+				 tasks are taken out */
 	struct joined *joined;
-	struct extent *
-		index; /* of the extent's shard, if it is large and was at hand when this load began: pinned; or NULL */
+	struct extent *index; /* of the extent's shard, if it is large and was at hand when this
+				 load began: pinned; or NULL */
 	enum keep keep;
 	bool changed; /* a version was found that is not the one before */
 	bool bad;     /* its bytes cannot be decoded */
@@ -32,8 +33,8 @@ struct load {
 	int64_t deadline;
 	struct cancel cancel; /* no reader wants it any more */
 	struct zmap_stat stat;
-	uint64_t
-		object_size; /* of the stored object that the last bytes came from: of a shard, all of it */
+	uint64_t object_size; /* of the stored object that the last bytes came from: of a shard, all
+				 of it */
 	char key[ARRAY_KEY_MAX];
 };
 
@@ -47,7 +48,8 @@ load_count(atomic_ullong *c, unsigned long long n)
 int load_get(struct load *, struct zmap_get *);
 /* One request for bytes of the stored object; the same. */
 int load_object(struct load *, struct zmap_get *);
-/* Memory for the index of the extent's shard while it is read; 0: it takes little, or is at hand, and is until load_index_let_go. */
+/* Memory for the index of the extent's shard while it is read; 0: it takes little, or is at hand,
+ * and is until load_index_let_go. */
 size_t load_index_scratch(struct load *);
 void load_index_let_go(struct load *);
 void load_joined_free(struct data *, struct joined *);
@@ -60,7 +62,8 @@ struct stored {
 	struct extent *extent; /* pinned: ready, or to be filled; NULL: they are not kept */
 	bool new;              /* it is to be filled */
 };
-/* Finds that extent, or makes it. A load of it that is under way is waited for; where it fails this load does, of the same. */
+/* Finds that extent, or makes it. A load of it that is under way is waited for; where it fails this
+ * load does, of the same. */
 int load_stored(struct load *, struct stored *);
 /* Fills a new one with what was fetched, which is handed over, or with the failure r. Returns r. */
 int load_fill_stored(struct load *, struct extent *, struct buf *from, int r);
@@ -68,10 +71,11 @@ int load_fill_stored(struct load *, struct extent *, struct buf *from, int r);
 int load_decoded(struct load *, int r);
 /* In which version the store is asked for an extent of a chunk, or which one is known. */
 void load_conditions(const struct extent *, struct zmap_get *);
-/* Before the store is asked (a copy at hand is no reason): where another store may be at its place by now, the metadata are
- * looked at beside the chunk, unless that was done within a second. */
+/* Before the store is asked (a copy at hand is no reason): where another store may be at its place
+ * by now, the metadata are looked at beside the chunk, unless that was done within a second. */
 void load_check_begin(struct load *);
-/* A chunk newer than what we know of its array makes us look at the metadata again: the array may have been rewritten. */
+/* A chunk newer than what we know of its array makes us look at the metadata again: the array may
+ * have been rewritten. */
 int load_check_found(struct load *);
 /* A chunk that the store lacks: its array is looked at, too. 0: it is absent. */
 int load_check_absent(struct load *);
@@ -85,7 +89,8 @@ void load_found(struct load *, struct extent *);
 void load_learn_size(struct array *, size_t encoded);
 /* Memory for the extent, and its way into it. */
 int load_room(struct load *, struct buf *out);
-/* The bytes become the extent's: id.len of them, which are as a file shows them but for their order. */
+/* The bytes become the extent's: id.len of them, which are as a file shows them but for their
+ * order. */
 void load_hand_over(struct load *, struct buf *out);
 
 /* The whole chunk. Outcomes as zmap_get. */
@@ -95,6 +100,7 @@ int load_slice(struct load *);
 /* A part of what is cached encoded, for codecs that can decode parts. */
 int load_kept_range(struct load *);
 
-/* Parts of chunks by fetching and decoding only those, for chains that can. Outcomes as zmap_get. */
+/* Parts of chunks by fetching and decoding only those, for chains that can. Outcomes as zmap_get.
+ */
 int load_range(struct load *);
 int load_raw_range(struct load *);

@@ -10,7 +10,8 @@ enum {
 	HEAD_MOST = 64 << 10, /* … or all of it, if it is no larger than this */
 };
 
-/* A chunk that is read in parts, all of one object: of one version, and of one size where the store names none. */
+/* A chunk that is read in parts, all of one object: of one version, and of one size where the store
+ * names none. */
 struct parted {
 	struct codec_src src;
 	struct load *load;

@@ -1,5 +1,6 @@
-/* Where a chunk's bytes are in a shard: by the shard's index, which is cached as an extent of the shard beside its chunks, so that it
- * has their version, is compared with the store when they are, and counts in the same budget. */
+/* Where a chunk's bytes are in a shard: by the shard's index, which is cached as an extent of the
+ * shard beside its chunks, so that it has their version, is compared with the store when they are,
+ * and counts in the same budget. */
 #include "data/load_impl.h"
 
 #include "base/check.h"
@@ -17,7 +18,8 @@ struct index {
 	const uint8_t *entries;
 	uint64_t size;
 	char version[ZMAP_VERSION];
-	int64_t begun; /* clock_now() before the store was asked for it, or whether it has changed */
+	int64_t begun; /* clock_now() before the store was asked for it, or whether it has changed
+			*/
 	struct extent *extent; /* where it is cached, pinned; NULL: it is not */
 	struct buf own;        /* else where it is */
 };
@@ -57,7 +59,8 @@ load_index_scratch(struct load *l)
 	if (len < INDEX_SMALL || l->index)
 		return 0;
 	const struct cache_request ask = {
-		/* one past its TTL too: it is compared with the store once, and no load waits for memory */
+		/* one past its TTL too: it is compared with the store once, and no load waits for
+		   memory */
 		.id = index_extent(l),
 		.only_there = true,
 		.hurry = CACHE_TRY,
@@ -185,7 +188,8 @@ near(const struct array *a, uint64_t gap)
 	return gap <= (a->remote ? GAP_REMOTE : GAP);
 }
 
-/* What is asked for at once: bytes [off, end) of the shard, with those of chunks that the same task loads. */
+/* What is asked for at once: bytes [off, end) of the shard, with those of chunks that the same task
+ * loads. */
 struct range {
 	uint64_t off, end;
 };
@@ -204,7 +208,8 @@ extend(const struct array *a, const struct shard_place *p, uint64_t most, struct
 	return true;
 }
 
-/* Where the chunk of an extent that is not to be compared with a former one lies; outcomes as shard_find, SHARD_MISSING too where it would cost no request. */
+/* Where the chunk of an extent that is not to be compared with a former one lies; outcomes as
+ * shard_find, SHARD_MISSING too where it would cost no request. */
 static int
 find(const struct load *l, const struct index *x, const struct extent *p, struct shard_place *ret)
 {
@@ -234,8 +239,8 @@ join(const struct load *l, const struct index *x, const struct shard_place *firs
 	return r;
 }
 
-/* What the same task was to load and needs requests of its own is loaded at the same time, by other tasks. range: what this load asks for; NULL: nothing
- * that another could use. */
+/* What the same task was to load and needs requests of its own is loaded at the same time, by other
+ * tasks. range: what this load asks for; NULL: nothing that another could use. */
 static void
 part_from(struct load *l, const struct index *x, const struct range *range)
 {
@@ -351,7 +356,8 @@ fetch_chunk(struct load *l, struct zmap_get *g, const struct index *x, const str
 	return r;
 }
 
-/* A shard that is absent has no version, and is none of a former one. All chunks of it that the same task loads are absent with it. */
+/* A shard that is absent has no version, and is none of a former one. All chunks of it that the
+ * same task loads are absent with it. */
 static int
 no_index(struct load *l, const struct zmap_get *g, int r)
 {
@@ -373,7 +379,8 @@ no_index(struct load *l, const struct zmap_get *g, int r)
 	return g->if_match ? ZMAP_CHANGED : r;
 }
 
-/* Bytes of the chunk, which is one of a shard: by its index, which is asked for where it is not cached. */
+/* Bytes of the chunk, which is one of a shard: by its index, which is asked for where it is not
+ * cached. */
 static int
 from_shard(struct load *l, struct zmap_get *g)
 {

@@ -21,7 +21,8 @@ keep_none(struct cache *c, struct extent *kept)
 	keep_failure(c, kept, err_set(-EAGAIN, "not kept"));
 }
 
-/* For an extent that another load fills. 0; -EAGAIN: it is not kept, or not for this load; else why it could not be had. */
+/* For an extent that another load fills. 0; -EAGAIN: it is not kept, or not for this load; else why
+ * it could not be had. */
 static int
 wait_for(struct load *l, struct extent *p)
 {

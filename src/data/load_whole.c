@@ -1,4 +1,5 @@
-/* Loading a chunk, or a part of it, from all of its stored bytes, which may be cached themselves. */
+/* Loading a chunk, or a part of it, from all of its stored bytes, which may be cached themselves.
+ */
 #include "data/load_impl.h"
 
 #include "base/pool.h"
@@ -8,7 +9,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The chunk's stored bytes, where they are kept. A load that keeps none may find that another reader does. */
+/* The chunk's stored bytes, where they are kept. A load that keeps none may find that another
+ * reader does. */
 static int
 find_kept(struct load *l, struct stored *ret)
 {
@@ -62,8 +64,8 @@ fetch_encoded(struct load *l, struct buf *into, struct extent **ret_kept)
 	return kept ? load_fill_stored(l, kept, into, r) : r;
 }
 
-/* The last pass over the chunk needs its stored bytes no more, no reader needs what was kept as spare, and bad ones may be good when they are sent
- * again. */
+/* The last pass over the chunk needs its stored bytes no more, no reader needs what was kept as
+ * spare, and bad ones may be good when they are sent again. */
 static void
 release_kept(struct load *l, struct extent *kept)
 {
@@ -83,7 +85,8 @@ release_kept(struct load *l, struct extent *kept)
 		cache_cool(c, &stored, 1, COOL_ALL);
 }
 
-/* The whole chunk, decoded. There is no memory for it before it is known to be there: it may be a very large hole. */
+/* The whole chunk, decoded. There is no memory for it before it is known to be there: it may be a
+ * very large hole. */
 static int
 decode_all(struct load *l, struct buf *out)
 {

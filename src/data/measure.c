@@ -1,5 +1,6 @@
-/* The width of a variable-length type: its longest element, which only reading all chunks tells. What writers padded
- * the last chunks with counts, since it must have room too when they are decoded. */
+/* The width of a variable-length type: its longest element, which only reading all chunks tells.
+ * What writers padded the last chunks with counts, since it must have room too when they are
+ * decoded. */
 #include "data/uneven.h"
 
 #include "base/check.h"

@@ -9,8 +9,9 @@ enum {
 	GAP = 16 << 20,  /* that others may have asked for */
 };
 
-/* For so long a reader that was refused something may ask for it again, as the kernel does at once; not more often than a read() makes the
- * kernel ask, so that a program which tries again and again is given what is new. */
+/* For so long a reader that was refused something may ask for it again, as the kernel does at once;
+ * not more often than a read() makes the kernel ask, so that a program which tries again and again
+ * is given what is new. */
 static const int64_t REFUSED = SECOND;
 enum { REFUSALS = 8 };
 
@@ -23,7 +24,8 @@ reads_on(const struct pause *p, int64_t now)
 	return p->active || now - p->ended < READS_ON;
 }
 
-/* The run begins at the request. One that begins again where the last one began is as steady as the first. */
+/* The run begins at the request. One that begins again where the last one began is as steady as the
+ * first. */
 static void
 restart(struct pause *p, const struct array_want *w, int64_t now)
 {
@@ -39,8 +41,9 @@ restart(struct pause *p, const struct array_want *w, int64_t now)
 	p->since = w->since;
 }
 
-/* Where it is left out, or asked for again, the reader has taken what is before. What lies behind the last such place was dropped before the reader
- * came to it; that place itself may be read twice. */
+/* Where it is left out, or asked for again, the reader has taken what is before. What lies behind
+ * the last such place was dropped before the reader came to it; that place itself may be read
+ * twice. */
 static void
 skip(struct pause *p, const struct array_want *w)
 {
@@ -67,8 +70,9 @@ begins_before(const struct pause *p, const struct array_want *w, int64_t now)
 	return w->off < p->start && p->start - w->off <= LATE && (unanswered || joins);
 }
 
-/* The kernel dropped what the first request brought before the reader had it, and asks again: within the same read(), before which it would
- * have asked for attributes. What was dropped later is asked for again by a reader that did not get to run, once, or by a mapping, which is to see
+/* The kernel dropped what the first request brought before the reader had it, and asks again:
+ * within the same read(), before which it would have asked for attributes. What was dropped later
+ * is asked for again by a reader that did not get to run, once, or by a mapping, which is to see
  * what is new. */
 static bool
 begins_again(struct pause *p, const struct array_want *w)
@@ -80,7 +84,8 @@ begins_again(struct pause *p, const struct array_want *w)
 	return again;
 }
 
-/* It was overtaken in the midst of the run by the request behind it, for which a place was skipped. */
+/* It was overtaken in the midst of the run by the request behind it, for which a place was skipped.
+ */
 static bool
 comes_late(struct pause *p, uint64_t off, uint64_t end)
 {
@@ -145,7 +150,8 @@ leave(struct pause *p)
 static int64_t
 left_since(struct pause *p, uint64_t off, int64_t now)
 {
-	/* The first request of a read() elsewhere. Behind it others may be on their way that overtake the first. */
+	/* The first request of a read() elsewhere. Behind it others may be on their way that
+	 * overtake the first. */
 	bool elsewhere = off <= p->left_from || off > p->left_to + LATE;
 	if (elsewhere || (p->left_until && now > p->left_until))
 		p->left_to = 0;

@@ -1,5 +1,5 @@
-/* The answer to one read: extents of memory in file order, most of them cached chunks that stay pinned until
- * reply_done. Belongs to one thread. Start with {0}. */
+/* The answer to one read: extents of memory in file order, most of them cached chunks that stay
+ * pinned until reply_done. Belongs to one thread. Start with {0}. */
 #pragma once
 
 #include "base/buf.h"

@@ -66,7 +66,8 @@ request_extent(
 	return CACHE_BUSY;
 }
 
-/* Had the store been asked long before this request came, so that a server may have come back in the meantime? */
+/* Had the store been asked long before this request came, so that a server may have come back in
+ * the meantime? */
 static bool
 too_old(const struct request *q, const struct extent *p, int r)
 {

@@ -1,5 +1,6 @@
-/* One request of a reader on its way, and what the files that answer it share: stream.c (whose turn), request.c and sieve.c (what is asked for), ahead.c (what is
- * loaded before the reader comes and let go behind it), direct.c and gather.c (the answer). No other file includes it. */
+/* One request of a reader on its way, and what the files that answer it share: stream.c (whose
+ * turn), request.c and sieve.c (what is asked for), ahead.c (what is loaded before the reader comes
+ * and let go behind it), direct.c and gather.c (the answer). No other file includes it. */
 #pragma once
 
 #include "data/pause.h"
@@ -26,8 +27,8 @@ struct stream {
 	uint64_t row;         /* of chunks, in which its reader asked last … */
 	int64_t row_fresh;    /* … and `fresh` of when that run of requests came to it */
 	struct scan scan;
-	uint64_t active
-		[ACTIVE_MOST]; /* where requests under way begin: what they read is not passed yet */
+	uint64_t active[ACTIVE_MOST]; /* where requests under way begin: what they read is not
+					 passed yet */
 	unsigned nactive;
 };
 
@@ -39,7 +40,8 @@ struct request {
 	int64_t now, fresh, since;
 	int64_t paused;    /* as pause_begin says, of its row of chunks */
 	uint64_t row;      /* of the file's, which begins before it … */
-	int64_t row_fresh; /* … and `fresh` for its chunks: what was good enough for the first part of one is so for the rest */
+	int64_t row_fresh; /* … and `fresh` for its chunks: what was good enough for the first part
+			      of one is so for the rest */
 	bool old;          /* it waited for a load that had begun long before, and failed: why */
 	struct err *why;   /* code 0: that never happened */
 	struct reply *reply;
@@ -57,14 +59,16 @@ struct batch {
 	} task[BATCH_TASKS]; /* in use: the first `tasks` */
 	unsigned tasks;
 	bool urgent, alone; /* alone: each extent is worth a task of its own */
-	bool locked; /* a lock is held while it is filled: pool_fill when that is open, if it has sent any */
+	bool locked; /* a lock is held while it is filled: pool_fill when that is open, if it has
+			sent any */
 	bool sent;
 	bool here; /* the last task is left to batch_end, for the thread of the reader itself */
 };
 
 void batch_add(struct batch *, struct extent *, enum keep);
 void batch_send(struct batch *);
-/* Loads what is left of a batch that has `here`, on this thread; sends that of others, or after a failure r < 0, whose text stays. */
+/* Loads what is left of a batch that has `here`, on this thread; sends that of others, or after a
+ * failure r < 0, whose text stays. */
 void batch_end(struct batch *, int r);
 
 /* Of what a request lacks. */
@@ -81,12 +85,14 @@ struct asks {
 /* What a request asks where it wants that extent, and its byte `at`. */
 struct cache_request request_ask_extent(
 	const struct request *, struct extent_id, uint64_t at, enum cache_hurry);
-/* What a request asks for bytes [at, to) of a chunk. holds: it has pinned others, and must not wait for memory. */
+/* What a request asks for bytes [at, to) of a chunk. holds: it has pinned others, and must not wait
+ * for memory. */
 struct cache_request request_ask(
 	const struct request *, uint64_t chunk, uint64_t at, uint64_t to, bool holds);
 /* Has an extent that this request created loaded, with the rest of the batch. */
 void request_load(struct request *, struct batch *, struct extent *);
-/* A pinned extent: CACHE_READY, or CACHE_BUSY: to be waited for. -errno; -EAGAIN: no room for a request that holds others. */
+/* A pinned extent: CACHE_READY, or CACHE_BUSY: to be waited for. -errno; -EAGAIN: no room for a
+ * request that holds others. */
 int request_extent(
 	struct request *, struct batch *, const struct cache_request *, struct extent **ret);
 int request_wait(struct request *,
@@ -102,7 +108,8 @@ void request_answer(struct request *, const void *data, size_t len);
 void ahead_load(struct request *);
 /* The stream's lock is held. passed: no reader reads before it any more. */
 void ahead_pass(struct stream *, uint64_t passed);
-/* The stream's lock is held. The reader goes elsewhere: what was loaded ahead of it is not worth more than anything else. */
+/* The stream's lock is held. The reader goes elsewhere: what was loaded ahead of it is not worth
+ * more than anything else. */
 void ahead_leave(struct stream *);
 
 /* The answer as pinned chunks. -EAGAIN: not in one go, or chunks changed meanwhile. */

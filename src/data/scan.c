@@ -7,9 +7,8 @@
 enum {
 	ORDER_FROM = 128 << 10,  /* bytes read in order that show a reader in file order */
 	SIZE_KNOWN_BY = 1 << 20, /* and by then the first chunk has come, if there is one */
-	OVERTAKE =
-		16
-		<< 20, /* how far requests of one reader may overtake each other: read-ahead on a busy machine */
+	OVERTAKE = 16 << 20, /* how far requests of one reader may overtake each other: read-ahead
+				on a busy machine */
 	STRIDE_LEN = 256 << 10,  /* longer requests are no points of a stride */
 	STRIDE_SLACK = 8 << 10,  /* strides look rounded to pages */
 	WHOLE_BELOW = 128 << 10, /* chunks that are not worth loading in parts */
@@ -28,11 +27,10 @@ enum {
 	LARGER_MOST = 1 << 20, /* chunks that are loaded whole when they are read often */
 	FETCH_WHOLE =
 		2 << 20, /* stored bytes that a remote store sends sooner than it answers twice */
-	START_WHOLE =
-		16
-		<< 20, /* chunks that a remote store sends whole to a reader that begins at the beginning */
-	LARGER = 512 << 10, /* and how much of larger ones is */
-	READS_AT = 8,       /* bytes a nanosecond, faster than any reader reads */
+	START_WHOLE = 16 << 20, /* chunks that a remote store sends whole to a reader that begins at
+				   the beginning */
+	LARGER = 512 << 10,     /* and how much of larger ones is */
+	READS_AT = 8,           /* bytes a nanosecond, faster than any reader reads */
 	CROWD = 12,  /* extents of one chunk, loaded at random, after which larger ones are */
 	RETURNS = 4, /* a stride that comes to one extent so often is worth loading all of it */
 };
@@ -161,7 +159,8 @@ scan_plan(struct scan *s, struct array *a)
 	s->plan_share = share;
 	s->plan_encoded = encoded;
 	uint64_t room = share - min_u64(share, cost + reserve(a, cache_budget(a->data->cache)));
-	/* However many read at once: with an extent for each plane, each chunk is decoded as often as it has planes. */
+	/* However many read at once: with an extent for each plane, each chunk is decoded as often
+	 * as it has planes. */
 	room = max_u64(room, cache_budget(a->data->cache) / 16);
 	s->keep_encoded = false;
 	s->planes = depth;
@@ -190,14 +189,16 @@ scan_extent(const struct scan *s, const struct array *a, uint64_t chunk, uint64_
 	bool parts = a->ranged && g->chunk_bytes > WHOLE_BELOW;
 	uint64_t unit = (s->planes ? s->planes : g->chunk[g->lead]) * g->plane_bytes, n = 1;
 	if (a->remote && s->mode == SCAN_RANDOM && !s->start && g->chunk_bytes <= START_WHOLE)
-		return id; /* most readers that begin at the beginning go on, and would fetch it again */
+		return id; /* most readers that begin at the beginning go on, and would fetch it
+			      again */
 	if (s->mode != SCAN_ORDER && parts) {
 		uint64_t grain = atomic_load_explicit(&a->grain, memory_order_relaxed);
 		unit = a->raw ? RAW_GRAIN : grain ? grain : GRAIN_GUESS;
 		n = ceil_div(to, unit) - at / unit;
 	} else if (s->mode == SCAN_STRIDE && !a->ranged && !a->remote &&
 		   g->chunk_bytes > LARGER_MOST) {
-		unit = LARGER; /* one row of each chunk: new memory for all of it would cost as much as decoding */
+		unit = LARGER; /* one row of each chunk: new memory for all of it would cost as much
+				  as decoding */
 	} else if (s->mode != SCAN_ORDER && g->chunk_bytes > cache_budget(a->data->cache) / 2) {
 		unit = max_u64(1, (4 << 20) / g->plane_bytes) * g->plane_bytes;
 	}
@@ -259,7 +260,8 @@ scan_keeps(const struct scan *s, const struct array *a)
 
 /* --- the way through the file --- */
 
-/* Where in the file order an offset lies: indices of the leading dimension and what goes around it. */
+/* Where in the file order an offset lies: indices of the leading dimension and what goes around it.
+ */
 struct place {
 	uint64_t outer; /* file offset where index 0 of the leading dimension begins */
 	uint64_t t;     /* index of the leading dimension */
@@ -323,7 +325,8 @@ scan_last_plane(const struct scan *s, const struct grid *g, uint64_t at)
 	return p.outer + (p.group_end - 1) * g->file_step[g->lead];
 }
 
-/* Bytes ahead of a reader that hide how long the store takes to send a chunk: little where a cache on disk answers. */
+/* Bytes ahead of a reader that hide how long the store takes to send a chunk: little where a cache
+ * on disk answers. */
 static uint64_t
 far(const struct array *a)
 {
@@ -332,8 +335,9 @@ far(const struct array *a)
 	return time ? min_u64(most, time * READS_AT) : most;
 }
 
-/* The same, by what the reader has read: one of one plane of a field, or of what tells a file's kind, reads in order too, but not for long: a chunk of
- * which only the first bytes were asked for may be behind the plane. A reader that began at the beginning mostly goes on. */
+/* The same, by what the reader has read: one of one plane of a field, or of what tells a file's
+ * kind, reads in order too, but not for long: a chunk of which only the first bytes were asked for
+ * may be behind the plane. A reader that began at the beginning mostly goes on. */
 static uint64_t
 far_yet(const struct scan *s, const struct array *a)
 {
@@ -365,7 +369,8 @@ scan_window(const struct scan *s, const struct array *a)
 	/* by the memory that it takes */
 	window = min_u64(window,
 		window / (g->chunk_bytes + EXTENT_OVERHEAD) * g->chunk_bytes + g->chunk_bytes);
-	/* None looks much farther ahead than was read so far, but on disks where other planes are the same chunks. */
+	/* None looks much farther ahead than was read so far, but on disks where other planes are
+	 * the same chunks. */
 	if (array_slow(a))
 		return min_u64(window, far_yet(s, a));
 	return g->slab_chunks > 1 ? window : min_u64(window, s->covered);

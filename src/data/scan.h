@@ -1,10 +1,10 @@
 /* How a reader goes through a file, and what it will need next.
  *
- * A scan watches the offsets of one open file: in file order (requests may overtake each other), along a constant
- * stride, or at random. For file order it decides how much of each chunk is cached: a slab (all chunks that
- * share one index of the leading dimension) is gone through once for each plane, so either its chunks fit
- * decoded, or only as many planes of each as fit (a group), and each pass decodes again.
- * Not locked: its stream does that. */
+ * A scan watches the offsets of one open file: in file order (requests may overtake each other),
+ * along a constant stride, or at random. For file order it decides how much of each chunk is
+ * cached: a slab (all chunks that share one index of the leading dimension) is gone through once
+ * for each plane, so either its chunks fit decoded, or only as many planes of each as fit (a
+ * group), and each pass decodes again. Not locked: its stream does that. */
 #pragma once
 
 #include "data/array_impl.h"
@@ -27,7 +27,8 @@ struct scan {
 	uint64_t done;        /* file offset up to which extents were cooled */
 };
 
-/* Does a request at `off` go on where a run in file order ends, or nearly there: requests overtake each other? No run: UINT64_MAX. */
+/* Does a request at `off` go on where a run in file order ends, or nearly there: requests overtake
+ * each other? No run: UINT64_MAX. */
 bool scan_near(uint64_t front, uint64_t off);
 /* Would a request at `off` be the first of a run? */
 bool scan_begins(const struct scan *, uint64_t off);
@@ -40,14 +41,16 @@ void scan_end(struct scan *, struct array *);
 struct extent_id scan_extent(
 	const struct scan *, const struct array *, uint64_t chunk, uint64_t at, uint64_t to);
 
-/* What to load instead when a chunk is read at random again and again: all of it, or a good deal. */
+/* What to load instead when a chunk is read at random again and again: all of it, or a good deal.
+ */
 void scan_larger(const struct scan *, const struct array *, struct cache_request *);
 
 /* Are the stored bytes of chunks to be cached too, because other extents of them will be wanted? */
 enum keep scan_keeps(const struct scan *, const struct array *);
 
-/* What follows in file order from offset `at`: chunks first … first + n - 1, each with the extent that holds byte in_chunk, up to
- * file offset `end`; last: no later part of the file needs these extents again (whole: nor any other extent of these chunks). */
+/* What follows in file order from offset `at`: chunks first … first + n - 1, each with the extent
+ * that holds byte in_chunk, up to file offset `end`; last: no later part of the file needs these
+ * extents again (whole: nor any other extent of these chunks). */
 struct band {
 	uint64_t end, first, n, in_chunk;
 	bool last, whole;
@@ -61,5 +64,6 @@ uint64_t scan_last_plane(const struct scan *, const struct grid *, uint64_t at);
 uint64_t scan_window(const struct scan *, const struct array *);
 /* Whether a plan depends on the stored size of chunks, and none is known. */
 bool scan_wants_size(const struct array *);
-/* Decides planes and keep_encoded from the memory there is for one scan; stays with what it decided as long as that changes little. */
+/* Decides planes and keep_encoded from the memory there is for one scan; stays with what it decided
+ * as long as that changes little. */
 void scan_plan(struct scan *, struct array *);

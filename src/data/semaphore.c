@@ -44,7 +44,8 @@ move(struct semaphore *g, size_t cost)
 	g->moved = clock_now();
 }
 
-/* Whose turn it is: the first load that a reader waits for, else the first. The lock is held, and some wait. */
+/* Whose turn it is: the first load that a reader waits for, else the first. The lock is held, and
+ * some wait. */
 static struct semaphore_waiter **
 next(struct semaphore *g)
 {

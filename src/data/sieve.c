@@ -92,7 +92,8 @@ take(const struct request *q, const struct sieve *s, const struct extent *p)
 	}
 }
 
-/* One extent of the chunk, from byte *from on, which becomes its end. version: of the extents before; "": there were none. */
+/* One extent of the chunk, from byte *from on, which becomes its end. version: of the extents
+ * before; "": there were none. */
 static int
 sift_extent(struct request *q, const struct sieve *s, uint64_t *from, uint64_t to, char *version)
 {

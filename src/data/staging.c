@@ -104,7 +104,8 @@ staged_charge(struct staging *s, struct staged_object *o, size_t before, size_t 
 	s->bytes += now - before;
 }
 
-/* Makes the array that stores the space's objects the one that knows most of them. The one it was, to be let go of; or NULL. */
+/* Makes the array that stores the space's objects the one that knows most of them. The one it was,
+ * to be let go of; or NULL. */
 static struct array *
 adopt(struct staged_space *p, struct array *a)
 {

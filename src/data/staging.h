@@ -1,13 +1,16 @@
-/* What was written and is not stored yet: of each stored object its changed chunks, of each chunk the bytes that were written here.
+/* What was written and is not stored yet: of each stored object its changed chunks, of each chunk
+ * the bytes that were written here.
  *
- * Keyed by space and number like the cache's objects, so that struct arrays of one space share it, also where the leading dimension grew.
- * An object waits (dirty), is to be stored (queued), or is being stored: then its bytes are a layer that no longer changes, and what is
- * written meanwhile goes to a layer above it. A chunk that is wholly written is not read first; of others the present object is read,
- * the bytes laid over it, and the result put on condition that the object is still that version; if not, the same again. What fails
- * stays, and so does the error, until staging_retry.
+ * Keyed by space and number like the cache's objects, so that struct arrays of one space share it,
+ * also where the leading dimension grew. An object waits (dirty), is to be stored (queued), or is
+ * being stored: then its bytes are a layer that no longer changes, and what is written meanwhile
+ * goes to a layer above it. A chunk that is wholly written is not read first; of others the present
+ * object is read, the bytes laid over it, and the result put on condition that the object is still
+ * that version; if not, the same again. What fails stays, and so does the error, until
+ * staging_retry.
  *
- * Readers take a cover before they ask for what is stored, and lay it over after: what is stored meanwhile is then in one or both.
- * All calls are safe from every thread. */
+ * Readers take a cover before they ask for what is stored, and lay it over after: what is stored
+ * meanwhile is then in one or both. All calls are safe from every thread. */
 #pragma once
 
 #include "data/array_impl.h"

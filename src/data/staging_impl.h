@@ -1,5 +1,7 @@
-/* The inside of struct staging: staging.c (the table), staging_write.c (writing), staging_push.c (what is stored when, by which thread, and what came of it),
- * staging_store.c (one object), staging_shard.c (one that is a shard), staging_pad.c (edges), staging_trim.c (shrinking) and cover.c (reading). No other file includes it. */
+/* The inside of struct staging: staging.c (the table), staging_write.c (writing), staging_push.c
+ * (what is stored when, by which thread, and what came of it), staging_store.c (one object),
+ * staging_shard.c (one that is a shard), staging_pad.c (edges), staging_trim.c (shrinking) and
+ * cover.c (reading). No other file includes it. */
 #pragma once
 
 #include "data/layer.h"
@@ -17,24 +19,24 @@ static const size_t NO_FILL = SIZE_MAX;
 struct staged_space {
 	uint64_t number;
 	struct staged_space *next;
-	struct array *
-		array; /* a reference: of those that wrote, the one with the largest leading extent */
+	struct array *array; /* a reference: of those that wrote, the one with the largest leading
+				extent */
 	size_t objects;
 	unsigned users;    /* that hold it */
 	bool keeps;        /* no object of it goes for being all fill */
 	struct err *error; /* why something could not be stored; NULL: all could */
 	struct staged_end {
-		uint64_t at,
-			run; /* where a write ended, and how much was written in order up to there */
-	} end[SPACE_ENDS];   /* of the last writes, the newest first */
+		uint64_t at, run; /* where a write ended, and how much was written in order up to
+				     there */
+	} end[SPACE_ENDS];        /* of the last writes, the newest first */
 };
 
 struct staged_chunk {
 	struct staged_object *object;
 	struct staged_chunk *hash_next, *next; /* next: of the same object */
 	uint64_t number;
-	struct layer *now,
-		*storing; /* NULL: nothing was written since the other was taken; it is not being stored */
+	struct layer *now, *storing; /* NULL: nothing was written since the other was taken; it is
+					not being stored */
 	size_t fill_from, storing_fill; /* of the base, bytes from here on count as fill */
 	bool whole;                     /* all of `now` is written */
 };
@@ -72,8 +74,8 @@ struct staging_counts {
 struct staging {
 	struct data *data;
 	struct zmap *zmap; /* the store that arrays lie in; NULL: nothing was written yet */
-	size_t most,
-		push; /* bytes beyond which writers wait, and from which on objects are pushed out */
+	size_t most, push; /* bytes beyond which writers wait, and from which on objects are pushed
+			      out */
 	atomic_size_t chunks; /* there are */
 	struct staging_counts counts;
 	pthread_mutex_t lock; /* guards all below */
@@ -105,18 +107,20 @@ void staged_list_remove(struct staged_object *);
 /* What a layer of the object costs has changed. */
 void staged_charge(struct staging *, struct staged_object *, size_t before, size_t now);
 struct layer *layer_unref(struct layer *);
-/* Chunks without layers go, with the last one the object, and with the last object the space where no error sticks to it. Then the
- * space's array is to be let go of without the lock; else NULL. */
+/* Chunks without layers go, with the last one the object, and with the last object the space where
+ * no error sticks to it. Then the space's array is to be let go of without the lock; else NULL. */
 struct array *staged_tidy(struct staging *, struct staged_object *);
-/* The array's space, made where there is none, which stays until it is released. *ret_was: an array that it no longer needs, or NULL;
- * as what releasing returns it is to be let go of without the lock. NULL: no memory. */
+/* The array's space, made where there is none, which stays until it is released. *ret_was: an array
+ * that it no longer needs, or NULL; as what releasing returns it is to be let go of without the
+ * lock. NULL: no memory. */
 struct staged_space *staging_hold_space(struct staging *, struct array *, struct array **ret_was);
 struct array *staging_release_space(struct staging *, struct staged_space *);
 /* The error that sticks to a space (NULL: it has none of its own), as this thread's; 0: none. */
 int staged_error(const struct staging *, const struct staged_space *);
 /* Has an object that is dirty or failed stored as soon as may be. */
 void staging_queue(struct staging *, struct staged_object *);
-/* Begins what is queued, and what must go because there is too much. The lock is open for a moment. */
+/* Begins what is queued, and what must go because there is too much. The lock is open for a moment.
+ */
 void staging_pump(struct staging *);
 /* Until something moves, or for a moment; the lock is open meanwhile. -EINTR; -EIO: not by then. */
 int staging_wait(struct staging *, int64_t deadline, struct cancel *);
@@ -124,7 +128,8 @@ int staging_wait(struct staging *, int64_t deadline, struct cancel *);
 /* The cache is told how much memory is taken. No lock is held. */
 void staging_tell(struct staging *);
 
-/* Bytes of a chunk that may have been written, all of them being the whole chunk whatever the leading extent is … */
+/* Bytes of a chunk that may have been written, all of them being the whole chunk whatever the
+ * leading extent is … */
 size_t staged_needed(const struct array *, uint64_t chunk);
 /* … and those within the array as it is. */
 size_t staged_visible(const struct array *, uint64_t chunk);
@@ -133,8 +138,8 @@ size_t staged_visible(const struct array *, uint64_t chunk);
 struct store {
 	struct staging *staging;
 	struct array *array;
-	const struct staged_chunk *
-		chunk; /* the first one of the object; of those that have nothing to store nothing is known */
+	const struct staged_chunk *chunk; /* the first one of the object; of those that have nothing
+					     to store nothing is known */
 	struct object *cached;
 	char key[ARRAY_KEY_MAX];
 	bool based;            /* the base was read … */
@@ -152,10 +157,12 @@ struct store {
 int staged_store(struct staging *, struct array *, const struct staged_chunk *);
 /* The stored object as it is now, if it was not asked for yet. 0 or -errno. */
 int store_base(struct store *);
-/* A changed chunk, decoded, with what was written laid over what is stored (NULL: nothing is). *ret lies in own or in the layer. */
+/* A changed chunk, decoded, with what was written laid over what is stored (NULL: nothing is). *ret
+ * lies in own or in the layer. */
 int store_merge(struct store *, const struct staged_chunk *, const struct span *stored,
 	struct buf *own, struct span *ret);
-/* Appends the chunk's stored bytes. Where its codecs cannot store the fill value, what is behind the array's edges is something else. */
+/* Appends the chunk's stored bytes. Where its codecs cannot store the fill value, what is behind
+ * the array's edges is something else. */
 int store_encode(struct store *, const struct staged_chunk *, struct span decoded, struct buf *ret);
 /* Does the chunk need no base, whatever the array's leading extent is? */
 bool store_is_whole(const struct store *, const struct staged_chunk *);

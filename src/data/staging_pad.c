@@ -1,4 +1,5 @@
-/* What stands behind the edges of an array in its last chunks. No view shows it, and mostly it is fill. */
+/* What stands behind the edges of an array in its last chunks. No view shows it, and mostly it is
+ * fill. */
 #include "data/staging_impl.h"
 
 #include "base/check.h"

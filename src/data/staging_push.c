@@ -31,8 +31,8 @@ staging_queue(struct staging *s, struct staged_object *o)
 	s->leaving += o->leaving;
 }
 
-/* Wholly written ones first: they need not be read. The last one that is not stays: it may be larger than all the memory there is, and
- * would be stored again for each write to it. */
+/* Wholly written ones first: they need not be read. The last one that is not stays: it may be
+ * larger than all the memory there is, and would be stored again for each write to it. */
 static void
 press(struct staging *s)
 {
@@ -133,7 +133,8 @@ put_layers_back(struct staging *s, struct staged_object *o)
 		size_t before = layer_cost(c->storing) + layer_cost(c->now);
 		size_t most = o->space->array->grid.chunk_bytes;
 		if (c->now && c->storing && layer_join(c->storing, c->now, most) < 0)
-			continue; /* no memory to join them: both stay, and are stored one after the other */
+			continue; /* no memory to join them: both stay, and are stored one after the
+				     other */
 		if (c->storing) {
 			layer_unref(c->now);
 			c->now = MOVE(c->storing);
@@ -178,7 +179,8 @@ drop_layers(struct staging *s, struct staged_object *o, const struct err *why)
 	o->since = 0;
 }
 
-/* A store that does not answer is not asked for each object of the array, one timeout after the other. */
+/* A store that does not answer is not asked for each object of the array, one timeout after the
+ * other. */
 static void
 fail_queued(struct staging *s, struct staged_space *p, const struct err *why)
 {
@@ -286,7 +288,8 @@ run(struct task *t)
 	LOCKED(&s->lock) {
 		a = array_ref(o->space->array);
 		borrowed = o->borrowed;
-		c = o->chunk; /* chunks may come before it in the list, which are for the next time */
+		c = o->chunk; /* chunks may come before it in the list, which are for the next time
+			       */
 	}
 	cache_borrow(s->data->cache, borrowed);
 	int r = staged_store(s, a, c);
@@ -304,7 +307,8 @@ run(struct task *t)
 
 /* --- callers that wait for it --- */
 
-/* Has all objects with something older than that stored, of one space or (0) of all. How many there are. */
+/* Has all objects with something older than that stored, of one space or (0) of all. How many there
+ * are. */
 static uint64_t
 queue_list(struct staging *s, struct staged_list *l, uint64_t space, uint64_t until)
 {
@@ -334,7 +338,8 @@ count_list(const struct staged_list *l, uint64_t space, uint64_t until)
 	return n;
 }
 
-/* Until all that was written until then is stored, or has failed. The lock is held, and open meanwhile. */
+/* Until all that was written until then is stored, or has failed. The lock is held, and open
+ * meanwhile. */
 static int
 wait_until(struct staging *s, uint64_t space, uint64_t until, struct cancel *cancel)
 {

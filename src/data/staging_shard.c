@@ -1,4 +1,5 @@
-/* One object that is a shard: changed chunks are encoded, the others copied as they are stored, and the index is new. */
+/* One object that is a shard: changed chunks are encoded, the others copied as they are stored, and
+ * the index is new. */
 #include "data/staging_impl.h"
 
 #include <errno.h>
@@ -35,7 +36,8 @@ find_changed(struct store *st, struct parts *p)
 	return 0;
 }
 
-/* Must the present shard be read? Not where all its chunks that the array can have are wholly written. */
+/* Must the present shard be read? Not where all its chunks that the array can have are wholly
+ * written. */
 static bool
 needs_base(const struct store *st, const struct parts *p)
 {

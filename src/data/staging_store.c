@@ -1,4 +1,5 @@
-/* One object: what is there now, what was written laid over it, and the put on condition that it is still there. */
+/* One object: what is there now, what was written laid over it, and the put on condition that it is
+ * still there. */
 #include "data/fresh.h"
 #include "data/staging_impl.h"
 
@@ -10,7 +11,8 @@
 #include <unistd.h>
 
 enum {
-	TRIES = 10000, /* times that others may be faster; each time one of them has stored something */
+	TRIES = 10000, /* times that others may be faster; each time one of them has stored
+			  something */
 	PAUSE_AFTER = 4,
 	PAUSE_US = 500,
 	PAUSE_MOST = 16,
@@ -25,7 +27,8 @@ struct rivals {
 	char version[ZMAP_VERSION]; /* that the last one met */
 };
 
-/* A chunk that is newer than our last look at the metadata of its array may be one of an array that was rewritten. */
+/* A chunk that is newer than our last look at the metadata of its array may be one of an array that
+ * was rewritten. */
 static int
 check_base(const struct store *st)
 {
@@ -226,7 +229,8 @@ put(struct store *st)
 	return r;
 }
 
-/* Of a chunk that is all fill. Only on condition: others may have written to it. -ENOTSUP: fill is to be stored. */
+/* Of a chunk that is all fill. Only on condition: others may have written to it. -ENOTSUP: fill is
+ * to be stored. */
 static int
 del(struct store *st)
 {

@@ -1,4 +1,5 @@
-/* Shrinking: chunks beyond the new extent go, and the tail of the last ones becomes fill. And what goes not. */
+/* Shrinking: chunks beyond the new extent go, and the tail of the last ones becomes fill. And what
+ * goes not. */
 #include "data/staging_impl.h"
 
 #include "base/check.h"
@@ -101,8 +102,8 @@ mark_tail(struct staging *s, struct array *a)
 
 struct removal {
 	struct array *array;
-	uint64_t first, per_row,
-		step; /* chunks that are the first of their objects, in rows that are `step` apart */
+	uint64_t first, per_row, step; /* chunks that are the first of their objects, in rows that
+					  are `step` apart */
 	struct cancel *cancel;
 	pthread_mutex_t lock; /* guards err */
 	struct err err;
@@ -162,7 +163,8 @@ remove_beyond(struct array *a, uint64_t before, struct cancel *cancel)
 	return m.err.code ? err_restore(&m.err) : 0;
 }
 
-/* What is left in the space is stored by this array, which is as short as the store's now. The one that did, to be let go of; or NULL. */
+/* What is left in the space is stored by this array, which is as short as the store's now. The one
+ * that did, to be let go of; or NULL. */
 static struct array *
 take_over(struct staged_space *p, struct array *a)
 {

@@ -8,11 +8,11 @@
 
 enum {
 	BREATHE = 256 << 10, /* bytes after which a writer lets others in */
-	LONG_RUN =
-		4, /* a writer that has come so far through chunks in order (a quarter) has all of their memory */
-	SHORT_RUN =
-		32, /* after so small a part of them whole windows are reserved; their pages come with the bytes … */
-	ROOM_PART = 4, /* … if they are at most this part of what is not pushed out */
+	LONG_RUN = 4,   /* a writer that has come so far through chunks in order (a quarter) has all
+			   of their memory */
+	SHORT_RUN = 32, /* after so small a part of them whole windows are reserved; their pages
+			   come with the bytes … */
+	ROOM_PART = 4,  /* … if they are at most this part of what is not pushed out */
 };
 
 /* Chunks of the stored object that may be written, whatever the leading extent is. */
@@ -79,8 +79,9 @@ note_whole(struct staging *s, const struct array *a, struct staged_chunk *c)
 	}
 }
 
-/* A writer that goes in order has windows of whole chunks before it needs them: growing step by step takes fresh memory each time.
- * Not where chunks of one step have no room together: a larger one would be pushed out before it is written to once more. */
+/* A writer that goes in order has windows of whole chunks before it needs them: growing step by
+ * step takes fresh memory each time. Not where chunks of one step have no room together: a larger
+ * one would be pushed out before it is written to once more. */
 static int
 make_room(const struct writer *w, const struct part *p, struct layer *l)
 {
@@ -185,7 +186,8 @@ put_all(struct writer *w)
 	return r;
 }
 
-/* A writer that goes on where a write ended leaves wholly written chunks behind. How much was written in order so far. */
+/* A writer that goes on where a write ended leaves wholly written chunks behind. How much was
+ * written in order so far. */
 static uint64_t
 note_order(struct staging *s, struct staged_space *p, const struct array_want *w)
 {
@@ -231,7 +233,8 @@ begin(struct writer *w, struct array **ret_was)
 	return 0;
 }
 
-/* Only what is 0 or 1 comes back as it was written. Of elements that are written in part storing says whether they can be. */
+/* Only what is 0 or 1 comes back as it was written. Of elements that are written in part storing
+ * says whether they can be. */
 static int
 check_values(const struct array *a, const uint8_t *bytes, const struct array_want *w)
 {

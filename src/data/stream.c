@@ -18,8 +18,9 @@ enum {
 
 /* --- readers that are one --- */
 
-/* Readers of one file at the same moment share the kernel's pages, so that each asks for what the others have not asked for: with
- * gaps, by which none of them reads in order. Their requests go through the stream of the oldest one, the lead. */
+/* Readers of one file at the same moment share the kernel's pages, so that each asks for what the
+ * others have not asked for: with gaps, by which none of them reads in order. Their requests go
+ * through the stream of the oldest one, the lead. */
 
 int
 stream_new(struct array *a, struct stream **ret)
@@ -75,7 +76,8 @@ stream_free(struct stream *s)
 	return NULL;
 }
 
-/* The oldest stream that is in file order just where this one asks, or this one. The array's lock is held. */
+/* The oldest stream that is in file order just where this one asks, or this one. The array's lock
+ * is held. */
 static struct stream *
 find_lead(struct stream *s, const struct array_want *w)
 {
@@ -112,7 +114,8 @@ follow(struct stream *s, const struct array_want *w)
 	return lead;
 }
 
-/* The stream's own way ends: what was loaded ahead on it is for the one that it follows now. The lock is held. */
+/* The stream's own way ends: what was loaded ahead on it is for the one that it follows now. The
+ * lock is held. */
 static void
 rest(struct stream *s)
 {

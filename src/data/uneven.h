@@ -1,5 +1,6 @@
-/* Decoding chunks of a rectilinear grid: a chunk has the shape that it is stored in, and so has its chain of codecs, which is opened for it
- * alone. What it gives is laid out as the array's longest chunks are. */
+/* Decoding chunks of a rectilinear grid: a chunk has the shape that it is stored in, and so has its
+ * chain of codecs, which is opened for it alone. What it gives is laid out as the array's longest
+ * chunks are. */
 #pragma once
 
 #include "data/array_impl.h"

@@ -66,7 +66,8 @@ read_shape(const struct json *zarray, struct array_meta *a)
 	return array_take_sizes(a, shape, chunk);
 }
 
-/* A type that we cannot name, but whose size its name tells: the file can be listed. 0: it does not tell. */
+/* A type that we cannot name, but whose size its name tells: the file can be listed. 0: it does not
+ * tell. */
 static uint32_t
 size_by_name(const struct json *v)
 {
@@ -83,7 +84,8 @@ size_by_name(const struct json *v)
 	return size * unit <= INT32_MAX ? (uint32_t)(size * unit) : 0;
 }
 
-/* netcdf-c calls its char ">S1", which no other writer does; before 4.9.1 "<U1", one byte each. 4.9.0 to 4.9.2 say '>' and store '<'. */
+/* netcdf-c calls its char ">S1", which no other writer does; before 4.9.1 "<U1", one byte
+ * each. 4.9.0 to 4.9.2 say '>' and store '<'. */
 static void
 apply_quirks(const struct nczarr_docs *d, const struct dim_scope *s, struct dtype *t)
 {

@@ -28,7 +28,8 @@ struct attr {
 	bool recorded; /* the store said the type (NCZarr); else inferred */
 	bool json;     /* text of a JSON object or nested list */
 	size_t count;  /* elements; CHAR: bytes */
-	void *data; /* count elements in native order; CHAR: bytes and a NUL behind; STRING: char *[count] */
+	void *data;    /* count elements in native order; CHAR: bytes and a NUL behind; STRING: char
+			*[count] */
 };
 
 struct attrs {
@@ -50,7 +51,8 @@ const struct attr *attrs_find(const struct attrs *, const char *name);
 /* Of an attribute that is one text, or NULL. Borrowed. */
 const char *attrs_text(const struct attrs *, const char *name);
 size_t nc_type_size(enum nc_type); /* 0 for STRING */
-/* The one of these types that goes with elements of 1, 2, 4 or 8 bytes; NC_TYPE_NONE for other sizes. */
+/* The one of these types that goes with elements of 1, 2, 4 or 8 bytes; NC_TYPE_NONE for other
+ * sizes. */
 enum nc_type nc_type_by_size(
 	uint32_t size, enum nc_type one, enum nc_type two, enum nc_type four, enum nc_type eight);
 struct dtype;
@@ -67,5 +69,6 @@ struct attr_number {
 struct attr_number attr_number(const struct attr *, size_t at);
 /* Are its elements numbers? */
 bool attr_is_number(const struct attr *);
-/* The value as a user reads it: text as it is, numbers in CDL notation (1.5f, 3b, 7ULL …) joined by ", ". Caller frees. */
+/* The value as a user reads it: text as it is, numbers in CDL notation (1.5f, 3b, 7ULL …) joined by
+ * ", ". Caller frees. */
 char *attr_text(const struct attr *);

@@ -182,7 +182,8 @@ common(const struct words *w)
 	return t;
 }
 
-/* One number as an attribute of its own, from which attr_as makes any type. A float is the float nearest to its digits. */
+/* One number as an attribute of its own, from which attr_as makes any type. A float is the float
+ * nearest to its digits. */
 static int
 put_word(struct attr_number n, enum nc_type t, void *to)
 {

@@ -1,6 +1,7 @@
-/* Attributes of JSON made into netCDF's: typed as NCZarr recorded them, else as netcdf-c infers them, except where that would lose
- * something (formats: NCZarr's "JSON convention"). netcdf-c writes text that happens to parse as JSON as that JSON,
- * sometimes as words that are no JSON (007, +5): so text is what stands in the source, letter for letter. */
+/* Attributes of JSON made into netCDF's: typed as NCZarr recorded them, else as netcdf-c infers
+ * them, except where that would lose something (formats: NCZarr's "JSON convention"). netcdf-c
+ * writes text that happens to parse as JSON as that JSON, sometimes as words that are no JSON (007,
+ * +5): so text is what stands in the source, letter for letter. */
 #include "base/base64.h"
 #include "base/err.h"
 #include "model/nczarr.h"
@@ -181,7 +182,8 @@ take_slice(const struct json_slice *s, void *arg)
 	return 0;
 }
 
-/* What stands in the source for an attribute that is a list or a dict; on one line, as netcdf-c writes it. */
+/* What stands in the source for an attribute that is a list or a dict; on one line, as netcdf-c
+ * writes it. */
 static int
 make_source(const struct reading *g, const char *name, const struct json *v, struct attr *ret)
 {
@@ -250,7 +252,8 @@ make_strings(const struct json *v, struct attr *ret)
 /* What the elements of a value without a recorded type have in common. */
 struct census {
 	size_t bools, ints, reals, texts, others;
-	size_t specials; /* of the texts: NaN and infinities, as numbers that JSON lacks are written in lists */
+	size_t specials; /* of the texts: NaN and infinities, as numbers that JSON lacks are written
+			    in lists */
 	bool negative, above_int, above_uint, above_int64, above_uint64, below_int, below_int64;
 };
 
@@ -331,7 +334,8 @@ integer_type(const struct census *c)
 	return c->above_int ? NC_TYPE_UINT : NC_TYPE_INT;
 }
 
-/* netcdf-c takes the type of the first element; where that does not hold the others, the first that holds all. */
+/* netcdf-c takes the type of the first element; where that does not hold the others, the first that
+ * holds all. */
 static enum nc_type
 infer(const struct json *v)
 {
@@ -352,7 +356,8 @@ infer(const struct json *v)
 	return any_rounded(v) ? NC_TYPE_NONE : NC_TYPE_DOUBLE;
 }
 
-/* xarray's fill value of floats in Zarr V3: base64 of the little-endian double. 0, or -EINVAL: it is none. */
+/* xarray's fill value of floats in Zarr V3: base64 of the little-endian double. 0, or -EINVAL: it
+ * is none. */
 static int
 make_packed(enum nc_type t, const struct json *v, struct attr *ret)
 {

@@ -152,7 +152,8 @@ cf_coordinate(struct model *m, const struct node *n, unsigned dim, struct node *
 	const char *slash = d->fqn ? strrchr(d->fqn, '/') : NULL;
 	if (!slash)
 		return find_upwards(m, dir, d->name, fits_dim, d, ret);
-	/* Groups below the one that has the dimension may have variables of its name, but not its coordinates. */
+	/* Groups below the one that has the dimension may have variables of its name, but not its
+	 * coordinates. */
 	int r = go_to_top(m, dir);
 	if (r < 0)
 		return r;

@@ -1,5 +1,5 @@
-/* Days and dates of the calendars of CF section 4.4.1. Days are counted from 1970-01-01 of the calendar itself; dates have any year. Any
- * thread. */
+/* Days and dates of the calendars of CF section 4.4.1. Days are counted from 1970-01-01 of the
+ * calendar itself; dates have any year. Any thread. */
 #pragma once
 
 #include "model/cf.h"

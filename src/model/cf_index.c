@@ -17,7 +17,8 @@ struct named {
 	char path[];
 };
 
-/* An attribute of arrays in one directory: all that have the same one name the same. Borrowed from the text. */
+/* An attribute of arrays in one directory: all that have the same one name the same. Borrowed from
+ * the text. */
 struct value {
 	struct span dir, name, text;
 };

@@ -41,7 +41,8 @@ may_refer(const struct node *n)
 	       (json_scan(n->attrs_text, n->attrs_len, NULL, find_reference, &found) < 0 || found);
 }
 
-/* Group and index. *ret: the walk's; NULL: metadata of the group are not consolidated, or too many to say. */
+/* Group and index. *ret: the walk's; NULL: metadata of the group are not consolidated, or too many
+ * to say. */
 static int
 find_index(struct model *m, const char *group, struct path_walk *w, struct node **ret_node,
 	const struct cf_index **ret)

@@ -13,7 +13,8 @@ add(struct buf *list, const struct cf_ragged *c)
 	return r < 0 ? r : buf_add(list, c->instances, strlen(c->instances) + 1);
 }
 
-/* What counts samples lies along the instances; what has an index for each sample lies along the samples. */
+/* What counts samples lies along the instances; what has an index for each sample lies along the
+ * samples. */
 static int
 add_by_attrs(const struct node *n, const struct attrs *as, struct buf *list)
 {

@@ -1,5 +1,6 @@
-/* Ragged arrays (CF chapter 9): samples of many instances, such as stations or trajectories, one behind the other in a dimension, and the
- * variables that say to which feature each belongs. Any thread. */
+/* Ragged arrays (CF chapter 9): samples of many instances, such as stations or trajectories, one
+ * behind the other in a dimension, and the variables that say to which feature each belongs. Any
+ * thread. */
 #pragma once
 
 #include "base/buf.h"
@@ -11,8 +12,8 @@ struct node;
 /* One of those variables. Texts are borrowed. */
 struct cf_ragged {
 	const char *name;
-	const char *
-		samples; /* the dimension that it shares out; "": it only tells instances apart (cf_role) */
+	const char *samples; /* the dimension that it shares out; "": it only tells instances apart
+				(cf_role) */
 	const char *instances; /* the dimension of these */
 };
 

@@ -78,7 +78,8 @@ cf_references(const struct attrs *as, cf_name_fn *fn, void *arg)
 	return r;
 }
 
-/* A search of the text first: most attributes have nothing of this, and 20000 variables should cost little. */
+/* A search of the text first: most attributes have nothing of this, and 20000 variables should cost
+ * little. */
 static bool
 mentions(const struct node *n, const char *attribute)
 {

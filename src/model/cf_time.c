@@ -1,4 +1,5 @@
-/* Units of time, dates and calendars: CF section 4.4, the udunits forms "UNIT since DATE [TIME [ZONE]]". */
+/* Units of time, dates and calendars: CF section 4.4, the udunits forms "UNIT since DATE [TIME
+ * [ZONE]]". */
 #include "model/cf.h"
 #include "model/cf_calendar.h"
 
@@ -55,7 +56,8 @@ is_unit(const char *unit, const char *name, size_t len)
 	return (len == n || plural) && strncasecmp(unit, name, n) == 0;
 }
 
-/* Months and years of udunits are parts of a solar year, which no reader takes them for; but of 360 days all months are 30. */
+/* Months and years of udunits are parts of a solar year, which no reader takes them for; but of 360
+ * days all months are 30. */
 static bool
 find_unit(const char *name, size_t len, struct cf_time *t)
 {

@@ -50,7 +50,8 @@ list_names(struct model *m, const struct node *n, struct names *ret)
 	return 0;
 }
 
-/* The children of one group being loaded, by several threads where each request costs a round trip. */
+/* The children of one group being loaded, by several threads where each request costs a round trip.
+ */
 struct loading {
 	struct model *model;
 	const struct path_walk *walk;
@@ -145,7 +146,8 @@ correct_consolidated(
 	}
 }
 
-/* Names and kinds of all children, as exactly as the group allows; load_only: only what the store has to be asked for. */
+/* Names and kinds of all children, as exactly as the group allows; load_only: only what the store
+ * has to be asked for. */
 static int
 read_children(struct model *m, const char *path, bool load_only, struct names *ret)
 {

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One object: where its key and its value lie. Keys that do not stand so in the text (with escapes; those of a joint dialect, which
- * are nodes' paths) are kept behind each other in `unescaped`. */
+/* One object: where its key and its value lie. Keys that do not stand so in the text (with escapes;
+ * those of a joint dialect, which are nodes' paths) are kept behind each other in `unescaped`. */
 struct entry {
 	uint32_t key, key_len;
 	uint32_t value, value_len;
@@ -223,7 +223,8 @@ find_attributes(const struct json_slice *s, void *arg)
 	return 0;
 }
 
-/* The attributes of arrays: an entry's value, right behind that of what else there is of the array; or within its only one. */
+/* The attributes of arrays: an entry's value, right behind that of what else there is of the array;
+ * or within its only one. */
 static bool
 attributes_at(const struct consolidated_index *c, size_t i, struct span *ret_path, struct span *ret)
 {

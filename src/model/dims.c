@@ -50,7 +50,8 @@ is_taken(const struct array_meta *a, bool full, char *const *made, const char *n
 	return taken;
 }
 
-/* "_5" of size 5 where the first of that name has another size, "_2" of the second of a name and size, "_5_2" of both. */
+/* "_5" of size 5 where the first of that name has another size, "_2" of the second of a name and
+ * size, "_5_2" of both. */
 static void
 suffix_of(const struct array_meta *a, bool full, unsigned k, const char *name, char ret[64])
 {

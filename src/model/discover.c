@@ -63,8 +63,9 @@ make_group(struct probe *o)
 	return meta_v2_group(l->path, &o->f.metas, &s, &l->node);
 }
 
-/* Does a path without metadata of its own have anything below it? 1, 0 or -errno. A bucket that may not be listed refuses what is not
- * there: beside consolidated metadata, which say what is, that means absence. */
+/* Does a path without metadata of its own have anything below it? 1, 0 or -errno. A bucket that may
+ * not be listed refuses what is not there: beside consolidated metadata, which say what is, that
+ * means absence. */
 static int
 anything_below(const struct probe *o)
 {
@@ -172,8 +173,9 @@ same_form(const struct array_meta *a, const struct array_meta *b)
 	       (!a->rank || !memcmp(a->shape, b->shape, a->rank * sizeof *a->shape));
 }
 
-/* The own object of an array that consolidated metadata know, on a remote store: one request, beside which theirs are good enough while the
- * layout is the same. Else, and where they know no such array, nothing is settled. */
+/* The own object of an array that consolidated metadata know, on a remote store: one request,
+ * beside which theirs are good enough while the layout is the same. Else, and where they know no
+ * such array, nothing is settled. */
 static int
 look_beside_consolidated(struct probe *o)
 {
@@ -205,7 +207,7 @@ look_beside_consolidated(struct probe *o)
 	return r;
 }
 
-/* One time for both: consolidated metadata are written last, and opening a file should not move its mtime. */
+/* One time for both: consolidated metadata are written last, and opening a file moves no mtime. */
 static void
 settle(struct discovery *l)
 {
@@ -250,8 +252,8 @@ enter(struct probe *o)
 	return r == -EACCES && o->l->model->zmap->caps & ZMAP_REMOTE ? 0 : r;
 }
 
-/* A root that has no consolidated metadata may be another store, or have what says everything in V3: both are asked for together. Whatever
- * enter found goes first. */
+/* A root that has no consolidated metadata may be another store, or have what says everything in
+ * V3: both are asked for together. Whatever enter found goes first. */
 static int
 enter_beside_v3(struct probe *o)
 {
@@ -280,8 +282,8 @@ start_again(struct probe *o)
 	*o = (struct probe){.l = l, .entered = true, .pure = o->pure, .v2 = o->v2, .v3 = o->v3};
 }
 
-/* By consolidated metadata, alone or with the array's own object beside them; a root that has none may be another store.
- * enough: the consolidated metadata of the root are all that is needed. */
+/* By consolidated metadata, alone or with the array's own object beside them; a root that has none
+ * may be another store. enough: the consolidated metadata of the root are all that is needed. */
 static int
 look_first(struct probe *o, bool *enough)
 {
@@ -342,8 +344,8 @@ look_at_all(struct probe *o)
 	return r;
 }
 
-/* A name that consolidated metadata lack most likely is not there: then one listing tells, of the names beside it or, where these are many, of
- * what lies below it. ZMAP_ABSENT; 0: it may be there. */
+/* A name that consolidated metadata lack is most likely not there: one listing tells, of the names
+ * beside it or, if these are many, of what lies below it. ZMAP_ABSENT; 0: it may be there. */
 static int
 look_beside(struct probe *o)
 {
@@ -404,7 +406,8 @@ hash_metas(const struct metas *m)
 	return h;
 }
 
-/* What consolidated metadata say of the node, noted with the place, so that it is made again only when that changes. */
+/* What consolidated metadata say of the node, noted with the place, so that it is made again only
+ * when that changes. */
 static bool
 compare_consolidated(struct discovery *l, struct metas *m)
 {
@@ -436,7 +439,7 @@ look_consolidated(struct discovery *l)
 	return r;
 }
 
-/* Do groups and arrays have objects of their own, besides consolidated metadata? Of a remote store these may be all that was looked at. */
+/* Do groups and arrays have objects of their own? In a far store these may not be known. */
 static bool
 beside_objects(const struct discovery *l)
 {
@@ -450,14 +453,15 @@ beside_objects(const struct discovery *l)
 	return zmap_stat(l->model->zmap, key, &st) == 0;
 }
 
-/* The node is in consolidated metadata and has no objects of its own: was it deleted, or did it never have any? */
+/* Consolidated metadata have the node, which has no objects: is it deleted, or had it none? */
 static bool
 deleted(const struct discovery *l)
 {
 	return seen_any(l->seen, A | G | V3) || (beside_objects(l) && fetch_below(l) <= 0);
 }
 
-/* Nothing is there where something was, or the root's metadata are gone: is that so, or is it the whole store that went? */
+/* Nothing is there where something was, or the root's metadata are gone: is that so, or is it the
+ * whole store that went? */
 static int
 confirm_loss(const struct discovery *l, int r)
 {

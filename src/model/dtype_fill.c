@@ -1,5 +1,6 @@
-/* Fill values of Zarr V2 (V2 spec, "Fill value encoding"), with the spellings of zarr-python 2, netcdf-c and others.
- * Where the text leaves a choice, the element is what zarr-python 2 makes of it. */
+/* Fill values of Zarr V2 (V2 spec, "Fill value encoding"), with the spellings of zarr-python 2,
+ * netcdf-c and others. Where the text leaves a choice, the element is what zarr-python 2 makes of
+ * it. */
 #include "model/dtype.h"
 
 #include "base/base64.h"
@@ -27,7 +28,8 @@ put(uint64_t v, unsigned size, bool big, uint8_t *out)
 		out[big ? size - 1 - i : i] = (uint8_t)(v >> 8 * i);
 }
 
-/* Bits of the binary16 nearest to x, ties to even: once from the double, since by way of a float it would round twice. */
+/* Bits of the binary16 nearest to x, ties to even: once from the double, since by way of a float it
+ * would round twice. */
 static uint16_t
 half_bits(double x)
 {
@@ -129,7 +131,8 @@ read_bits(const struct json *v, bool *negative, uint64_t *ret)
 	return 0;
 }
 
-/* -1 in an unsigned type and 255 in a signed byte mean their bits: netCDF's writers have `_Unsigned` attributes. */
+/* -1 in an unsigned type and 255 in a signed byte mean their bits: netCDF's writers have
+ * `_Unsigned` attributes. */
 static int
 fill_integer(const struct dtype *d, const struct json *v, uint8_t *out)
 {

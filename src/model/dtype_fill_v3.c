@@ -1,4 +1,5 @@
-/* Fill values of Zarr V3 (V3 spec, "Fill value"; zarr-extensions for the types that are registered there). */
+/* Fill values of Zarr V3 (V3 spec, "Fill value"; zarr-extensions for the types that are registered
+ * there). */
 #include "base/err.h"
 #include "model/narrow.h"
 

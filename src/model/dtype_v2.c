@@ -1,5 +1,5 @@
-/* Zarr V2's dtypes: NumPy's array-interface strings and lists of fields (V2 spec, "Data type encoding"), with the
- * deviations that writers made of them. */
+/* Zarr V2's dtypes: NumPy's array-interface strings and lists of fields (V2 spec, "Data type
+ * encoding"), with the deviations that writers made of them. */
 #include "model/dtype.h"
 
 #include "base/check.h"
@@ -67,7 +67,8 @@ static const struct {
 	{"as", TIME_AS},
 };
 
-/* Decimal digits at *s, which is left behind them. False: none, or more than an element may have. */
+/* Decimal digits at *s, which is left behind them. False: none, or more than an element may have.
+ */
 static bool
 read_count(const char **s, uint32_t *ret)
 {
@@ -248,7 +249,8 @@ parse_shape(const struct json *shape, struct dtype_field *f)
 	return 0;
 }
 
-/* The field's name; a list is NumPy's [title, name]. Nameless ones, which are padding, get a number, as NumPy does. */
+/* The field's name; a list is NumPy's [title, name]. Nameless ones, which are padding, get a
+ * number, as NumPy does. */
 static int
 parse_field_name(const struct json *name, size_t number, struct dtype_field *f)
 {

@@ -1,4 +1,5 @@
-/* Zarr V3's data types (V3 spec, "Data types"; zarr-extensions, data-types): names, or a name with its configuration. */
+/* Zarr V3's data types (V3 spec, "Data types"; zarr-extensions, data-types): names, or a name with
+ * its configuration. */
 #include "model/dtype.h"
 
 #include "base/err.h"

@@ -1,5 +1,6 @@
-/* Consolidated metadata brought up to date: what a commit stored is read once more after they were, and they are stored on condition. So
- * of several writers the last one has put in what all of them left. */
+/* Consolidated metadata brought up to date: what a commit stored is read once more after they were,
+ * and they are stored on condition. So of several writers the last one has put in what all of them
+ * left. */
 #include "base/err.h"
 #include "base/json_edit.h"
 #include "base/path.h"
@@ -60,7 +61,8 @@ is_consolidated(const struct whole *w)
 	       json_edit_find(buf_span(&w->doc->text), record, &found) == -ENOENT;
 }
 
-/* A group's zarr.json as an entry: what the entry has of consolidated metadata stays the entry's. */
+/* A group's zarr.json as an entry: what the entry has of consolidated metadata stays the entry's.
+ */
 static int
 keep_inline(const struct whole *w, const struct entry *e, struct buf *text)
 {

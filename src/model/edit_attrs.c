@@ -48,7 +48,8 @@ spelling(const char *types)
 	return !types ? ATTR_PURE : *types && types[1] == 'N' ? ATTR_RECORDED_1 : ATTR_RECORDED;
 }
 
-/* Of metadata that zarr-python 2 reads, which knows ASCII only. (netcdf-c, which reads NCZarr's, does not know \\u.) */
+/* Of metadata that zarr-python 2 reads, which knows ASCII only. (netcdf-c, which reads NCZarr's,
+ * does not know \\u.) */
 static bool
 is_plain_v2(const struct edit_part *p, const char *types)
 {

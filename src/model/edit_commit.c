@@ -1,4 +1,5 @@
-/* The commit of an edit: tried until no other program's change comes between, by one thread of a mount at a time. */
+/* The commit of an edit: tried until no other program's change comes between, by one thread of a
+ * mount at a time. */
 #include "base/err.h"
 #include "model/edit_impl.h"
 
@@ -36,7 +37,8 @@ commit_wait(struct commit *c, unsigned attempts)
 
 enum { LOOK_EVERY = 100 * 1000 * 1000 }; /* ns */
 
-/* Threads of one mount do not get in each other's way, which a store without conditions could not tell. */
+/* Threads of one mount do not get in each other's way, which a store without conditions could not
+ * tell. */
 static int
 begin_storing(struct commit *c)
 {

@@ -1,4 +1,5 @@
-/* The fill value of an array that is there: it may become another one where no chunk is missing, for then no reader has met it yet. */
+/* The fill value of an array that is there: it may become another one where no chunk is missing,
+ * for then no reader has met it yet. */
 #include "base/check.h"
 #include "base/err.h"
 #include "model/edit_impl.h"
@@ -17,7 +18,8 @@ struct chunks {
 
 enum { DIGITS = 18 }; /* of an index, at most */
 
-/* The index of a chunk along one dimension, as it stands at the start of a name. Where it ends; NULL: there is none. */
+/* The index of a chunk along one dimension, as it stands at the start of a name. Where it ends;
+ * NULL: there is none. */
 static const char *
 index_of(const char *s, const struct array_meta *a, unsigned dim)
 {

@@ -1,4 +1,5 @@
-/* The inside of an edit: documents as they are changed, and the commit that stores them. Only src/model/edit*.c include this. */
+/* The inside of an edit: documents as they are changed, and the commit that stores them. Only
+ * src/model/edit*.c include this. */
 #pragma once
 
 #include "model/edit.h"
@@ -32,7 +33,8 @@ struct commit {
 	struct cancel *cancel;
 	struct edit_doc **doc;
 	size_t docs;
-	int64_t read_at; /* clock_now() before documents were read that it begins with; 0: none were */
+	int64_t read_at; /* clock_now() before documents were read that it begins with; 0: none were
+			  */
 	unsigned commits; /* of the model, then */
 	struct edit_part **part;
 	size_t parts;
@@ -51,7 +53,8 @@ struct commit {
 typedef int commit_fn(struct commit *, void *arg);
 /* edit_commit.c: until the documents could be stored as fn leaves them. */
 int commit_run(struct commit *, commit_fn *, void *arg);
-/* Before the next attempt, so many having been made: longer each time. -ETIMEDOUT names what was refused; -EINTR. */
+/* Before the next attempt, so many having been made: longer each time. -ETIMEDOUT names what was
+ * refused; -EINTR. */
 int commit_wait(struct commit *, unsigned attempts);
 /* How many of them there were, so that it can be seen whether one came between. */
 unsigned commits_so_far(struct model *);
@@ -65,7 +68,8 @@ int doc_put(struct commit *, struct edit_doc *);
 void docs_forget(struct commit *);
 /* Several of them, read at once. */
 int docs_read(struct commit *, struct edit_doc **, size_t n);
-/* Documents that will be asked for next, read at once but for those that this attempt has already. */
+/* Documents that will be asked for next, read at once but for those that this attempt has already.
+ */
 struct doc_name {
 	const char *path, *name;
 };
@@ -86,7 +90,8 @@ int doc_meta(const struct edit_doc *, struct meta *ret);
 
 /* edit_part.c: what commit_part will read of these arrays, read at once. */
 int commit_read_arrays(struct commit *, char *const *path, size_t n, bool v3);
-/* A group or array that there is. Its documents are read now. ZMAP_ABSENT: there is none (any more). */
+/* A group or array that there is. Its documents are read now. ZMAP_ABSENT: there is none (any
+ * more). */
 int commit_part(struct commit *, const char *path, struct edit_part **ret);
 /* One that is to be, below what the walk ends with, which is taken over. */
 int commit_new_part(struct commit *, struct path_walk *, const char *path,
@@ -98,7 +103,8 @@ int part_node(const struct commit *, const struct edit_part *, struct node **ret
 /* Makes `after` of every part: -EINVAL where a document would no longer make sense. */
 int commit_check(struct commit *);
 void parts_forget(struct commit *);
-/* Where the recorded types of attributes stand: "_nczarr_attr", "_NCZARR_ATTR", or NULL: there are none. */
+/* Where the recorded types of attributes stand: "_nczarr_attr", "_NCZARR_ATTR", or NULL: there are
+ * none. */
 const char *part_types(const struct edit_part *);
 /* edit_attrs.c */
 struct edit_change {
@@ -117,23 +123,27 @@ struct declared_dim {
 	uint64_t size;
 };
 bool find_declared_dim(struct edit_part *group, const char *name, struct declared_dim *ret);
-/* A group of NCZarr that gets something new. -ENOTSUP: of a generation that is no longer written. */
+/* A group of NCZarr that gets something new. -ENOTSUP: of a generation that is no longer written.
+ */
 int part_need_nczarr(struct commit *, struct edit_part *group);
 /* The names of what is in a group. */
 int part_add_name(struct commit *, struct edit_part *group, bool array, const char *name);
 int part_drop_name(struct commit *, struct edit_part *group, bool array, const char *name);
-/* The full name of a dimension that an array of the group is to have, declared if it is not. Caller frees. */
+/* The full name of a dimension that an array of the group is to have, declared if it is not. Caller
+ * frees. */
 int part_use_dim(struct commit *, struct edit_part *group, const char *name, uint64_t size,
 	bool unlimited, char **ret);
 
-/* edit_new.c: a new array in a group that is a part. again: what is there may be what this edit stored before. */
+/* edit_new.c: a new array in a group that is a part. again: what is there may be what this edit
+ * stored before. */
 int commit_new_array(struct commit *, struct edit_part *group, const char *name,
 	const struct new_array *, bool again, struct edit_part **ret);
 
 /* What new documents begin with: the part of an array or group that is to be; … */
 int commit_open_part(struct commit *, const struct edit_part *group, const char *path,
 	const struct edit_part *kind, struct edit_part **ret);
-/* … is there anything that says that the path is a node? again: what this edit itself has stored is nothing; … */
+/* … is there anything that says that the path is a node? again: what this edit itself has stored is
+ * nothing; … */
 int commit_check_free(
 	struct commit *, const struct edit_part *, const struct buf *text, bool again);
 /* … can a node be called that? */
@@ -158,10 +168,12 @@ int commit_empty(struct commit *, const char *path);
 int fill_is_free(struct model *, const struct node *);
 int part_set_fill(struct commit *, struct edit_part *, const uint8_t *fill);
 
-/* edit_share.c: by its full name where it has one to go by, else by its simple one alone. array NULL: has none. */
+/* edit_share.c: by its full name where it has one to go by, else by its simple one alone. array
+ * NULL: has none. */
 bool dim_is_called(const struct dim *, const char *fqn, const char *name);
 bool array_has_dim(const struct array_meta *, const char *fqn, const char *name);
-/* All arrays that have the dimension become parts. ret_group: the one that declares it, NULL: none does; ret->doc NULL: nor does that. */
+/* All arrays that have the dimension become parts. ret_group: the one that declares it, NULL: none
+ * does; ret->doc NULL: nor does that. */
 int commit_share(struct commit *, const struct edit_part *array, const char *fqn,
 	struct edit_part **ret_group, struct declared_dim *ret);
 /* The same of pure Zarr, in the array's group. */

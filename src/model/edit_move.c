@@ -1,5 +1,5 @@
-/* An array that gets another name in its group: its objects are copied, then one commit makes the new documents and takes the old ones away, then
- * the old objects go. */
+/* An array that gets another name in its group: its objects are copied, then one commit makes the
+ * new documents and takes the old ones away, then the old objects go. */
 #include "base/err.h"
 #include "base/path.h"
 #include "model/edit_impl.h"

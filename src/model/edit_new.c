@@ -1,5 +1,5 @@
-/* New groups and arrays. An array's own documents come first, its .zarray last of them: from then on it is there. Then what NCZarr says
- * of it in its group. */
+/* New groups and arrays. An array's own documents come first, its .zarray last of them: from then
+ * on it is there. Then what NCZarr says of it in its group. */
 #include "base/err.h"
 #include "base/json_edit.h"
 #include "base/path.h"

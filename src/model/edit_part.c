@@ -62,7 +62,8 @@ check_kind(const struct path_walk *w, const struct node *n)
 	return 0;
 }
 
-/* A group below consolidated metadata is known by these: what the store itself has there was not looked at. */
+/* A group below consolidated metadata is known by these: what the store itself has there was not
+ * looked at. */
 static bool
 is_hearsay(const struct edit_part *p)
 {
@@ -149,7 +150,8 @@ new_part(const char *path, struct edit_part **ret)
 	return 0;
 }
 
-/* A path that is taken for a group, for its own document was not looked at or is not there, may have the document of an array. */
+/* A path that is taken for a group, for its own document was not looked at or is not there, may
+ * have the document of an array. */
 static int
 check_group(struct commit *c, const struct edit_part *p)
 {

@@ -1,5 +1,6 @@
-/* A dimension that gets another name. NCZarr: its group declares the new one beside the old one, then all arrays say that instead, then the old
- * one goes; so a reader meanwhile finds each that an array names. Else: every array of the group that has it. */
+/* A dimension that gets another name. NCZarr: its group declares the new one beside the old one,
+ * then all arrays say that instead, then the old one goes; so a reader meanwhile finds each that an
+ * array names. Else: every array of the group that has it. */
 #include "base/err.h"
 #include "base/json_edit.h"
 #include "base/path.h"
@@ -14,8 +15,8 @@ struct rename {
 	const char *path; /* of an array that has it */
 	unsigned at;      /* which of its dimensions that is */
 	const char *to;
-	char *name,
-		*fqn; /* as it is called when this begins; some arrays may have the other name by then */
+	char *name, *fqn; /* as it is called when this begins; some arrays may have the other name
+			     by then */
 	char *to_fqn;
 	struct edit_part *group; /* NCZarr: that declares it */
 	struct declared_dim declared;
@@ -131,8 +132,8 @@ set_array(struct commit *c, const struct rename *n, struct edit_part *p)
 
 /* --- arrays that have it --- */
 
-/* Is there another one of the new name, or of either one another of another size? Arrays that have only the new one may have it from an
- * attempt that failed. */
+/* Is there another one of the new name, or of either one another of another size? Arrays that have
+ * only the new one may have it from an attempt that failed. */
 static int
 check_others(const struct commit *c, const struct rename *n, uint64_t size)
 {

@@ -1,4 +1,5 @@
-/* Which arrays have a dimension: by its full name below the group that declares it, or by its simple one in their own group. */
+/* Which arrays have a dimension: by its full name below the group that declares it, or by its
+ * simple one in their own group. */
 #include "base/err.h"
 #include "base/path.h"
 #include "model/edit_impl.h"
@@ -76,8 +77,8 @@ add_child(const struct model_child *child, void *arg)
 		       : add_member(arg, child->name);
 }
 
-/* What a listing or consolidated metadata show, and what NCZarr says, of which the one may be older than the other. Names may stand
- * beside each other twice. */
+/* What a listing or consolidated metadata show, and what NCZarr says, of which the one may be older
+ * than the other. Names may stand beside each other twice. */
 static int
 list_members(const struct dim_users *s, struct members *ret)
 {

@@ -1,4 +1,5 @@
-/* A dimension that gets another length: the shape of every array that has it, then what NCZarr declares. */
+/* A dimension that gets another length: the shape of every array that has it, then what NCZarr
+ * declares. */
 #include "base/err.h"
 #include "base/json_edit.h"
 #include "model/edit_impl.h"
@@ -55,7 +56,8 @@ set_shapes_of(struct commit *c, struct edit_part *p, const char *fqn, uint64_t n
 	return r;
 }
 
-/* That of the array itself last: while it is what it was, a caller that tries again sees what is to be done. */
+/* That of the array itself last: while it is what it was, a caller that tries again sees what is to
+ * be done. */
 static int
 set_shapes(struct commit *c, struct edit_part *own, const char *fqn, uint64_t n)
 {

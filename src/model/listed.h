@@ -1,16 +1,19 @@
-/* What a listing above stores said: objects, each with its stat where the store said that too, and prefixes. A thread that walks through
- * a directory needs to ask for none of these objects. Owned by the cached node of the directory; guarded by the model's lock. There may be
- * 100,000 names, so they share blocks of memory, with the threads that still go through them. */
+/* What a listing above stores said: objects, each with its stat where the store said that too, and
+ * prefixes. A thread that walks through a directory needs to ask for none of these objects. Owned
+ * by the cached node of the directory; guarded by the model's lock. There may be 100,000 names, so
+ * they share blocks of memory, with the threads that still go through them. */
 #pragma once
 
 #include "store/zmap.h"
 
-/* Names, each with its NUL and what was said of it behind that. Only one thread adds; all live until the last reference is gone. */
+/* Names, each with its NUL and what was said of it behind that. Only one thread adds; all live
+ * until the last reference is gone. */
 struct texts;
 struct texts *texts_new(void); /* NULL: no memory */
 struct texts *texts_ref(struct texts *);
 struct texts *texts_unref(struct texts *); /* NULL allowed; returns NULL */
-/* A name: keys lie below it (prefix), or it is an object, of which stat is known, or NULL. NULL: no memory. */
+/* A name: keys lie below it (prefix), or it is an object, of which stat is known, or NULL. NULL: no
+ * memory. */
 const char *texts_add(struct texts *, const char *name, bool prefix, const struct zmap_stat *stat);
 
 struct listed {
@@ -19,8 +22,9 @@ struct listed {
 	size_t count;
 	int64_t begun,
 		due; /* clock_now(): when the store was asked, and until when the answer is good */
-	/* of the thread that walks through it: the entry behind the last one that was asked for, how many were so before that, up to which entry all
-	 * were looked at, and how many together at last */
+	/* of the thread that walks through it: the entry behind the last one that was asked for,
+	 * how many were so before that, up to which entry all were looked at, and how many together
+	 * at last */
 	size_t next, in_order, ahead, wide;
 };
 
@@ -33,6 +37,7 @@ CLEAN_DEFINE(struct listed, listed_free)
 const char **listed_find(const struct listed *, const char *name);
 /* Of a name in texts. */
 bool listed_is_prefix(const char *name);
-/* What the store said of it, times in whole seconds: HEAD says no more, and the two are to be the same. False: it said nothing. */
+/* What the store said of it, times in whole seconds: HEAD says no more, and the two are to be the
+ * same. False: it said nothing. */
 bool listed_stat(const char *name, struct zmap_stat *ret);
 size_t listed_bytes(const struct listed *);

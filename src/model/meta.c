@@ -29,7 +29,8 @@ parsed_done(struct parsed *p)
 		json_freep(&p->doc[k]);
 }
 
-/* Takes document k in. -EINVAL: it is no JSON dict; its bytes count for the version all the same. */
+/* Takes document k in. -EINVAL: it is no JSON dict; its bytes count for the version all the same.
+ */
 static int
 parse(const struct metas *m, enum meta_kind k, struct parsed *p)
 {
@@ -44,7 +45,8 @@ parse(const struct metas *m, enum meta_kind k, struct parsed *p)
 		p->hash = hash_bytes(p->hash, meta->data, meta->len);
 		return err_add(r, "bad %s", meta_name[k][0]);
 	}
-	/* By values, and an empty one as none, so that a consolidated copy and the object itself compare equal. */
+	/* By values, and an empty one as none, so that a consolidated copy and the object itself
+	 * compare equal. */
 	if (k == META_ATTRS && !json_count(doc))
 		return 0;
 	p->hash = json_hash(hash_bytes(p->hash, &k, sizeof k), doc);

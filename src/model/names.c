@@ -1,4 +1,5 @@
-/* The names in a group or directory: a listing of them, what is remembered of it, what it says of a name. */
+/* The names in a group or directory: a listing of them, what is remembered of it, what it says of a
+ * name. */
 #include "model/names.h"
 
 #include "base/err.h"

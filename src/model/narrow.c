@@ -162,7 +162,8 @@ narrow_widen(const struct dtype *wide, const uint8_t *in, uint64_t n, uint8_t *o
 		memcpy(out + i * sizeof(float), &table[in[i]], sizeof(float));
 }
 
-/* Codes of numbers that are not negative are in the order of the numbers: the last of them that is finite. */
+/* Codes of numbers that are not negative are in the order of the numbers: the last of them that is
+ * finite. */
 static unsigned
 last_finite(enum narrow t)
 {

@@ -1,6 +1,7 @@
-/* Numbers that no file here has elements of: integers of 2 and 4 bits, bfloat16, floats of 4, 6 and 8 bits (zarr-extensions, data-types).
- * They are stored in one or two bytes each and shown as the narrowest C type that holds them all: what an array's dtype
- * is. dtype.narrow tells what was stored; codecs between get elements of that, which are of kind DTYPE_RAW to them. */
+/* Numbers that no file here has elements of: integers of 2 and 4 bits, bfloat16, floats of 4, 6 and
+ * 8 bits (zarr-extensions, data-types). They are stored in one or two bytes each and shown as the
+ * narrowest C type that holds them all: what an array's dtype is. dtype.narrow tells what was
+ * stored; codecs between get elements of that, which are of kind DTYPE_RAW to them. */
 #pragma once
 
 #include "model/dtype.h"
@@ -10,7 +11,8 @@ enum narrow narrow_find(const char *name);
 const char *narrow_name(enum narrow);
 unsigned narrow_size(enum narrow); /* bytes, as the codec `bytes` stores it */
 unsigned narrow_bits(enum narrow); /* the low ones of those bytes */
-/* What it is shown as, little-endian until dtype_set_order; and, of such a type, what codecs see of it. */
+/* What it is shown as, little-endian until dtype_set_order; and, of such a type, what codecs see of
+ * it. */
 struct dtype narrow_wide(enum narrow);
 struct dtype narrow_raw(const struct dtype *wide);
 static inline bool

@@ -45,8 +45,8 @@ dimrefs(const struct nczarr_docs *d)
 	return v && json_type(v) == JSON_TYPE_LIST ? v : NULL;
 }
 
-/* "version=2,netcdf=4.9.2,nczarr=2.0.0" → 40902. A netCDF-4 file has "hdf5=" there, and a conversion of one copies it: that tells
- * nothing of the bytes here. */
+/* "version=2,netcdf=4.9.2,nczarr=2.0.0" → 40902. A netCDF-4 file has "hdf5=" there, and a
+ * conversion of one copies it: that tells nothing of the bytes here. */
 static unsigned
 writer_of(const struct json *attrs)
 {
@@ -152,7 +152,8 @@ dim_scope_pure(const struct dim_scope *s)
 	return s->mode & (URL_ZARR | URL_XARRAY | URL_NOXARRAY);
 }
 
-/* Of an array whose root says nothing, or was not seen because the store was opened below it: the newest that puts its mark there. */
+/* Of an array whose root says nothing, or was not seen because the store was opened below it: the
+ * newest that puts its mark there. */
 static unsigned
 writer_by_mark(const struct nczarr_docs *d)
 {
@@ -170,7 +171,8 @@ nczarr_wrote(const struct nczarr_docs *d, const struct dim_scope *s, unsigned fr
 	unsigned writer = g ? g->writer : 0; /* groups say it, no array does */
 	if (!writer)
 		writer = writer_by_mark(d);
-	/* Into an NCZarr store other programs may have put arrays of their own; netcdf-c marks its own. */
+	/* Into an NCZarr store other programs may have put arrays of their own; netcdf-c marks its
+	 * own. */
 	return writer >= from && writer <= to && (!g || !g->nczarr || array_part(d));
 }
 

@@ -5,7 +5,8 @@
  *   4.9.1, 4.9.2       the same in lower case
  *   4.9.3 and later    all of them in .zattrs
  *
- * Inner names differ too and all are taken in every place: dims|dimensions, vars|arrays, dimrefs|dimension_references. */
+ * Inner names differ too and all are taken in every place: dims|dimensions, vars|arrays,
+ * dimrefs|dimension_references. */
 #pragma once
 
 #include "base/json.h"
@@ -18,7 +19,8 @@ struct nczarr_docs {
 	const struct json *v1;    /* .nczgroup or .nczvar */
 };
 
-/* parent: the group above in the same hierarchy, NULL at its top. pure: NCZarr's metadata do not count, only which library wrote them. */
+/* parent: the group above in the same hierarchy, NULL at its top. pure: NCZarr's metadata do not
+ * count, only which library wrote them. */
 int nczarr_group(const struct nczarr_docs *, const struct group_meta *parent, bool pure,
 	struct group_meta **ret);
 
@@ -43,7 +45,9 @@ int nczarr_dims(const struct nczarr_docs *, const struct dim_scope *, struct arr
 /* _nczarr_maxstrlen; 0: not said. */
 uint32_t nczarr_strlen(const struct nczarr_docs *);
 
-/* The type that a recorded type names ("<f4", ">S1", "|J0", V1's "5"); NC_TYPE_NONE for what is none. */
+/* The type that a recorded type names ("<f4", ">S1", "|J0", V1's "5"); NC_TYPE_NONE for what is
+ * none. */
 enum nc_type nczarr_type(const struct json *);
-/* The dict of recorded types, from .nczattr (may be NULL) or the attributes themselves; NULL: there is none. */
+/* The dict of recorded types, from .nczattr (may be NULL) or the attributes themselves; NULL: there
+ * is none. */
 const struct json *nczarr_types(const struct json *attrs, const struct json *v1);

@@ -1,7 +1,9 @@
-/* The inside of a model: what it knows of each path, and how it looks at one. Only model/ includes this.
+/* The inside of a model: what it knows of each path, and how it looks at one. Only model/ includes
+ * this.
  *
- * A cached node is a path that was asked for. At most one thread looks at a cached node at a time (busy); it does so
- * without the lock, holding a struct discovery with all that it needs, and puts the outcome in under the lock. */
+ * A cached node is a path that was asked for. At most one thread looks at a cached node at a time
+ * (busy); it does so without the lock, holding a struct discovery with all that it needs, and puts
+ * the outcome in under the lock. */
 #pragma once
 
 #include "model/consolidated.h"
@@ -31,8 +33,8 @@ struct cached_node {
 	int64_t begun;     /* clock_now(): the last look at own objects began */
 	int64_t wall;      /* clock_wall(): the same; 0: never */
 	struct seen *seen; /* META_KINDS of them, or NULL: own objects were never there */
-	uint64_t con_id,
-		con_hash; /* the consolidated metadata that node was last compared with, and what they said of it */
+	uint64_t con_id, con_hash; /* the consolidated metadata that node was last compared with,
+				      and what they said of it */
 	struct consolidated_index *con; /* a group that has its own */
 	char **names;                   /* a listing of a remote store, for the TTL */
 	size_t nnames;
@@ -56,8 +58,9 @@ struct model {
 	size_t con_bytes; /* of those, consolidated metadata */
 	size_t dropped;   /* bytes of what was let go of, so far */
 	uint64_t last_con;
-	uint64_t renamed; /* times that a commit changed which names a group has */
-	int64_t renamed_at; /* clock_now() of the last one: a listing begun before it may lack a name */
+	uint64_t renamed;   /* times that a commit changed which names a group has */
+	int64_t renamed_at; /* clock_now() of the last one: a listing begun before it may lack a
+			       name */
 	uint32_t seed;      /* of the jitter */
 	/* what commits of this model left, the latest ones */
 	struct own_change {
@@ -80,7 +83,8 @@ struct path_walk {
 	unsigned top;
 	struct consolidated_index *con; /* of the nearest group that has some; a reference */
 	size_t con_skip;                /* bytes of the path before what con calls it */
-	bool con_beside_objects; /* that group has an object of its own: the store is not of consolidated metadata only */
+	bool con_beside_objects;        /* that group has an object of its own: the store is not of
+					   consolidated metadata only */
 };
 
 void path_walk_done(struct path_walk *);
@@ -110,7 +114,8 @@ struct discovery {
 	uint64_t con_id, con_hash; /* 0: consolidated metadata know nothing of it */
 	bool own;                  /* the node's own objects were seen */
 	bool partly;               /* only the .zarray: attributes are as old as before */
-	char **names; /* sorted: what a listing of all of the path had as prefixes; NULL: none was needed */
+	char **names; /* sorted: what a listing of all of the path had as prefixes; NULL: none was
+			 needed */
 	size_t nnames;
 	int64_t names_begun; /* clock_now(): when the store was asked */
 };
@@ -130,9 +135,11 @@ struct fetch {
 	int result[META_KINDS];
 	struct metas metas;
 };
-/* Asks for all that is wanted, at once where the store is remote. Fails only when nothing can be said at all. */
+/* Asks for all that is wanted, at once where the store is remote. Fails only when nothing can be
+ * said at all. */
 void fetch(const struct discovery *, struct fetch *);
-/* The same in two parts, while something else is asked for between them. NULL: nothing can be asked for, and the results say why. */
+/* The same in two parts, while something else is asked for between them. NULL: nothing can be asked
+ * for, and the results say why. */
 struct fetching *fetch_begin(const struct discovery *, struct fetch *);
 void fetch_end(const struct discovery *, struct fetch *, struct fetching *);
 /* Instead of fetch_end, where the outcome is not wanted any more. */
@@ -143,13 +150,15 @@ int fetch_below(const struct discovery *);
 int fetch_alive(struct model *);
 
 /* node_get.c */
-/* The node at a path, everything above it looked at. walk (zeroed; may be NULL) is left as it stands for the node's children. */
+/* The node at a path, everything above it looked at. walk (zeroed; may be NULL) is left as it
+ * stands for the node's children. */
 int node_cache_get(
 	struct model *, const char *path, enum how, struct path_walk *, struct node **ret);
 /* node_look.c: the same for a child of the node that the walk ends with, at its full path. */
 int node_cache_get_child(
 	struct model *, const char *path, enum how, const struct path_walk *, struct node **ret);
-/* siblings.c: node_cache_get_child of a remote store, above stores, by HOW_LOOKUP; entries that will be asked for next are looked at too. */
+/* siblings.c: node_cache_get_child of a remote store, above stores, by HOW_LOOKUP; entries that
+ * will be asked for next are looked at too. */
 int siblings_get(struct model *, const char *path, const struct path_walk *, struct node **ret);
 /* node_cache.c: it was asked for, and is the last to go. Lock held. */
 void node_cache_renew(struct model *, struct cached_node *);
@@ -158,7 +167,8 @@ int node_cache_add(struct model *, const char *path, struct cached_node **ret);
 /* What is known of a cached node changes between these two. Lock held. */
 void node_cache_count_out(struct model *, const struct cached_node *);
 void node_cache_count_in(struct model *, const struct cached_node *);
-/* room.c: lets go of cached nodes that were not asked for lately, until the rest has room. Lock held. */
+/* room.c: lets go of cached nodes that were not asked for lately, until the rest has room. Lock
+ * held. */
 void node_cache_make_room(struct model *);
 struct cached_node *node_cache_find(const struct model *, const char *path); /* lock held */
 void node_cache_forget(struct model *, struct cached_node *); /* lock held; not busy */
@@ -168,5 +178,6 @@ void node_cache_put_names(
 /* A thread that watches (model_watch) was told something that holds until then. */
 void node_cache_told(int64_t due);
 void node_cache_put_listed(struct model *, struct cached_node *, struct listed *); /* likewise */
-/* Was the path listed as an object and nothing else? ret_begun: when the store was asked, if it said what ret has then; else 0. */
+/* Was the path listed as an object and nothing else? ret_begun: when the store was asked, if it
+ * said what ret has then; else 0. */
 bool node_cache_is_key(struct model *, const char *path, struct zmap_stat *ret, int64_t *ret_begun);

@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* This thread is told what is known of a cached node. What consolidated metadata know holds as long as they do. Lock held. */
+/* This thread is told what is known of a cached node. What consolidated metadata know holds as long
+ * as they do. Lock held. */
 static void
 note_told(const struct model *m, const struct cached_node *p, const struct discovery *l)
 {
@@ -47,7 +48,8 @@ wait_idle(struct model *m, const struct discovery *l)
 
 enum { ANSWERED = 1 };
 
-/* ANSWERED: *ret (NULL: absent) is the answer; 0: the cached node is now busy, and the caller is to look. Lock held. */
+/* ANSWERED: *ret (NULL: absent) is the answer; 0: the cached node is now busy, and the caller is to
+ * look. Lock held. */
 static int
 begin(struct discovery *l, struct cached_node **ret_place, struct node **ret)
 {

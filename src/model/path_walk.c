@@ -1,4 +1,5 @@
-/* The way from the root to a path: the groups above it, and the consolidated metadata that cover it. */
+/* The way from the root to a path: the groups above it, and the consolidated metadata that cover
+ * it. */
 #include "model/probe.h"
 
 #include "base/err.h"

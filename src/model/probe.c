@@ -27,7 +27,8 @@ probe_has(const struct probe *o, unsigned kinds)
 	return false;
 }
 
-/* Does what is there tell what the path is without object k? Buckets that may not be listed refuse what is absent. */
+/* Does what is there tell what the path is without object k? Buckets that may not be listed refuse
+ * what is absent. */
 static bool
 optional(const struct probe *o, unsigned k)
 {
@@ -144,8 +145,9 @@ probe_names(struct probe *o)
 	return 0;
 }
 
-/* Most names below a group are arrays', so what has no array's object may be nothing at all: of a local store one look at the path tells that
- * sooner than one at each object that could be there. */
+/* Most names below a group are arrays', so what has no array's object may be nothing at all: of a
+ * local store one look at the path tells that sooner than one at each object that could be there.
+ */
 static void
 probe_below(struct probe *o)
 {
@@ -171,7 +173,8 @@ is_remote(const struct probe *o)
 	return o->l->model->zmap->caps & ZMAP_REMOTE;
 }
 
-/* What nothing is known of may not be there, and the store cannot list: then one round trip is to tell. */
+/* What nothing is known of may not be there, and the store cannot list: then one round trip is to
+ * tell. */
 static bool
 is_blind(const struct probe *o)
 {
@@ -222,7 +225,8 @@ probe_array(struct probe *o)
 	probe_need(o, T | (v1 ? NC_ARRAY | NC_ATTRS : 0));
 }
 
-/* Is it worth asking for the other version in a hierarchy? Where each request costs a round trip, if a listing has the name. */
+/* Is it worth asking for the other version in a hierarchy? Where each request costs a round trip,
+ * if a listing has the name. */
 static bool
 may_be_other(const struct probe *o)
 {

@@ -1,7 +1,8 @@
 /* What a model lets go of, so that it stays within its share of the memory. */
 #include "model/node_cache.h"
 
-/* Groups with consolidated metadata and the root stay: they cost the most to look at again, and say whether the store still lives. */
+/* Groups with consolidated metadata and the root stay: they cost the most to look at again, and say
+ * whether the store still lives. */
 static bool
 may_forget(const struct cached_node *p, bool listings)
 {
@@ -52,7 +53,8 @@ forget(struct model *m, bool listings)
 	return bytes(m);
 }
 
-/* A listing, by which the objects of a large directory are known, goes only where that is what takes the memory. */
+/* A listing, by which the objects of a large directory are known, goes only where that is what
+ * takes the memory. */
 size_t
 model_trim(struct model *m)
 {

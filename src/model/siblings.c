@@ -1,5 +1,6 @@
-/* Above stores: a program that walks through a directory, as `ls -l` and find do, asks what each of its entries is, one after another in the order
- * of the listing. What comes next in it is then looked at together, a few at first. */
+/* Above stores: a program that walks through a directory, as `ls -l` and find do, asks what each of
+ * its entries is, one after another in the order of the listing. What comes next in it is then
+ * looked at together, a few at first. */
 #include "base/err.h"
 #include "base/path.h"
 #include "model/parallel.h"

@@ -47,7 +47,8 @@ outcome(int r)
 	}
 }
 
-/* Counts, traces, and says which object a failure is about; wrappers leave that to the store behind them. */
+/* Counts, traces, and says which object a failure is about; wrappers leave that to the store behind
+ * them. */
 static int
 call_end(const struct call *c, int r, size_t bytes)
 {

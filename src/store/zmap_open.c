@@ -17,7 +17,8 @@ find(const struct zmap_options *options, const char *name, size_t len, bool wrap
 	return NULL;
 }
 
-/* Before which store does a disk cache belong? The innermost, so that of an archive in another store that one. */
+/* Before which store does a disk cache belong? The innermost, so that of an archive in another
+ * store that one. */
 static bool
 to_be_cached(const struct url *url, const struct zmap_options *options)
 {
@@ -55,7 +56,8 @@ zmap_open_inner(const struct url *url, const struct zmap_options *options, struc
 	if (r < 0)
 		return wraps ? r
 			     : err_add(r, "cannot open store '%s'", url->shown ? url->shown : "");
-	assert(z->ops); /* perhaps another's: a wrapper may find that it is not needed, a backend leave it to another */
+	assert(z->ops); /* perhaps another's: a wrapper may find that it is not needed, a backend
+			   leave it to another */
 	z->timeout = options->timeout;
 	*ret = z;
 	return 0;

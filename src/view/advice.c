@@ -43,7 +43,8 @@ advice_unopened(const struct url *u, const char *store, int r)
 	return file && r == -EIO ? err_add(r, "a store is a directory or a zip archive") : r;
 }
 
-/* The name that nothing lies below is an object itself, of a store that lists its names: other servers have answers for anything. */
+/* The name that nothing lies below is an object itself, of a store that lists its names: other
+ * servers have answers for anything. */
 static bool
 is_object(const struct mount *m)
 {
@@ -69,7 +70,8 @@ any_name(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
 	return 1;
 }
 
-/* A bucket without keys, or a prefix below which only its own marker lies: a key that ends in '/', by which programs for S3 make folders. */
+/* A bucket without keys, or a prefix below which only its own marker lies: a key that ends in '/',
+ * by which programs for S3 make folders. */
 static bool
 is_empty(const struct mount *m)
 {
@@ -104,7 +106,8 @@ is_folder(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
 	return prefix;
 }
 
-/* A directory may stand above stores, however deep; but not one that has no directory in it. Of a far store that would be a request more. */
+/* A directory may stand above stores, however deep; but not one that has no directory in it. Of a
+ * far store that would be a request more. */
 static void
 warn_of_nothing(struct mount *m)
 {

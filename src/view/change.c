@@ -167,7 +167,8 @@ begin(struct mount *m, const struct entry *e, const char *name, struct edit **re
 	return r == ZMAP_ABSENT ? err_set(-ENOENT, "'%s' is gone", e->path) : r;
 }
 
-/* A program that changes a directory's attributes holds the directory in the kernel, and names in it are stale then: it does not wait for that. */
+/* A program that changes a directory's attributes holds the directory in the kernel, and names in
+ * it are stale then: it does not wait for that. */
 static int
 commit(struct mount *m, const struct entry *e, struct edit *edit)
 {

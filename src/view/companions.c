@@ -6,7 +6,8 @@
 #include <string.h>
 
 enum {
-	FEW = 128, /* spans: what opening a file may cost of looks at a local store, a tenth of a millisecond each */
+	FEW = 128, /* spans: what opening a file may cost of looks at a local store, a tenth of a
+		      millisecond each */
 };
 
 struct looking {

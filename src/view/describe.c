@@ -24,7 +24,8 @@ numbers(const uint64_t *v, unsigned n, struct buf *ret)
 	return r;
 }
 
-/* Of a dimension whose chunks have lengths of their own: "[10, 20, 30]", the first of them if there are many. */
+/* Of a dimension whose chunks have lengths of their own: "[10, 20, 30]", the first of them if there
+ * are many. */
 static int
 lengths(const uint64_t *start, uint64_t n, struct buf *ret)
 {
@@ -86,7 +87,8 @@ codecs(const struct node *n, struct buf *ret)
 	return codec_chain_text(n->array->codec, n->array->ncodecs, ret);
 }
 
-/* Bytes that are decoded for one index of the leading dimension, where chunks are decoded whole: those of all chunks that it lies in. */
+/* Bytes that are decoded for one index of the leading dimension, where chunks are decoded whole:
+ * those of all chunks that it lies in. */
 static int
 cost(const struct node *n, struct buf *ret)
 {

@@ -64,7 +64,8 @@ find(struct facts *f, const char *path)
 	return a;
 }
 
-/* The same, but makes one. NULL: no memory; then a fact is forgotten, which costs time but is never wrong. */
+/* The same, but makes one. NULL: no memory; then a fact is forgotten, which costs time but is never
+ * wrong. */
 static struct fact *
 have(struct facts *f, const char *path)
 {
@@ -90,7 +91,8 @@ forget_width(struct facts *f, struct fact *a)
 	a->ticket++; /* a thread that is measuring now may have read the old chunk */
 }
 
-/* The file's bytes are others from now on. here: this mount wrote them; else it was noticed in the store. */
+/* The file's bytes are others from now on. here: this mount wrote them; else it was noticed in the
+ * store. */
 static void
 change(struct facts *f, const char *path, int64_t mtime, bool here)
 {

@@ -86,8 +86,8 @@ open_layout(struct file *f, const struct entry *e, const struct node *now, struc
 	return 0;
 }
 
-/* The flat file is opened to be read, mostly from its beginning: a far store is asked for that while it is asked whether the metadata
- * still hold. If they do not, it is of no use. */
+/* The flat file is opened to be read, mostly from its beginning: a far store is asked for that
+ * while it is asked whether the metadata still hold. If they do not, it is of no use. */
 static void
 expect_reader(struct mount *m, const struct entry *e)
 {
@@ -100,7 +100,8 @@ expect_reader(struct mount *m, const struct entry *e)
 		array_expect(v->array);
 }
 
-/* By the own metadata of all its variables, not only of the one that it is named after: the kernel looks up again only once. */
+/* By the own metadata of all its variables, not only of the one that it is named after: the kernel
+ * looks up again only once. */
 static int
 check_others(struct mount *m, const struct entry *e, struct node **now, struct layout *l)
 {
@@ -110,8 +111,9 @@ check_others(struct mount *m, const struct entry *e, struct node **now, struct l
 	return model_check(m->model, e->node->path, now);
 }
 
-/* The view that has a layout to look by, or NULL. A text or a picture has none; that of the netCDF file is made instead if looking
- * costs little, if all will be read, or if consolidated metadata are in doubt. */
+/* The view that has a layout to look by, or NULL. A text or a picture has none; that of the netCDF
+ * file is made instead if looking costs little, if all will be read, or if consolidated metadata
+ * are in doubt. */
 static const struct view_ops *
 view_of_others(const struct mount *m, const struct entry *e)
 {
@@ -296,8 +298,9 @@ forget_widths(struct file *f)
 			facts_forget_width(&f->mount->facts, l->span[i].variable->node->path);
 }
 
-/* The kernel asks again, page by page, for what its reading ahead did not get: that must not double the time that
- * read() takes. So what is asked for again at once has time for what is here by now, and no more. */
+/* The kernel asks again, page by page, for what its reading ahead did not get: that must not double
+ * the time that read() takes. So what is asked for again at once has time for what is here by now,
+ * and no more. */
 enum { AGAIN_NS = 500 * 1000 * 1000, AGAIN_PATIENCE_NS = 200 * 1000 * 1000 };
 
 static bool
@@ -316,7 +319,8 @@ file_late(struct file *f, uint64_t off, size_t len)
 	f->late_at = clock_now();
 }
 
-/* Bytes of a key itself fail together, and the store may be given up before the time is over: after half of it. */
+/* Bytes of a key itself fail together, and the store may be given up before the time is over: after
+ * half of it. */
 static void
 note_late(struct file *f, const struct array_want *want, int64_t begun)
 {

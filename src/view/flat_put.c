@@ -1,4 +1,5 @@
-/* The flat file of a writable mount: how what is written to it becomes elements, and how it grows. */
+/* The flat file of a writable mount: how what is written to it becomes elements, and how it grows.
+ */
 #include "view/flats.h"
 
 #include "base/check.h"
@@ -24,7 +25,8 @@ flat_show_all(struct flat *w)
 		stale_push(s, w->path, STALE_ATTRIBUTES);
 }
 
-/* Bytes of the file's order that begin or end within an element's unit: the rest of the unit is what is there. */
+/* Bytes of the file's order that begin or end within an element's unit: the rest of the unit is
+ * what is there. */
 static int
 read_around(const struct flat_state *st, uint64_t from, struct span to,
 	const struct array_want *how, uint8_t *bytes)
@@ -96,7 +98,8 @@ wrote(struct flat *w, const struct layout *l, uint64_t end)
 		if (longer || w->cut != cut_at)
 			atomic_fetch_add(&w->generation, 1);
 	}
-	/* Between the old end and what was written the kernel has zeros: another time makes it ask for its pages again. */
+	/* Between the old end and what was written the kernel has zeros: another time makes it ask
+	 * for its pages again. */
 	if (longer)
 		facts_written(&w->mount->facts, flat_variable(l)->node->path, clock_wall());
 }
@@ -131,8 +134,8 @@ reach(struct flat *w, uint64_t end, struct flat_state *ret)
 	return 0;
 }
 
-/* What lies between the end so far and what is written next: fill. Chunks that were not written are; of the last one there may be old bytes
- * behind the end. */
+/* What lies between the end so far and what is written next: fill. Chunks that were not written
+ * are; of the last one there may be old bytes behind the end. */
 static int
 fill_hole(struct flat *w, const struct flat_state *st, uint64_t from, uint64_t to)
 {
@@ -190,7 +193,8 @@ flat_put_bytes(struct flat *w, uint64_t off, struct span b, const struct array_w
 	return r;
 }
 
-/* Of an element that was written in part the rest: fill in the file's order, in which its first bytes came. */
+/* Of an element that was written in part the rest: fill in the file's order, in which its first
+ * bytes came. */
 static int
 complete_element(struct flat *w, const struct flat_state *st)
 {

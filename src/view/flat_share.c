@@ -129,7 +129,8 @@ find(struct shared_rows *s, const char *group)
 
 /* --- arrays of another length, of which is not known whether they share the dimension --- */
 
-/* ns. Another writer has stored all lengths after so long; one that looks at them pauses so long at first, and at most. */
+/* ns. Another writer has stored all lengths after so long; one that looks at them pauses so long at
+ * first, and at most. */
 static const int64_t LATELY = 600 * SECOND, STILL = 2 * SECOND;
 enum { PAUSE_FIRST = 50000, PAUSE_LAST = 400000 }; /* us */
 
@@ -174,7 +175,8 @@ look_at_unequal(struct shared_rows *s, struct lengths *ret)
 	return r;
 }
 
-/* Another writer may be storing the lengths, one after the other. Those that stay unequal are of another dimension. */
+/* Another writer may be storing the lengths, one after the other. Those that stay unequal are of
+ * another dimension. */
 static int
 watch_unequal(struct shared_rows *s, struct cancel *cancel)
 {
@@ -206,7 +208,8 @@ watch_unequal(struct shared_rows *s, struct cancel *cancel)
 	return r;
 }
 
-/* The group at the top of the store that a node lies in, which may be in folders of stores. ZMAP_ABSENT: it is the top itself. */
+/* The group at the top of the store that a node lies in, which may be in folders of stores.
+ * ZMAP_ABSENT: it is the top itself. */
 static int
 top_of(struct model *m, const struct node *n, char **ret)
 {

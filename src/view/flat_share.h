@@ -1,4 +1,5 @@
-/* The leading dimension of a variable that grows: which variables share it, and what must be done for them before the metadata say so. */
+/* The leading dimension of a variable that grows: which variables share it, and what must be done
+ * for them before the metadata say so. */
 #pragma once
 
 #include <stdint.h>
@@ -7,11 +8,13 @@ struct cancel;
 struct mount;
 struct node;
 
-/* All variables that share the leading dimension of an array node get so many rows, which are fill in those that have none yet. Their
- * chunks first, then the metadata. 0, also where there are as many already; -ENOTSUP: it is another dimension than the first of one of them. */
+/* All variables that share the leading dimension of an array node get so many rows, which are fill
+ * in those that have none yet. Their chunks first, then the metadata. 0, also where there are as
+ * many already; -ENOTSUP: it is another dimension than the first of one of them. */
 int flat_share_rows(struct mount *, const struct node *, uint64_t rows, struct cancel *);
-/* The same in two steps, for a caller that writes several of them: rows that come are fill, also those of the node itself, before their elements are
- * written; and the metadata know them, after that. */
+/* The same in two steps, for a caller that writes several of them: rows that come are fill, also
+ * those of the node itself, before their elements are written; and the metadata know them, after
+ * that. */
 int flat_share_clear(struct mount *, const struct node *, uint64_t rows, struct cancel *);
 int flat_share_commit(struct mount *, const struct node *, uint64_t rows, struct cancel *);
 /* They get fewer rows than the node has: the metadata first, then what the others were goes. */

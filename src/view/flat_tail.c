@@ -1,4 +1,5 @@
-/* What lies behind the last row of a variable, in chunks that hold it: before it becomes a row it must be fill. */
+/* What lies behind the last row of a variable, in chunks that hold it: before it becomes a row it
+ * must be fill. */
 #include "base/check.h"
 #include "view/flat.h"
 #include "view/flats.h"
@@ -55,11 +56,12 @@ key_of(const struct array_meta *a, uint64_t element, char *ret, size_t size)
 	return (size_t)n < size;
 }
 
-/* s: from when on a chunk is no writer's any more; within what time the writer of a row stores the length, too. */
+/* s: from when on a chunk is no writer's any more; within what time the writer of a row stores the
+ * length, too. */
 enum { DAY = 86400, LENGTH_WITHIN = 600 };
 
-/* Rows that another writer has stored and whose length is not stored yet, or what was left when the array was made shorter: the metadata tell, which
- * are much newer then. */
+/* Rows that another writer has stored and whose length is not stored yet, or what was left when the
+ * array was made shorter: the metadata tell, which are much newer then. */
 static bool
 is_young(const struct tail *t, const struct zmap_stat *st)
 {

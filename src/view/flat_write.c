@@ -223,8 +223,9 @@ flat_read(struct file *f, const struct array_want *want, struct reply *ret)
 
 /* --- writing --- */
 
-/* Where data that are appended go: behind what the dimension has in the store now, unless this mount has written there already. Where that is
- * not what the kernel thinks, its pages have them in the wrong place. */
+/* Where data that are appended go: behind what the dimension has in the store now, unless this
+ * mount has written there already. Where that is not what the kernel thinks, its pages have them in
+ * the wrong place. */
 static int
 find_end(struct flat *w, uint64_t *off)
 {
@@ -247,7 +248,8 @@ find_end(struct flat *w, uint64_t *off)
 	return 0;
 }
 
-/* Of a page that a program has mapped, what it has changed: the rest may be older than what others have written. */
+/* Of a page that a program has mapped, what it has changed: the rest may be older than what others
+ * have written. */
 static int
 put_differing(struct file *f, uint64_t off, struct span b, const struct array_want *how)
 {
@@ -278,7 +280,8 @@ put_differing(struct file *f, uint64_t off, struct span b, const struct array_wa
 	return r;
 }
 
-/* A program that does not look at this failure finds it again when it writes on, and when it closes the file. */
+/* A program that does not look at this failure finds it again when it writes on, and when it closes
+ * the file. */
 static bool
 sticks(int code)
 {
@@ -349,7 +352,8 @@ flat_settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel
 	bool fresh = r < 0;
 	if (r == 0)
 		r = flat_store(w, cancel);
-	/* A file is released after close() has returned: by then a retry may have forgotten this error. */
+	/* A file is released after close() has returned: by then a retry may have forgotten this
+	 * error. */
 	if (r == 0)
 		r = flat_is_stuck(w);
 	bool look = !release || uncut(own);

@@ -222,7 +222,8 @@ bytes_of(const struct flat *w, const struct node *n)
 	return w->row ? n->array->shape[0] * w->row : w->layout->size;
 }
 
-/* The node as it is now, in which the file lives on; l: its layout where that is longer, else NULL. Returns what is to be freed. */
+/* The node as it is now, in which the file lives on; l: its layout where that is longer, else NULL.
+ * Returns what is to be freed. */
 static struct layout *
 live_on(struct flat *w, struct node *now, struct layout *l)
 {

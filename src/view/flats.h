@@ -1,5 +1,6 @@
-/* Flat files of a writable mount that are open: what all handles of one share. How long it is by now, also where the metadata do not
- * know that yet; by which array it is written; what failed. One for each variable, counted; any thread. */
+/* Flat files of a writable mount that are open: what all handles of one share. How long it is by
+ * now, also where the metadata do not know that yet; by which array it is written; what failed. One
+ * for each variable, counted; any thread. */
 #pragma once
 
 #include "base/err.h"
@@ -15,24 +16,24 @@ struct flat {
 	struct mount *mount;
 	char *path; /* in the mount */
 	uint32_t width;
-	uint64_t item,
-		row; /* bytes of an element; of one index of the leading dimension; 0: it has none, or none of any length */
-	uint64_t band; /* indices of the leading dimension that a chunk has */
-	atomic_uint
-		generation; /* changes with layout, size and cut, but for what a write inside of the file does */
+	uint64_t item, row; /* bytes of an element; of one index of the leading dimension; 0: it has
+			       none, or none of any length */
+	uint64_t band;      /* indices of the leading dimension that a chunk has */
+	atomic_uint generation; /* changes with layout, size and cut, but for what a write inside of
+				   the file does */
 	atomic_bool is_stuck;
 	pthread_mutex_t lock; /* guards the rest */
 	pthread_cond_t free;
 	bool growing, storing; /* a thread does: one at a time */
 	bool grows;
-	struct node *node; /* as the metadata were last */
-	struct layout *
-		layout; /* of one span: its elements, with those rows that the metadata do not know */
-	unsigned
-		epoch; /* changes where it became another array: what was opened before is no longer good */
-	uint64_t size; /* bytes of elements that there are; the last row may be incomplete */
-	uint64_t
-		cut; /* truncated to nothing: bytes that were written since, from the start; UINT64_MAX: not truncated */
+	struct node *node;     /* as the metadata were last */
+	struct layout *layout; /* of one span: its elements, with those rows that the metadata do
+				  not know */
+	unsigned epoch;   /* changes where it became another array: what was opened before is no
+			     longer good */
+	uint64_t size;    /* bytes of elements that there are; the last row may be incomplete */
+	uint64_t cut;     /* truncated to nothing: bytes that were written since, from the start;
+			     UINT64_MAX: not truncated */
 	unsigned cutters; /* open handles by which it was */
 	bool changed;     /* since it was last stored */
 	bool unshared;    /* not all that share its rows may know of them: storing that failed */
@@ -101,16 +102,20 @@ int flat_complete(struct flat *);
 void flat_fill_value(const struct array_meta *, size_t item, uint8_t *to);
 /* Fill for bytes [off, end), in the order of the store. */
 int flat_put_fill(struct flat *, struct array *, uint64_t off, uint64_t end);
-/* Of the last chunks, bytes [from, to) become fill, but for what another writer is storing there. */
+/* Of the last chunks, bytes [from, to) become fill, but for what another writer is storing there.
+ */
 int flat_clear(struct flat *, struct layout *, uint64_t from, uint64_t to);
-/* Before it has so many rows: behind the last one that there is, and that was written here, chunks hold fill. */
+/* Before it has so many rows: behind the last one that there is, and that was written here, chunks
+ * hold fill. */
 int flat_clear_tail(struct flat *, uint64_t rows, struct cancel *);
 
 /* --- flat_store.c; its hooks in kind_flat --- */
 
-/* All that was written is in the store, and the metadata know it; the kernel knows of all that shows it. */
+/* All that was written is in the store, and the metadata know it; the kernel knows of all that
+ * shows it. */
 int flat_store(struct flat *, struct cancel *);
-/* What could not be stored is given up: the file is as long as the store says, and may be written again. */
+/* What could not be stored is given up: the file is as long as the store says, and may be written
+ * again. */
 void flat_give_up(struct flat *);
 
 /* The size becomes this, by whole rows. */

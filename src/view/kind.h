@@ -1,9 +1,11 @@
 /* Kinds of files that can be written, and an open file from inside. Only src/view includes this.
  *
- * In a writable mount (mount_options.rw) a kind answers for some files: it is asked first when one is opened, also to be read, and from
- * then on for all that is done to that open file; and it may know names that are no node's. Everything else of a mount, and all of a
- * read-only one, has no kind. Each hook but open, read and close may be NULL: then that cannot be done (-EACCES, or ZMAP_ABSENT where the
- * next kind is asked). Any thread, several at once, no lock held; nothing is called with one either. */
+ * In a writable mount (mount_options.rw) a kind answers for some files: it is asked first when one
+ * is opened, also to be read, and from then on for all that is done to that open file; and it may
+ * know names that are no node's. Everything else of a mount, and all of a read-only one, has no
+ * kind. Each hook but open, read and close may be NULL: then that cannot be done (-EACCES, or
+ * ZMAP_ABSENT where the next kind is asked). Any thread, several at once, no lock held; nothing is
+ * called with one either. */
 #pragma once
 
 #include "view/mount.h"
@@ -16,14 +18,15 @@ struct view_reader;
 
 struct file_kind {
 	const char *name;
-	/* Once, while the mount is not used: makes and frees what the kind has in struct mount. May be NULL. */
+	/* Once, while the mount is not used: makes and frees what the kind has in struct mount. May
+	 * be NULL. */
 	int (*begin)(struct mount *);
 	void (*end)(struct mount *);
 
 	/* --- names --- */
 
-	/* Before the view is asked. 0: this kind answers for the path now, and sets ret->by (a new file, an image that lives);
-	 * ZMAP_ABSENT: it does not; -ENOENT: it hides the name. */
+	/* Before the view is asked. 0: this kind answers for the path now, and sets ret->by (a new
+	 * file, an image that lives); ZMAP_ABSENT: it does not; -ENOENT: it hides the name. */
 	int (*lookup)(struct mount *, const char *path, struct entry *ret);
 	/* Names in a directory that only this kind knows. */
 	int (*list)(struct mount *, const char *dir, mount_dir_fn *fn, void *arg);
@@ -33,14 +36,16 @@ struct file_kind {
 	int (*create)(struct mount *, const char *path, struct entry *ret);
 	/* ZMAP_ABSENT: it is none of this kind's, the next is asked. */
 	int (*unlink)(struct mount *, const struct entry *);
-	/* to: what is at the new path now; to->path alone where nothing is. ZMAP_ABSENT likewise. */
+	/* to: what is at the new path now; to->path alone where nothing is. ZMAP_ABSENT likewise.
+	 */
 	int (*rename)(
 		struct mount *, const struct entry *from, const struct entry *to, unsigned flags);
 
 	/* --- open files --- */
 
-	/* flags as open(2)'s; f->path, f->mount and f->flags are set. Takes the file: sets own, size, keep and direct. ZMAP_ABSENT: it is not of
-	 * this kind; then f is as it was. What file_view_open left in f need not be undone. */
+	/* flags as open(2)'s; f->path, f->mount and f->flags are set. Takes the file: sets own,
+	 * size, keep and direct. ZMAP_ABSENT: it is not of this kind; then f is as it was. What
+	 * file_view_open left in f need not be undone. */
 	int (*open)(struct file *f, const struct entry *, int flags);
 	int (*read)(struct file *, const struct array_want *, struct reply *);
 	int (*write)(struct file *, uint64_t off, struct span, const struct array_want *how,
@@ -54,13 +59,15 @@ struct file_kind {
 
 	/* --- the whole mount --- */
 
-	/* This file is about to be read: what others that show the same have written is settled, if that can be. Asked only while
-	 * mount.waiting says that there is any. */
+	/* This file is about to be read: what others that show the same have written is settled, if
+	 * that can be. Asked only while mount.waiting says that there is any. */
 	void (*other_read)(struct file *);
-	/* Of all files in or below the directory; SETTLE_RELEASE: at the end, where said is mount_drain's. */
+	/* Of all files in or below the directory; SETTLE_RELEASE: at the end, where said is
+	 * mount_drain's. */
 	int (*settle_all)(struct mount *, const char *dir, enum settle_why, struct cancel *,
 		struct buf *said);
-	/* .zarrfs/refresh was read: what failed is tried once more, and forgotten if it fails again; a line each. */
+	/* .zarrfs/refresh was read: what failed is tried once more, and forgotten if it fails
+	 * again; a line each. */
 	int (*retry)(struct mount *, struct buf *said);
 	/* Why the file cannot be written any more, for user.zarrfs.error. ZMAP_ABSENT: it can. */
 	int (*error)(struct mount *, const char *path, struct buf *ret);
@@ -117,9 +124,10 @@ void kinds_other_read(struct file *);
 int kinds_retry(struct mount *, struct buf *said);
 int kinds_error(struct mount *, const char *path, struct buf *ret);
 
-/* After elements or attributes of a node were written, as they are now in this mount: the kernel's pages and attributes of the files that
- * show them, but for the file `except` (or NULL), are stale. Then kinds_told. Never from a write or a read, whose pages are locked, and never
- * with kinds_told from what changes a directory's names. */
+/* After elements or attributes of a node were written, as they are now in this mount: the kernel's
+ * pages and attributes of the files that show them, but for the file `except` (or NULL), are stale.
+ * Then kinds_told. Never from a write or a read, whose pages are locked, and never with kinds_told
+ * from what changes a directory's names. */
 void kinds_wrote(struct mount *, const char *node_path, const char *except);
 /* Waits until the kernel has been told of all that was stale before. */
 void kinds_told(struct mount *);

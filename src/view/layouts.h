@@ -1,5 +1,6 @@
-/* Layouts that were made lately, so that looking at a file and opening it make its layout once: by path and view, for as long as the
- * metadata that they were made of hold. Bounded by bytes, a share of the mount's memory. Any thread. */
+/* Layouts that were made lately, so that looking at a file and opening it make its layout once: by
+ * path and view, for as long as the metadata that they were made of hold. Bounded by bytes, a share
+ * of the mount's memory. Any thread. */
 #pragma once
 
 #include "view/view.h"
@@ -8,7 +9,8 @@ struct kept_layout;
 
 enum { LAYOUTS_SLOTS = 256 };
 
-/* What there is of one: the layout, what it said of its file, or a layout that is too large to be kept, for as long as another has it. */
+/* What there is of one: the layout, what it said of its file, or a layout that is too large to be
+ * kept, for as long as another has it. */
 enum layout_is { LAYOUT_WHOLE, LAYOUT_BARE, LAYOUT_LENT, LAYOUT_KINDS };
 
 /* By when they were asked for. */

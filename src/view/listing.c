@@ -1,4 +1,5 @@
-/* What a directory lists: the nodes in it, the files that views make of the group, and those they make of its variables. */
+/* What a directory lists: the nodes in it, the files that views make of the group, and those they
+ * make of its variables. */
 #include "base/path.h"
 #include "view/tree.h"
 
@@ -214,8 +215,8 @@ list_views(struct listing *l, const struct node *n)
 	return r;
 }
 
-/* Were the names of the group those of a listing just now? Consolidated metadata, and listings that hold, say
- * themselves what they lack. */
+/* Were the names of the group those of a listing just now? Consolidated metadata, and listings that
+ * hold, say themselves what they lack. */
 static bool
 lists_store(struct mount *m, const char *path)
 {

@@ -42,7 +42,8 @@ node_changed(void *arg, struct node *old, struct node *now)
 		views_stale(m, path, NULL, STALE_NAME);
 }
 
-/* Whether this version can show anything of it: not of Zarr V3, nor of an array of unknown shape. */
+/* Whether this version can show anything of it: not of Zarr V3, nor of an array of unknown shape.
+ */
 static bool
 shows(const struct node *n)
 {

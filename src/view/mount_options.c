@@ -1,4 +1,5 @@
-/* What the options of a mount mean for its parts: how memory and the time that answers count are shared between them. */
+/* What the options of a mount mean for its parts: how memory and the time that answers count are
+ * shared between them. */
 #include "view/mount.h"
 
 #include "base/check.h"
@@ -58,7 +59,8 @@ mount_set_options(struct mount *m, const struct mount_options *o)
 		memory / NODES_SHARE < NODES_MOST ? memory / NODES_SHARE : NODES_MOST;
 }
 
-/* A listing that a hostile server never ends takes no more than a part of the memory; the rest is for what else there is. */
+/* A listing that a hostile server never ends takes no more than a part of the memory; the rest is
+ * for what else there is. */
 size_t
 mount_list_max(const struct mount *m)
 {

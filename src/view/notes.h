@@ -13,8 +13,8 @@ struct notes {
 	pthread_mutex_t lock; /* guards all below */
 	note_fn *fn;
 	void *arg;
-	uint64_t told
-		[NOTES]; /* fingerprints; 0: free. A full place is overwritten: then a line may come twice */
+	uint64_t told[NOTES]; /* fingerprints; 0: free. A full place is overwritten: then a line may
+				 come twice */
 };
 
 void notes_init(struct notes *);

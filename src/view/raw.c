@@ -85,7 +85,8 @@ raw_lookup(struct mount *m, const char *path, struct entry *ret)
 	return r;
 }
 
-/* Names, each behind a byte for its type and with its NUL. Gathered, since a name may be a key and a prefix: then it is a file. */
+/* Names, each behind a byte for its type and with its NUL. Gathered, since a name may be a key and
+ * a prefix: then it is a file. */
 struct listing {
 	struct buf names;
 	size_t count;

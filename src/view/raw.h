@@ -1,4 +1,5 @@
-/* Keys of the store as they are: `.store/` in the mount's root, and objects that belong to no Zarr hierarchy. */
+/* Keys of the store as they are: `.store/` in the mount's root, and objects that belong to no Zarr
+ * hierarchy. */
 #pragma once
 
 #include "view/mount.h"

@@ -69,7 +69,8 @@ uint_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *o
 	return 0;
 }
 
-/* IEEE 754 binary16: as a float with its small exponent, scaled by a power of two, which is exact. */
+/* IEEE 754 binary16: as a float with its small exponent, scaled by a power of two, which is exact.
+ */
 static inline void
 halves(const uint8_t *in, uint64_t n, uint8_t *out, bool swap)
 {
@@ -102,7 +103,8 @@ too_fine(uint64_t magnitude)
 	return magnitude >> DOUBLE_BITS && (magnitude >> __builtin_ctzll(magnitude)) >> DOUBLE_BITS;
 }
 
-/* Why an element cannot be shown as the double d; NULL: it can. bits: of the element as its type has them, one of the fill values. */
+/* Why an element cannot be shown as the double d; NULL: it can. bits: of the element as its type
+ * has them, one of the fill values. */
 static const char *
 refusal(const struct recode *c, uint64_t bits, uint64_t magnitude, double d, bool is_signed)
 {

@@ -1,5 +1,7 @@
-/* Elements of a variable made into those of a netCDF file: big-endian (netCDF-4 has both orders), wider where the format lacks the type, text as UTF-8, times as
- * numbers, one field of a structured type. Never rounded, but for times and fill values. And back again. Immutable once made; any thread. */
+/* Elements of a variable made into those of a netCDF file: big-endian (netCDF-4 has both orders),
+ * wider where the format lacks the type, text as UTF-8, times as numbers, one field of a structured
+ * type. Never rounded, but for times and fill values. And back again. Immutable once made; any
+ * thread. */
 #pragma once
 
 #include "model/attr.h"
@@ -28,13 +30,17 @@ struct recode {
 	char *where; /* for messages: the file that holds what this cannot; owned; may be NULL */
 };
 
-/* Can a file that a program writes have doubles for elements of this type, which no file of ours has? */
+/* Can a file that a program writes have doubles for elements of this type, which no file of ours
+ * has? */
 bool recode_from_doubles(const struct dtype *);
-/* From elements of the type t, not a structured one, to `type`, which is the one that nc_type_in_file() says, or see recode_from_doubles. */
+/* From elements of the type t, not a structured one, to `type`, which is the one that
+ * nc_type_in_file() says, or see recode_from_doubles. */
 int recode_make(const struct dtype *t, enum nc_type type, struct recode *ret);
-/* Of what recode_make made: elements in which nothing but the order of bytes would change stay as they are. */
+/* Of what recode_make made: elements in which nothing but the order of bytes would change stay as
+ * they are. */
 void recode_keep_order(struct recode *);
-/* What recode_make made works on a field of type t of a structured element of `size` bytes; parts are taken over. */
+/* What recode_make made works on a field of type t of a structured element of `size` bytes; parts
+ * are taken over. */
 void recode_pick(struct recode *, uint32_t size, struct recode_part *part, uint32_t nparts);
 /* A number of the elements' type, in their byte order, that may be rounded. */
 void recode_allow(struct recode *, const uint8_t *element);
@@ -48,14 +54,16 @@ bool recode_none(const struct recode *);
 /* n whole elements. -EIO: one cannot be held. */
 int recode_run(const struct recode *, const uint8_t *in, uint64_t n, uint8_t *out);
 
-/* n atoms that are all of the file's, made into those that are stored, packed. What recode_run would make of them is what was there, but for
- * the bits of a NaN in half precision and the sign of an integer zero. -ERANGE: there is no such value, err_text says which. */
+/* n atoms that are all of the file's, made into those that are stored, packed. What recode_run
+ * would make of them is what was there, but for the bits of a NaN in half precision and the sign of
+ * an integer zero. -ERANGE: there is no such value, err_text says which. */
 int recode_undo(const struct recode *, const uint8_t *in, uint64_t n, uint8_t *out);
-/* The first byte of an atom, counted from the first element's first, in the elements as they are stored; *ret_run: how many lie side by side
- * from there. */
+/* The first byte of an atom, counted from the first element's first, in the elements as they are
+ * stored; *ret_run: how many lie side by side from there. */
 uint64_t recode_place(const struct recode *, uint64_t atom, uint64_t *ret_run);
 
-/* The unit in which times of this type are counted in a file of this type of numbers (DOUBLE or INT64); NULL: just numbers. */
+/* The unit in which times of this type are counted in a file of this type of numbers (DOUBLE or
+ * INT64); NULL: just numbers. */
 const char *recode_time_unit(const struct dtype *, enum nc_type);
 /* The attribute `units` of such numbers. False: just numbers, ret is as it was. */
 bool recode_time_units(const struct dtype *, enum nc_type, char *ret, size_t size);

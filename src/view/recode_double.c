@@ -1,4 +1,5 @@
-/* Numbers of all types that a double holds, and back: of files that a program wrote with doubles, as CDO does of all coordinates. */
+/* Numbers of all types that a double holds, and back: of files that a program wrote with doubles,
+ * as CDO does of all coordinates. */
 #include "view/recode_undo.h"
 
 #include "view/recode_bytes.h"

@@ -118,7 +118,8 @@ is_fill(const struct recode *c, int64_t v)
 	return is;
 }
 
-/* As the file has it. A fill value may lie too far away for the file's unit: it is no time, as NaT is none. */
+/* As the file has it. A fill value may lie too far away for the file's unit: it is no time, as NaT
+ * is none. */
 static int
 put_whole(const struct recode *c, int64_t v, wide whole, uint8_t *out)
 {
@@ -217,7 +218,8 @@ months_to_whole_days(const struct recode *c, const uint8_t *in, uint64_t n, uint
 	return 0;
 }
 
-/* Multiples of months: the one that begins on that day, of which `rounded` has the nearest double where days are doubles. */
+/* Multiples of months: the one that begins on that day, of which `rounded` has the nearest double
+ * where days are doubles. */
 static bool
 months_of_days(const struct recode *c, long double day, bool rounded, int64_t *ret)
 {
@@ -263,7 +265,8 @@ whole_days_to_months(const struct recode *c, const uint8_t *in, uint64_t n, uint
 	return 0;
 }
 
-/* How times are counted: a number n of the type is n × mul / div of the unit, n × times of the exact one. */
+/* How times are counted: a number n of the type is n × mul / div of the unit, n × times of the
+ * exact one. */
 struct counting {
 	const char *unit, *exact; /* in double; in int64, NULL: not there */
 	uint64_t mul, div, times;

@@ -1,5 +1,5 @@
-/* datetime64 and timedelta64 as doubles, rounded to the nearest: seconds, days or months, of dates since 1970-01-01; and as 64-bit numbers of a unit
- * that netCDF has. Any thread. */
+/* datetime64 and timedelta64 as doubles, rounded to the nearest: seconds, days or months, of dates
+ * since 1970-01-01; and as 64-bit numbers of a unit that netCDF has. Any thread. */
 #pragma once
 
 #include "model/attr.h"
@@ -7,7 +7,8 @@
 
 struct recode;
 
-/* How such elements are made into DOUBLE or INT64. False: they are no times, have no unit, or are such numbers already; nothing is changed. */
+/* How such elements are made into DOUBLE or INT64. False: they are no times, have no unit, or are
+ * such numbers already; nothing is changed. */
 bool recode_time_make(const struct dtype *, enum nc_type, struct recode *);
 /* There are times that are too far. */
 bool recode_time_refuses(const struct recode *);

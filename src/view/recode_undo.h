@@ -1,5 +1,6 @@
-/* The way back of each conversion that recode.h knows: numbers of a netCDF file into elements as they are stored. What no element is shown
- * as is refused, never rounded or cut. For recode.c and recode_time.c; others call recode_undo. */
+/* The way back of each conversion that recode.h knows: numbers of a netCDF file into elements as
+ * they are stored. What no element is shown as is refused, never rounded or cut. For recode.c and
+ * recode_time.c; others call recode_undo. */
 #pragma once
 
 #include "view/recode.h"

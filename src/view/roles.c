@@ -11,10 +11,10 @@
 
 struct roles {
 	char *group;
-	uint64_t
-		moment; /* which metadata hold: consolidated ones, and how many nodes have changed so far */
-	uint64_t key; /* of the names too, and of the versions of all nodes */
-	int64_t born; /* clock_now() */
+	uint64_t moment; /* which metadata hold: consolidated ones, and how many nodes have changed
+			    so far */
+	uint64_t key;    /* of the names too, and of the versions of all nodes */
+	int64_t born;    /* clock_now() */
 	size_t n;
 	char **name;
 	enum cf_role *role;

@@ -1,4 +1,5 @@
-/* A mount from inside: what its parts share. Only src/view includes this; other parts include view/mount.h. */
+/* A mount from inside: what its parts share. Only src/view includes this; other parts include
+ * view/mount.h. */
 #pragma once
 
 #include "base/url.h"
@@ -50,8 +51,8 @@ struct mount {
 	atomic_ullong changes;         /* nodes that were replaced so far */
 	_Atomic(struct stale *) stale; /* NULL: no callback is set */
 	pthread_mutex_t lock;          /* guards the rest */
-	struct node *
-		root; /* as last seen: the way to .zarrfs stays open when the store does not answer */
+	struct node *root; /* as last seen: the way to .zarrfs stays open when the store does not
+			      answer */
 	mount_stats_fn *stats;
 	void *stats_arg;
 };
@@ -75,20 +76,25 @@ void files_add(struct file *);
 void files_remove(struct file *);
 /* The callback of mount_on_stale will be told of the node's file. */
 void mount_stale(struct mount *, const char *node_path, enum stale_what);
-/* The same for the open files that show its elements, but for the one of the path `except` (or NULL). */
+/* The same for the open files that show its elements, but for the one of the path `except` (or
+ * NULL). */
 void files_stale(struct mount *, const char *node_path, const char *except, enum stale_what);
-/* The same for the files that views may make of it and of its group, open or not, but for its flat file. */
+/* The same for the files that views may make of it and of its group, open or not, but for its flat
+ * file. */
 void views_stale(struct mount *, const char *node_path, const char *except, enum stale_what);
 /* Tells the caches what models, layouts and pictures take of the memory by now. */
 void mount_count_memory(struct mount *);
-/* Codes that a read-only file system gives: what else goes wrong is EIO to the user. Outcomes pass. */
+/* Codes that a read-only file system gives: what else goes wrong is EIO to the user. Outcomes pass.
+ */
 int mount_error(int code);
 /* The same of what writes: a full disk, too. */
 int mount_write_error(int code);
 uint64_t mount_ino(const char *path);
-/* Before the store is opened: what the options say, and what follows from them for the parts of a mount. */
+/* Before the store is opened: what the options say, and what follows from them for the parts of a
+ * mount. */
 void mount_set_options(struct mount *, const struct mount_options *);
-/* Bytes of a listing: one that a hostile server never ends takes no more than a part of the memory. */
+/* Bytes of a listing: one that a hostile server never ends takes no more than a part of the memory.
+ */
 size_t mount_list_max(const struct mount *);
 /* The entry of a file or directory that is not made by a view. mode: permission bits. */
 int mount_entry(struct mount *, const char *path, enum entry_kind, mode_t mode, struct entry *ret);

@@ -109,7 +109,8 @@ cut_number(const char *path, size_t *len)
 	return true;
 }
 
-/* The array of which path[0, *len) with the view's suffix is a file, of all of it or of a part; *len becomes that of its name. */
+/* The array of which path[0, *len) with the view's suffix is a file, of all of it or of a part;
+ * *len becomes that of its name. */
 static int
 find_shown(struct mount *m, const char *path, size_t *len, const struct view_ops *v, ask_fn *ask,
 	struct node **ret)
@@ -129,7 +130,8 @@ find_shown(struct mount *m, const char *path, size_t *len, const struct view_ops
 	return r;
 }
 
-/* A file that a view makes of a variable: of "t.cdf5.nc", that of the longest variable name that there is. */
+/* A file that a view makes of a variable: of "t.cdf5.nc", that of the longest variable name that
+ * there is. */
 static int
 find_view(struct mount *m, const char *path, ask_fn *ask, struct node **ret_node,
 	const struct view_ops **ret_view)
@@ -173,7 +175,8 @@ find(struct mount *m, const char *path, ask_fn *ask, struct node **ret_node,
 	return r;
 }
 
-/* What GDAL keeps beside a file, with its name or instead of what is behind its '.': beside t2m.nc also "t2m.aux". */
+/* What GDAL keeps beside a file, with its name or instead of what is behind its '.': beside t2m.nc
+ * also "t2m.aux". */
 static bool
 is_side_suffix(const char *text)
 {
@@ -184,8 +187,9 @@ is_side_suffix(const char *text)
 	return known[i];
 }
 
-/* What programs keep beside a file, "t2m.nc.aux.xml", and look for in vain. Where there are no listings and consolidated metadata have no such name,
- * each would cost a round trip. 1, 0 or -errno. */
+/* What programs keep beside a file, "t2m.nc.aux.xml", and look for in vain. Where there are no
+ * listings and consolidated metadata have no such name, each would cost a round trip. 1, 0 or
+ * -errno. */
 static int
 is_beside_view(struct mount *m, const char *path)
 {
@@ -220,7 +224,8 @@ tree_find(
 {
 	CLEAN(node_unrefp) struct node *n = NULL;
 	const struct view_ops *v = NULL;
-	/* `ls -l` asks for t2m.nc: no store should be asked for t2m.nc/.zarray because of that, where what is known says that there is none. */
+	/* `ls -l` asks for t2m.nc: no store should be asked for t2m.nc/.zarray because of that,
+	 * where what is known says that there is none. */
 	int r = may_be_view(m, path) ? find(m, path, model_lookup_known, &n, &v) : ZMAP_ABSENT;
 	int beside = r == ZMAP_ABSENT ? is_beside_view(m, path) : 0;
 	if (beside < 0)

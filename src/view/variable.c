@@ -296,8 +296,8 @@ variable_unref(struct variable *v)
 		t->opened -= last && v->array;
 	}
 	if (last && v->array)
-		array_unref(
-			v->array); /* a worker may hold it for a while: release frees v when all are done */
+		array_unref(v->array); /* a worker may hold it for a while: release frees v when all
+					  are done */
 	else if (last)
 		release(v);
 	return NULL;

@@ -133,14 +133,16 @@ own_room(struct reply *ret, size_t n)
 	return p;
 }
 
-/* A part more may point elsewhere: the last place stays free for the reply's own bytes, which lie side by side from then on. */
+/* A part more may point elsewhere: the last place stays free for the reply's own bytes, which lie
+ * side by side from then on. */
 static bool
 has_room(const struct reply *ret, unsigned parts)
 {
 	return ret->parts + parts < REPLY_PARTS;
 }
 
-/* The parts of one span's answer become parts of the whole answer, with their pins, unless they must be copied. */
+/* The parts of one span's answer become parts of the whole answer, with their pins, unless they
+ * must be copied. */
 static void
 adopt(struct reply *from, struct reply *ret)
 {
@@ -275,7 +277,8 @@ read_recoded(struct view_reader *r, size_t i, const struct array_want *want, str
 	return e;
 }
 
-/* No request waits for memory while holding some: what points into chunks becomes the reply's own. */
+/* No request waits for memory while holding some: what points into chunks becomes the reply's own.
+ */
 static void
 settle(struct reply *ret)
 {
@@ -319,8 +322,8 @@ read_span(struct view_reader *r, size_t i, const struct array_want *want, struct
 	return e;
 }
 
-/* Variables that begin in [off, end) are asked for while the one before them is read: each costs a far store's round trips. Returns how
- * far that was possible for now. */
+/* Variables that begin in [off, end) are asked for while the one before them is read: each costs a
+ * far store's round trips. Returns how far that was possible for now. */
 static uint64_t
 expect_next(const struct layout *l, uint64_t off, uint64_t end)
 {
@@ -337,7 +340,8 @@ expect_next(const struct layout *l, uint64_t off, uint64_t end)
 	return end;
 }
 
-/* The variable behind the zeros that [0, end) ends in. False: there is none, or `end` is elsewhere. */
+/* The variable behind the zeros that [0, end) ends in. False: there is none, or `end` is elsewhere.
+ */
 static bool
 behind_gap(const struct layout *l, uint64_t end, size_t *ret)
 {
@@ -350,7 +354,8 @@ behind_gap(const struct layout *l, uint64_t end, size_t *ret)
 	return l->span[*ret].variable && !l->span[*ret].made;
 }
 
-/* A reader that begins with much of the file mostly reads all, and the variable behind a gap next. */
+/* A reader that begins with much of the file mostly reads all, and the variable behind a gap next.
+ */
 static void
 expect_behind_gap(const struct layout *l, const struct array_want *want)
 {
@@ -399,7 +404,8 @@ try_spans(struct view_reader *r, const struct array_want *want, uint64_t off, ui
 	return e;
 }
 
-/* Where the bytes of byte off's span lie, of all records if it repeats. Is reading there likely to fail? */
+/* Where the bytes of byte off's span lie, of all records if it repeats. Is reading there likely to
+ * fail? */
 static bool
 doubtful(const struct view_reader *r, uint64_t off, uint64_t *ret_from, uint64_t *ret_to)
 {
@@ -440,7 +446,8 @@ widen(struct view_reader *r, uint64_t *from, uint64_t *to)
 	*to = max_u64(*to, min_u64(round_up(last, unit), l->size));
 }
 
-/* Blocks that could all be read are remembered, the last ones, so that a reader that goes on has them tried once. */
+/* Blocks that could all be read are remembered, the last ones, so that a reader that goes on has
+ * them tried once. */
 static void
 remember(struct view_reader *r, uint64_t from, uint64_t to)
 {

@@ -17,7 +17,8 @@ shown(const struct entry *e)
 	return *e->path ? e->path : "/";
 }
 
-/* Why the variable, or its attributes, cannot be read. ZMAP_ABSENT: they can, as far as can be said without reading. */
+/* Why the variable, or its attributes, cannot be read. ZMAP_ABSENT: they can, as far as can be said
+ * without reading. */
 static int
 error_text(struct mount *m, const struct entry *e, struct buf *ret)
 {
@@ -103,7 +104,8 @@ stored_value(const struct entry *e, const char *name, struct buf *ret)
 	return r;
 }
 
-/* The root's entry is what was seen last, without asking the store; its attributes are those of now, if the store answers. */
+/* The root's entry is what was seen last, without asking the store; its attributes are those of
+ * now, if the store answers. */
 static struct entry
 fresh(struct mount *m, const struct entry *e)
 {

@@ -1,5 +1,7 @@
-/* Hostile chunks for every codec (but gribberish: what would be found is ecCodes' own, which is not built for this): a byte that picks one of the specs below (from 128 on: with the configuration that
- * follows, up to a line end), one for the dtype, two for the number of elements, two for a range; then the encoded bytes. */
+/* Hostile chunks for every codec (but gribberish: what would be found is ecCodes' own, which is not
+ * built for this): a byte that picks one of the specs below (from 128 on: with the configuration
+ * that follows, up to a line end), one for the dtype, two for the number of elements, two for a
+ * range; then the encoded bytes. */
 #include "codec/codec.h"
 #include "test/chunk_change.h"
 
@@ -114,7 +116,8 @@ dirty(uint8_t *out, size_t len, uint8_t with)
 	}
 }
 
-/* Equal codes, and equal bytes where there are any: those of the chunk, not what memory held before. */
+/* Equal codes, and equal bytes where there are any: those of the chunk, not what memory held
+ * before. */
 static void
 equal(int r, const uint8_t *a, int again, const uint8_t *b, size_t len)
 {

@@ -1,6 +1,7 @@
-/* Documents of arbitrary bytes, changed. The first byte says how: 'j' changes one document by its text; anything else is a store of objects
- * separated by a byte 1 (the first byte of each says which it is), of which each node is edited. What can be changed reads back as it was
- * set, and no change makes a node that could be read one that cannot. */
+/* Documents of arbitrary bytes, changed. The first byte says how: 'j' changes one document by its
+ * text; anything else is a store of objects separated by a byte 1 (the first byte of each says
+ * which it is), of which each node is edited. What can be changed reads back as it was set, and no
+ * change makes a node that could be read one that cannot. */
 #include "store.h"
 
 #include "base/err.h"

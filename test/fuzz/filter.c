@@ -1,4 +1,5 @@
-/* Hostile chunks and configurations of filters: "ID CONFIG\nDTYPE SHAPE\n" and the chunk. DTYPE and SHAPE are JSON; |O is text of WIDTH. */
+/* Hostile chunks and configurations of filters: "ID CONFIG\nDTYPE SHAPE\n" and the chunk. DTYPE and
+ * SHAPE are JSON; |O is text of WIDTH. */
 #include "base/check.h"
 #include "codec/codec.h"
 

@@ -1,5 +1,6 @@
-/* What a web server may say: bytes 0 to 7 are the request, then come answers, each header lines up to an empty one, and a body up to
- * the next line "HTTP/…". The attempts are one after another, as after a connection that broke off. */
+/* What a web server may say: bytes 0 to 7 are the request, then come answers, each header lines up
+ * to an empty one, and a body up to the next line "HTTP/…". The attempts are one after another, as
+ * after a connection that broke off. */
 #include "backends/net/body.h"
 #include "base/clean.h"
 

@@ -1,5 +1,6 @@
-/* Hostile files of an Icechunk repository, as a snapshot, a manifest or its repo, whichever the head says. Each must be asked by the
- * ids that it holds itself, or nothing but its head would be read. */
+/* Hostile files of an Icechunk repository, as a snapshot, a manifest or its repo, whichever the
+ * head says. Each must be asked by the ids that it holds itself, or nothing but its head would be
+ * read. */
 #include "backends/icechunk/manifest.h"
 #include "backends/icechunk/places.h"
 #include "backends/icechunk/repo.h"

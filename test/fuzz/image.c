@@ -1,5 +1,6 @@
-/* Writes of arbitrary bytes into a small netCDF file, and what is made of them. Commands: W, where (two bytes), how many, the bytes; T, a size;
- * S: settle. Places beyond 32 KiB are counted from 1 KiB before the data. */
+/* Writes of arbitrary bytes into a small netCDF file, and what is made of them. Commands: W, where
+ * (two bytes), how many, the bytes; T, a size; S: settle. Places beyond 32 KiB are counted from 1
+ * KiB before the data. */
 #include "base/err.h"
 #include "view/image/image.h"
 

@@ -1,4 +1,5 @@
-/* Hostile kerchunk references in JSON: read in pieces, listed, each looked up. The first byte says how long the pieces are. */
+/* Hostile kerchunk references in JSON: read in pieces, listed, each looked up. The first byte says
+ * how long the pieces are. */
 #include "../unit/kerchunk_text.h"
 
 #include "base/err.h"

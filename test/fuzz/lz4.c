@@ -1,4 +1,5 @@
-/* A raw LZ4 block, by our decoder and by liblz4: bytes of the whole (u16) and of the part that is wanted (u16), the block. */
+/* A raw LZ4 block, by our decoder and by liblz4: bytes of the whole (u16) and of the part that is
+ * wanted (u16), the block. */
 #include "test/lz4_both.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

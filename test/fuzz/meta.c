@@ -1,5 +1,5 @@
-/* Metadata objects of arbitrary bytes in a store, and everything loaded from it. The input is objects separated by a byte 1, the first
- * byte of each says which it is (the letters of `key`). */
+/* Metadata objects of arbitrary bytes in a store, and everything loaded from it. The input is
+ * objects separated by a byte 1, the first byte of each says which it is (the letters of `key`). */
 #include "store.h"
 
 #include "base/err.h"

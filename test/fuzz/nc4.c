@@ -1,5 +1,6 @@
-/* Metadata of arbitrary bytes in a store with groups, and every netCDF-4 file made of it: opened twice it is the same, and says its own
- * length. Objects as in netcdf.c. With FUZZ_NC4_KEEP naming a folder the files are left there, for h5dump and ncdump. */
+/* Metadata of arbitrary bytes in a store with groups, and every netCDF-4 file made of it: opened
+ * twice it is the same, and says its own length. Objects as in netcdf.c. With FUZZ_NC4_KEEP naming
+ * a folder the files are left there, for h5dump and ncdump. */
 #include "mounted.h"
 
 #include "base/err.h"

@@ -1,5 +1,5 @@
-/* Metadata of arbitrary bytes in a store, and every netCDF file made of it: its header, and both ends. Objects as in meta.c, but the
- * keys are those of one group of variables. */
+/* Metadata of arbitrary bytes in a store, and every netCDF file made of it: its header, and both
+ * ends. Objects as in meta.c, but the keys are those of one group of variables. */
 #include "mounted.h"
 
 #include "base/err.h"

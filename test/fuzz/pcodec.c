@@ -1,5 +1,5 @@
-/* A pcodec stream: a byte that picks the type, two for the number of elements, then the stream. What it gives must not depend on what
- * memory held before. */
+/* A pcodec stream: a byte that picks the type, two for the number of elements, then the stream.
+ * What it gives must not depend on what memory held before. */
 #include "codec/codec.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* A store made of a fuzzer's input: objects one after the other, each a letter that says which key, then its bytes, up to a byte 1. */
+/* A store made of a fuzzer's input: objects one after the other, each a letter that says which key,
+ * then its bytes, up to a byte 1. */
 #pragma once
 
 #include "store/zmap.h"

@@ -1,4 +1,5 @@
-/* Texts of files made from texts of stores: units of time, names in CF attributes, reference systems, quoting in CSV and CDL, numbers. */
+/* Texts of files made from texts of stores: units of time, names in CF attributes, reference
+ * systems, quoting in CSV and CDL, numbers. */
 #include "base/number.h"
 #include "model/cf.h"
 #include "model/cf_crs.h"

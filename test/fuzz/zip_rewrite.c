@@ -1,4 +1,5 @@
-/* Hostile archives that are written: an error, or an archive that is no larger than what went into it and can be written again. */
+/* Hostile archives that are written: an error, or an archive that is no larger than what went into
+ * it and can be written again. */
 #include "backends/zip/write.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
-/* fsx FILE PLAIN SEED STEPS ROW: the same random operations on a mounted flat file and on a plain one, of which each read, size and, at the
- * end, all bytes must be alike. ROW 0: the file keeps its length, as fsx -L; else bytes of a row: it grows and is cut to whole rows (-t). What a
- * write past the end leaves out of its last row is zeros. */
+/* fsx FILE PLAIN SEED STEPS ROW: the same random operations on a mounted flat file and on a plain
+ * one, of which each read, size and, at the end, all bytes must be alike. ROW 0: the file keeps its
+ * length, as fsx -L; else bytes of a row: it grows and is cut to whole rows (-t). What a write past
+ * the end leaves out of its last row is zeros. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -102,7 +103,8 @@ fill(long n)
 		bytes[i] = (unsigned char)random();
 }
 
-/* A piece of the file; grow: maybe behind its end, in whole rows there, as the last close would leave it. */
+/* A piece of the file; grow: maybe behind its end, in whole rows there, as the last close would
+ * leave it. */
 static long
 piece(int grow, long *off)
 {

@@ -1,4 +1,5 @@
-/* keys STORE COMMAND...: what is in a store, and what is put there, one command after the other in one opening:
+/* keys STORE COMMAND...: what is in a store, and what is put there, one command after the other in
+ * one opening:
  *
  *   try                  can it be written? Prints what does not hold.
  *   put KEY FILE         the file's bytes; makes KEY what it is
@@ -9,7 +10,8 @@
  *   version KEY
  *   sync
  *   wait FILE            prints "waiting", until there is such a file
- *   rewrite KEY N        N puts of 1 MiB of one letter each, with a sync after each; prints the letter when it is done
+ *   rewrite KEY N        N puts of 1 MiB of one letter each, with a sync after each; prints the
+ * letter when it is done
  *
  * Says what fails, and goes on; the exit status is then 1. */
 #include "base/err.h"

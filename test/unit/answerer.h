@@ -1,5 +1,6 @@
-/* A web server on loopback that says what a test tells it to, byte for byte: for what no well-behaved server does. Each
- * connection has a thread; a request is handed to the test's function, which writes what it likes. */
+/* A web server on loopback that says what a test tells it to, byte for byte: for what no
+ * well-behaved server does. Each connection has a thread; a request is handed to the test's
+ * function, which writes what it likes. */
 #pragma once
 
 #include "check.h"

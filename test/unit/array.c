@@ -1,4 +1,5 @@
-/* Random arrays over a mem store, read at random, in order and along strides by several readers, against the naive answer. */
+/* Random arrays over a mem store, read at random, in order and along strides by several readers,
+ * against the naive answer. */
 #include "array_setup.h"
 
 #include "data/grid.h"

@@ -1,4 +1,5 @@
-/* What arrays load: on which thread, how many chunks at once, what of an array that has grown, and in how much memory. */
+/* What arrays load: on which thread, how many chunks at once, what of an array that has grown, and
+ * in how much memory. */
 #include "array_setup.h"
 
 #include <dirent.h>
@@ -28,7 +29,8 @@ loader_of(struct setup *s, struct zmap *z)
 	return loader;
 }
 
-/* A missing chunk of a store that answers at once is loaded by the thread that asks for it, one of any other store by a worker. */
+/* A missing chunk of a store that answers at once is loaded by the thread that asks for it, one of
+ * any other store by a worker. */
 static void
 test_own_thread(void)
 {
@@ -103,8 +105,8 @@ stat_of(struct data *d, const char *name)
 	return n;
 }
 
-/* An array that has grown along its leading dimension: what is cached counts as long as the store says that it is the same, and the
- * chunk that was cut by the former end is seen as it is now. */
+/* An array that has grown along its leading dimension: what is cached counts as long as the store
+ * says that it is the same, and the chunk that was cut by the former end is seen as it is now. */
 static void
 test_grown(void)
 {

@@ -1,4 +1,5 @@
-/* .zarray as writers in the wild make it: what is read, what marks the array, and never the store. */
+/* .zarray as writers in the wild make it: what is read, what marks the array, and never the store.
+ */
 #include "tree.h"
 
 #include <errno.h>
@@ -158,7 +159,8 @@ test_objects(void)
 	tree_free(&t);
 }
 
-/* The fingerprint: not of shape, dimensions and attributes, but of all that decides what chunks mean. */
+/* The fingerprint: not of shape, dimensions and attributes, but of all that decides what chunks
+ * mean. */
 static void
 test_layout(void)
 {

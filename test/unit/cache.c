@@ -1,4 +1,5 @@
-/* Memory of the chunk cache for many: a thread that needs much gets it although others always need little, and one that waits holds none. */
+/* Memory of the chunk cache for many: a thread that needs much gets it although others always need
+ * little, and one that waits holds none. */
 #include "check.h"
 #include "data/cache.h"
 
@@ -91,7 +92,8 @@ much_beside_little(void)
 	cache = cache_free(cache);
 }
 
-/* Extents that are to be compared with the store again need a second one beside them for a while. */
+/* Extents that are to be compared with the store again need a second one beside them for a while.
+ */
 static void *
 renew(void *arg)
 {
@@ -145,8 +147,8 @@ borrowed(void)
 	cache = cache_free(cache);
 }
 
-/* An extent at off of chunk 1, loaded in `version` if it is not there; a reader since `since` asks, for which what was checked before
- * `fresh` must be compared. Its version, or the code. */
+/* An extent at off of chunk 1, loaded in `version` if it is not there; a reader since `since` asks,
+ * for which what was checked before `fresh` must be compared. Its version, or the code. */
 static const char *
 version_of(uint64_t off, int64_t fresh, int64_t since, const char *version)
 {
@@ -183,7 +185,8 @@ moment(void)
 	return clock_now();
 }
 
-/* A reader that has some of a version gets the rest of it, for as long as there is any; one that begins later gets what the store has. */
+/* A reader that has some of a version gets the rest of it, for as long as there is any; one that
+ * begins later gets what the store has. */
 static void
 versions(void)
 {
@@ -241,7 +244,8 @@ found_load(struct extent *p, const char *version)
 	cache_found(cache, p);
 }
 
-/* The loads of a batch end together, and the chunk of the first may have been replaced by then: what another load found counts. */
+/* The loads of a batch end together, and the chunk of the first may have been replaced by then:
+ * what another load found counts. */
 static void
 replaced_before_the_end(void)
 {
@@ -316,7 +320,8 @@ refreshed(void)
 	cache = cache_free(cache);
 }
 
-/* What is wanted at once, and does not fit: one such extent is beside the budget, until the next takes its place. */
+/* What is wanted at once, and does not fit: one such extent is beside the budget, until the next
+ * takes its place. */
 static void
 beside(void)
 {

@@ -278,7 +278,8 @@ consolidate(const struct tree *t, const char *const *objects)
 	CHECK_INT(zmap_put(t->z, &(struct zmap_put){".zmetadata", buf_span(&all)}, NULL), 0);
 }
 
-/* Consolidated metadata say the same of roles at once; but not which arrays are coordinates of their own dimensions. */
+/* Consolidated metadata say the same of roles at once; but not which arrays are coordinates of
+ * their own dimensions. */
 static void
 check_known(const char *const *name, const enum cf_role *want, unsigned n)
 {
@@ -296,7 +297,8 @@ check_known(const char *const *name, const enum cf_role *want, unsigned n)
 	tree_free(&t);
 }
 
-/* Ragged arrays are found by name in the group they lie in; more references than are kept are none. */
+/* Ragged arrays are found by name in the group they lie in; more references than are kept are none.
+ */
 static void
 test_known(void)
 {

@@ -272,7 +272,8 @@ test_above(void)
 	place_remove(&p);
 }
 
-/* Consolidated metadata of before: what an open would find is found without one, and then it opens at once. */
+/* Consolidated metadata of before: what an open would find is found without one, and then it opens
+ * at once. */
 static void
 test_looked(void)
 {
@@ -312,7 +313,8 @@ nap(void)
 	nanosleep(&(struct timespec){.tv_nsec = 250 * 1000000}, NULL);
 }
 
-/* A store that is moved away, or loses the array, gives errors and never fill values; one that comes back is read again. */
+/* A store that is moved away, or loses the array, gives errors and never fill values; one that
+ * comes back is read again. */
 static void
 test_moved(bool array_only)
 {

@@ -1,12 +1,13 @@
-/* What codecs make of other writers' bytes, known sums, chains of several, and what single codecs are special in. */
+/* What codecs make of other writers' bytes, known sums, chains of several, and what single codecs
+ * are special in. */
 #include "codec_test.h"
 
 #include <dirent.h>
 
 enum { SAMPLE_MAX = 1 << 16 };
 
-/* Files of test/data/codec: a line of JSON {"id", "config", "size", "count"}, then what another program made of
- * `count` little-endian integers of `size` bytes: i / 3 + (i * i >> 3) % 5. */
+/* Files of test/data/codec: a line of JSON {"id", "config", "size", "count"}, then what another
+ * program made of `count` little-endian integers of `size` bytes: i / 3 + (i * i >> 3) % 5. */
 static void
 sample(const char *name, uint8_t *bytes, size_t len)
 {
@@ -95,7 +96,8 @@ known_sum(const char *id, const char *config, const char *text, uint32_t sum)
 	CHECK_INT(got, sum);
 }
 
-/* Two links and none: sizes between them, the room they need, and what is left when one changes nothing. */
+/* Two links and none: sizes between them, the room they need, and what is left when one changes
+ * nothing. */
 static void
 chains(void)
 {

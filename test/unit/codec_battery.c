@@ -1,5 +1,6 @@
-/* What every codec of the table must do: give back what it was given, in the exact size; refuse what is too short, too long or of
- * another size; never touch memory outside; decode parts as the whole. Run under a sanitizer for the memory. */
+/* What every codec of the table must do: give back what it was given, in the exact size; refuse
+ * what is too short, too long or of another size; never touch memory outside; decode parts as the
+ * whole. Run under a sanitizer for the memory. */
 #include "codec_test.h"
 #include "test/chunk_change.h"
 
@@ -7,7 +8,8 @@
 
 enum { FLIPS = 60, PATCHES = 8 };
 
-/* Cut short, made longer, bytes changed: an error or, for changed bytes, perhaps other data; never more. */
+/* Cut short, made longer, bytes changed: an error or, for changed bytes, perhaps other data; never
+ * more. */
 static void
 damage(const struct codec_chain *c, struct span enc, const struct form *form, const uint8_t *data,
 	bool loose_end)

@@ -1,4 +1,5 @@
-/* What the tests of codecs share: chains of one codec over arrays of numbers, and memory of exactly the right size. */
+/* What the tests of codecs share: chains of one codec over arrays of numbers, and memory of exactly
+ * the right size. */
 #pragma once
 
 #include "check.h"
@@ -9,7 +10,8 @@
 
 enum { RANGES = 60 };
 
-/* One configuration. Where lossy, what comes back differs; where hostile_only, elements are no plain numbers. */
+/* One configuration. Where lossy, what comes back differs; where hostile_only, elements are no
+ * plain numbers. */
 struct row {
 	const char *id, *config;
 	enum dtype_kind kind;
@@ -75,7 +77,8 @@ open_row(const struct row *row, const struct form *form, struct codec_chain **re
 	return codec_chain_open(&(struct codec_spec){id, config}, 1, form, ret);
 }
 
-/* Both from and to memory of exactly the right size, for the sanitizer. The result, or NULL and the code in *code. */
+/* Both from and to memory of exactly the right size, for the sanitizer. The result, or NULL and the
+ * code in *code. */
 static inline uint8_t *
 decode(const struct codec_chain *c, const struct form *form, const uint8_t *enc, size_t len,
 	int *code)

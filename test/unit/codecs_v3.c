@@ -1,4 +1,4 @@
-/* Codecs that only Zarr V3 has, as its lists name them: bytes worked out by hand from the specifications, both ways. */
+/* Codecs that only Zarr V3 has: bytes worked out by hand from the specifications, both ways. */
 #include "check.h"
 
 #include "codec/codec.h"
@@ -181,7 +181,7 @@ test_reshape(void)
 	"], \"index_codecs\": [{\"name\": \"bytes\", \"configuration\": {\"endian\": \"" order     \
 	"\"}}" sums "], \"index_location\": \"" where "\"}}"
 
-/* Chunks in their order, of fill values none; where the index stands, in which order, with how many checksums. */
+/* Chunks in order, none of fill; where the index stands, its order, with how many checksums. */
 static void
 test_shards(void)
 {
@@ -225,7 +225,7 @@ test_shards(void)
 			0x9a, 0x6b, 0xea));
 }
 
-/* An index that is more than its numbers and checksums of crc32c, and a shard of an array without dimensions. */
+/* An index that is more than numbers and checksums, and a shard of an array without dimensions. */
 static void
 test_indexes(void)
 {
@@ -416,7 +416,7 @@ test_calculating_around_shards(void)
 }
 
 #define CAST(type) "{\"name\": \"cast_value\", \"configuration\": {\"data_type\": \"" type "\"}}"
-/* They calculate in one order, and in the shard, and in the shard in it, the other one is stored; of one byte there is none. */
+/* They calculate in one order; in the shard, and the one in it, the other is stored. */
 static void
 test_shards_big(void)
 {

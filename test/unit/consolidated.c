@@ -170,7 +170,8 @@ test_remote_above(void)
 	tree_free(&t);
 }
 
-/* A root that has no consolidated metadata: what its listing said answers the next question for its names; one of V3 needs none. */
+/* A root that has no consolidated metadata: what its listing said answers the next question for its
+ * names; one of V3 needs none. */
 static void
 test_remote_loose(void)
 {
@@ -355,7 +356,8 @@ test_size(void)
 	tree_free(&t);
 }
 
-/* Of many nodes only as many stay as have room, but a holder of one goes on holding it, and all are found again. */
+/* Of many nodes only as many stay as have room, but a holder of one goes on holding it, and all are
+ * found again. */
 static void
 test_room(void)
 {

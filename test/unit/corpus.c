@@ -1,5 +1,6 @@
-/* The conformance corpus, where there is one: each V2 directory store, mounted from above and alone, without a kernel, gives the
- * bytes that it is known to hold. ZARRFS_CORPUS names the folder with expected.tsv, beside the archives or what was unpacked. */
+/* The conformance corpus, where there is one: each V2 directory store, mounted from above and
+ * alone, without a kernel, gives the bytes that it is known to hold. ZARRFS_CORPUS names the folder
+ * with expected.tsv, beside the archives or what was unpacked. */
 #include "mounted.h"
 #include "store.h"
 

@@ -397,7 +397,8 @@ test_services(void)
 	service_stop(&s);
 }
 
-/* Keys that expire soon are fetched anew, by one thread, while the others go on; those that a server refuses, too. */
+/* Keys that expire soon are fetched anew, by one thread, while the others go on; those that a
+ * server refuses, too. */
 static void *
 get_many(void *arg)
 {
@@ -458,7 +459,8 @@ test_renewal(void)
 	url_free(&u);
 }
 
-/* Keys that have expired as our clock has it, which may be wrong: what is asked is signed with them all the same. */
+/* Keys that have expired as our clock has it, which may be wrong: what is asked is signed with them
+ * all the same. */
 static void
 test_expired(void)
 {

@@ -1,4 +1,5 @@
-/* Many readers of a mount while an array changes its layout again and again: each read is of one layout, or an error. */
+/* Many readers of a mount while an array changes its layout again and again: each read is of one
+ * layout, or an error. */
 #include "mounted.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
-/* Chunks that a library would take, though they say things that no encoder writes: each is an error, whole and in part,
- * and shows no byte of what its memory held before. */
+/* Chunks that a library would take, though they say things that no encoder writes: each is an
+ * error, whole and in part, and shows no byte of what its memory held before. */
 #include "codec_test.h"
 
 enum { SIZE = 4096, HEADER = 16, START = 4, LITERALS = 12 };
@@ -44,7 +44,8 @@ lz4_chunk(uint8_t *to, unsigned distance)
 	return 4 + lz4_block(to + 4, distance);
 }
 
-/* A Blosc buffer of one block that is not split nor shuffled; with BLOSC_PLAIN, the data as they are. */
+/* A Blosc buffer of one block that is not split nor shuffled; with BLOSC_PLAIN, the data as they
+ * are. */
 static size_t
 blosc_chunk(uint8_t *to, unsigned distance, unsigned flags)
 {

@@ -145,7 +145,8 @@ grown(void)
 	end(z);
 }
 
-/* What is put through the cache is seen at once, whole and in parts, and nothing else is asked for again. */
+/* What is put through the cache is seen at once, whole and in parts, and nothing else is asked for
+ * again. */
 static void
 written_here(void)
 {

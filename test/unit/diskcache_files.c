@@ -1,4 +1,5 @@
-/* What lies on the disk of a disk cache: damaged, too large, left behind, taken away while it is read. */
+/* What lies on the disk of a disk cache: damaged, too large, left behind, taken away while it is
+ * read. */
 #include "diskcache_open.h"
 
 #include <errno.h>
@@ -6,7 +7,8 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-/* Changes every byte of the only file below the shelf in turn, and cuts it; what is read stays right. */
+/* Changes every byte of the only file below the shelf in turn, and cuts it; what is read stays
+ * right. */
 static char found[600];
 
 static int
@@ -92,7 +94,8 @@ bounded(void)
 	end(z);
 }
 
-/* What a daemon that was killed had not yet written whole is taken away when no daemon can be writing it any more. */
+/* What a daemon that was killed had not yet written whole is taken away when no daemon can be
+ * writing it any more. */
 static void
 left_behind(void)
 {
@@ -141,7 +144,8 @@ closed_to_others(void)
 	end(NULL);
 }
 
-/* Readers of objects that are replaced all the time, through two caches in one directory: always one version. */
+/* Readers of objects that are replaced all the time, through two caches in one directory: always
+ * one version. */
 static atomic_bool over;
 
 static void *

@@ -1,4 +1,5 @@
-/* Metadata changed through the model: documents before and after, byte for byte; what the model then shows. */
+/* Metadata changed through the model: documents before and after, byte for byte; what the model
+ * then shows. */
 #include "edit_tree.h"
 
 #include <math.h>
@@ -221,7 +222,8 @@ test_consolidated(void)
 	tree_free(&t);
 }
 
-/* Consolidated metadata say that it is a group, and the store has the document of an array, alone or beside a group's. */
+/* Consolidated metadata say that it is a group, and the store has the document of an array, alone
+ * or beside a group's. */
 static void
 test_contradiction(void)
 {

@@ -1,4 +1,5 @@
-/* Nodes made and removed through the model: their documents in each dialect, and what the model then shows. */
+/* Nodes made and removed through the model: their documents in each dialect, and what the model
+ * then shows. */
 #include "edit_tree.h"
 
 #include <math.h>
@@ -337,7 +338,8 @@ test_types(void)
 	}
 }
 
-/* Many arrays and the group's attributes in one commit, with consolidated metadata; a fault at each put, and the same edit again. */
+/* Many arrays and the group's attributes in one commit, with consolidated metadata; a fault at each
+ * put, and the same edit again. */
 static struct failing {
 	int (*put)(struct zmap *, const struct zmap_put *, struct zmap_stat *);
 	int (*del)(struct zmap *, const struct zmap_del *);

@@ -1,4 +1,5 @@
-/* Random changes against a plain table of them, in each dialect; and several writers of one store at once, none of which loses anything. */
+/* Random changes against a plain table of them, in each dialect; and several writers of one store
+ * at once, none of which loses anything. */
 #include "tree.h"
 
 #include "model/attr_edit.h"
@@ -69,7 +70,8 @@ random_attr(uint32_t *seed, char *name, uint8_t *room, struct attr *ret)
 	}
 }
 
-/* Without recorded types numbers are the same, whatever type they have; one string may be a text. */
+/* Without recorded types numbers are the same, whatever type they have; one string may be a text.
+ */
 static bool
 same_value(const struct attr *a, const struct attr *b)
 {
@@ -161,7 +163,8 @@ random_step(struct model *m, uint32_t *seed, struct attr *table, uint64_t *lead)
 	edit_free(e);
 }
 
-/* The type that was recorded stays where the value fits it: what the model shows is what the next step begins with. */
+/* The type that was recorded stays where the value fits it: what the model shows is what the next
+ * step begins with. */
 static void
 take_types(struct model *m, struct attr *table)
 {

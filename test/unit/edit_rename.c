@@ -1,4 +1,5 @@
-/* Dimensions get other names in every array that has them, documents else byte for byte; fill values change where no chunk is missing. */
+/* Dimensions get other names in every array that has them, documents else byte for byte; fill
+ * values change where no chunk is missing. */
 #include "edit_tree.h"
 
 #define NAMES(...) "{\"a\": 1.50, \"_ARRAY_DIMENSIONS\": [" #__VA_ARGS__ "]}"

@@ -1,4 +1,5 @@
-/* What tests of edits share: changes made through a tree's model, documents compared byte for byte, and a store whose arrays share dimensions. */
+/* What tests of edits share: changes made through a tree's model, documents compared byte for byte,
+ * and a store whose arrays share dimensions. */
 #pragma once
 
 #include "tree.h"

@@ -1,4 +1,5 @@
-/* A store whose n-th call fails, for every n: what is shown then is right or an error, and after a refresh all is right. */
+/* A store whose n-th call fails, for every n: what is shown then is right or an error, and after a
+ * refresh all is right. */
 #include "mounted.h"
 #include "store.h"
 
@@ -94,7 +95,8 @@ read_all(struct mount *m, bool strict, const char *what)
 			fprintf(stderr, "%s: '%s' is %lld (%s), '%.*s'\n", what, file_table[i].path,
 				(long long)r, err_text(), (int)size_table[i], r > 0 ? got : "");
 		CHECK(right || (!strict && (r != 0 || f)));
-		/* Of a width that could not be measured the file is wider, but never of other content. */
+		/* Of a width that could not be measured the file is wider, but never of other
+		 * content. */
 		CHECK(right || r <= 0 || file_size(f) > size_table[i]);
 		file_close(f);
 	}

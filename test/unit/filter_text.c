@@ -1,4 +1,5 @@
-/* The filters that make elements of texts and bits of booleans, at their edges; what calculates, where samples cannot tell. */
+/* The filters that make elements of texts and bits of booleans, at their edges; what calculates,
+ * where samples cannot tell. */
 #include "chain.h"
 
 static const struct dtype text4 = {.kind = DTYPE_VLEN_TEXT, .size = 4};
@@ -200,7 +201,8 @@ numbers_as_text(void)
 	both_ways(c, BYTES("\0\7\0\5"), BYTES("\4\0"));
 }
 
-/* The array has 8-byte times, the filter sees pairs of 4-byte integers: numpy's view() does that, too. */
+/* The array has 8-byte times, the filter sees pairs of 4-byte integers: numpy's view() does that,
+ * too. */
 static void
 dtypes_of_other_sizes(void)
 {

@@ -1,5 +1,5 @@
-/* GRIB messages as chunks: packed by ecCodes in several ways, with values left out, from grids that run up and down and around the world;
- * then cut and damaged. */
+/* GRIB messages as chunks: packed by ecCodes in several ways, with values left out, from grids that
+ * run up and down and around the world; then cut and damaged. */
 #include "codec_test.h"
 
 #include <eccodes.h>
@@ -135,7 +135,8 @@ put32(uint8_t *p, uint32_t v)
 		p[i] = (uint8_t)(v >> 8 * (3 - i));
 }
 
-/* Longitudes from -180 on, where a grid goes around the world once; what the library of this name gives is the same. */
+/* Longitudes from -180 on, where a grid goes around the world once; what the library of this name
+ * gives is the same. */
 static void
 longitudes(void)
 {

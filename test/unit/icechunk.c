@@ -1,4 +1,5 @@
-/* Files of Icechunk repositories: what unpacking takes besides the bytes themselves, and what a configuration says of containers. */
+/* Files of Icechunk repositories: what unpacking takes besides the bytes themselves, and what a
+ * configuration says of containers. */
 #include "backends/icechunk/file.h"
 #include "backends/icechunk/places.h"
 
@@ -81,8 +82,8 @@ test_claims(void)
 	CHECK_INT(ice_unpack(buf_span(&file), ICE_MANIFEST, 64 << 20, &out), -EFBIG);
 }
 
-/* {"virtual_chunk_containers": {"a": {"name": "far", "url_prefix": "s3://b/p", "store": {"s3": {"anonymous": true, "region": "eu-1"}}},
- * "b": {"name": null, "url_prefix": "s3://b/p/q/"}}} */
+/* {"virtual_chunk_containers": {"a": {"name": "far", "url_prefix": "s3://b/p", "store": {"s3":
+ * {"anonymous": true, "region": "eu-1"}}}, "b": {"name": null, "url_prefix": "s3://b/p/q/"}}} */
 static const char config[] = "7669727475616c5f6368756e6b5f636f6e7461696e65727300610062006e616d65007"
 			     "3746f72650075726c5f70726566697800000300000066617200"
 			     "733300616e6f6e796d6f757300726567696f6e000400000065752d310000000002000"

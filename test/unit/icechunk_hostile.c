@@ -1,5 +1,6 @@
-/* Icechunk files in which each word in turn is a count of 10⁹, points outside, at the beginning or at itself: a message, or what is there, in little memory; and
- * snapshots that are their own ancestors. */
+/* Icechunk files in which each word in turn is a count of 10⁹, points outside, at the beginning or
+ * at itself: a message, or what is there, in little memory; and snapshots that are their own
+ * ancestors. */
 #include "../fuzz/icechunk.c" /* all that can be asked of a file */
 
 #include "check.h"

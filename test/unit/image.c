@@ -1,9 +1,11 @@
-/* Values written into a netCDF file whose variables are arrays in memory, and what then is in the arrays. */
+/* Values written into a netCDF file whose variables are arrays in memory, and what then is in the
+ * arrays. */
 #include "image_shop.h"
 
 #include <endian.h>
 
-/* All of the file, written back, changes nothing; one value in the midst of a page changes that one. */
+/* All of the file, written back, changes nothing; one value in the midst of a page changes that
+ * one. */
 static void
 test_values(bool records)
 {

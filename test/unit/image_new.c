@@ -33,7 +33,8 @@ test_shards(void)
 		CHECK_INT(got[i], chunk[i]);
 }
 
-/* What lies in file order between a chunk's beginning and its end fits into memory, however little that is. */
+/* What lies in file order between a chunk's beginning and its end fits into memory, however little
+ * that is. */
 static void
 band(uint64_t most, const uint64_t *want)
 {

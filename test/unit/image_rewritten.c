@@ -1,9 +1,11 @@
-/* Headers, records and whole files written into a netCDF file whose variables are arrays in memory: what programs do that write it anew. */
+/* Headers, records and whole files written into a netCDF file whose variables are arrays in memory:
+ * what programs do that write it anew. */
 #include "image_shop.h"
 
 #include <endian.h>
 
-/* The file as another program would write it: these variables, these attributes, in its own layout. */
+/* The file as another program would write it: these variables, these attributes, in its own layout.
+ */
 static void
 write_new(struct image *im, struct nc_file *f, struct shop *s, bool in_parts)
 {

@@ -272,7 +272,8 @@ test_many(struct mount *m)
 	CHECK_INT(element(m, 20), 5);
 }
 
-/* What was refused and never looked at is a loss at the end, and named once, with what is still open. */
+/* What was refused and never looked at is a loss at the end, and named once, with what is still
+ * open. */
 static void
 test_lost(struct mount *m)
 {
@@ -295,7 +296,8 @@ test_lost(struct mount *m)
 	buf_free(&said);
 }
 
-/* A refresh stores what failed once more, and gives up what fails again, though its writer is still there. */
+/* A refresh stores what failed once more, and gives up what fails again, though its writer is still
+ * there. */
 static void
 test_given_up(struct mount *m)
 {
@@ -353,7 +355,8 @@ change_fill(void *arg)
 	return NULL;
 }
 
-/* Chunks of nothing but fill are deleted, but for what was fill only until the fill value became another one: while that is on its way, too. */
+/* Chunks of nothing but fill are deleted, but for what was fill only until the fill value became
+ * another one: while that is on its way, too. */
 static void
 test_fill(void)
 {
@@ -417,7 +420,8 @@ test_dropped(void)
 	free(all);
 }
 
-/* A refresh gives up an image that cannot be stored, though the store cannot make elements durable at that time. */
+/* A refresh gives up an image that cannot be stored, though the store cannot make elements durable
+ * at that time. */
 static void
 test_unsynced(void)
 {

@@ -1,4 +1,5 @@
-/* The table of inodes: one for each layout of a path, for as long as the kernel or a thread holds it. */
+/* The table of inodes: one for each layout of a path, for as long as the kernel or a thread holds
+ * it. */
 #include "fuse/inode.h"
 
 #include "check.h"

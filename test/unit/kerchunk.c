@@ -1,4 +1,5 @@
-/* References in JSON: what each form of them says, whatever pieces the text comes in, and what hostile ones cost. */
+/* References in JSON: what each form of them says, whatever pieces the text comes in, and what
+ * hostile ones cost. */
 #include "check.h"
 #include "kerchunk_text.h"
 

@@ -226,7 +226,8 @@ new_consolidated(const char *name, unsigned variables)
 	return z;
 }
 
-/* What opening the first file takes is the same in a small group and in a large one, where metadata are consolidated. */
+/* What opening the first file takes is the same in a small group and in a large one, where metadata
+ * are consolidated. */
 static size_t
 bytes_of_first(unsigned variables)
 {

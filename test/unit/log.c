@@ -1,4 +1,5 @@
-/* Lines go to stderr whole and in order; where no program reads that, the threads that log go on all the same. */
+/* Lines go to stderr whole and in order; where no program reads that, the threads that log go on
+ * all the same. */
 #include "check.h"
 
 #include "base/log.h"

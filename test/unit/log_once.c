@@ -18,7 +18,8 @@ hear(enum log_level level, const char *line)
 	snprintf(said.last, sizeof said.last, "%s", line);
 }
 
-/* Lines that come of n reads that fail, the cause a format with a number in it, of one file or of one each. */
+/* Lines that come of n reads that fail, the cause a format with a number in it, of one file or of
+ * one each. */
 static unsigned
 lines_of(unsigned n, bool one_file, const char *cause)
 {

@@ -1,4 +1,5 @@
-/* The LZ4 decoder against liblz4's: what liblz4 encodes, that damaged anywhere, and blocks as only others write them. */
+/* The LZ4 decoder against liblz4's: what liblz4 encodes, that damaged anywhere, and blocks as only
+ * others write them. */
 #include "check.h"
 
 #include "test/lz4_both.h"

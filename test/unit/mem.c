@@ -110,7 +110,8 @@ bare(void)
 	mem_trim();
 }
 
-/* Is memory counted as it is without a sanitizer? They have a malloc of their own, and memory beside the program's. */
+/* Is memory counted as it is without a sanitizer? They have a malloc of their own, and memory
+ * beside the program's. */
 static bool
 counted(void)
 {
@@ -185,7 +186,8 @@ ahead(void)
 	CHECK(faults < 20); /* of 330 */
 }
 
-/* Small ones that are freed below others that are not: what is handed out and kept stays below the limit, whatever lies in between. */
+/* Small ones that are freed below others that are not: what is handed out and kept stays below the
+ * limit, whatever lies in between. */
 static void
 holes(void)
 {

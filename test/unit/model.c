@@ -191,7 +191,8 @@ test_ttl(void)
 	tree_free(&t);
 }
 
-/* What a listing lacked is not asked for, for as long as an answer would hold; what is known goes before it. */
+/* What a listing lacked is not asked for, for as long as an answer would hold; what is known goes
+ * before it. */
 static void
 test_unlisted(void)
 {

@@ -1,4 +1,5 @@
-/* A model over a store that fails: an error is an error, never absence or half of a node, and it passes. */
+/* A model over a store that fails: an error is an error, never absence or half of a node, and it
+ * passes. */
 #include "tree.h"
 
 #include <errno.h>
@@ -124,7 +125,8 @@ ask_hanging(void *arg)
 	return (void *)(intptr_t)model_lookup(t->m, "a", &n);
 }
 
-/* A thread that asks for the same waits no longer than the first one; one that asks for another thing does not wait. */
+/* A thread that asks for the same waits no longer than the first one; one that asks for another
+ * thing does not wait. */
 static void
 test_hanging(void)
 {

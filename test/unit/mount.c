@@ -306,7 +306,8 @@ test_store_keys(struct mount *m, struct zmap *z)
 	put_bytes(z, "g/b/0", "abcd", 4);
 }
 
-/* Metadata that are broken, or of an unknown version, are refused, rather than shown as an empty directory. */
+/* Metadata that are broken, or of an unknown version, are refused, rather than shown as an empty
+ * directory. */
 static void
 test_broken(const struct mount_options *o)
 {

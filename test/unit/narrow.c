@@ -1,4 +1,5 @@
-/* Numbers of less than a byte, bfloat16 and float8: what they are shown as, and back, exactly or not at all. */
+/* Numbers of less than a byte, bfloat16 and float8: what they are shown as, and back, exactly or
+ * not at all. */
 #include "check.h"
 
 #include "codec/codec.h"

@@ -1,5 +1,5 @@
-/* Random netCDF-4 files: the same model gives the same bytes, and libnetcdf finds everything where it was said to lie.
- * nc4_header FOLDER: leaves some of them there for other readers. */
+/* Random netCDF-4 files: the same model gives the same bytes, and libnetcdf finds everything where
+ * it was said to lie. nc4_header FOLDER: leaves some of them there for other readers. */
 #include "check.h"
 
 #include "view/netcdf/nc_file.h"
@@ -340,7 +340,8 @@ make(uint64_t rows, uint64_t row, bool unlimited, struct nc_file *f)
 	return nc4_lay_out(f);
 }
 
-/* Chunks are larger than what libnetcdf keeps of them, or one is all; and data lie in order all the same. */
+/* Chunks are larger than what libnetcdf keeps of them, or one is all; and data lie in order all the
+ * same. */
 static void
 chunks(uint64_t rows, uint64_t row, int want, uint64_t want_rows)
 {

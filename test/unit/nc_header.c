@@ -1,4 +1,5 @@
-/* Random files: their headers are read by libnetcdf, which must find everything where it was said to lie, and are those that it writes. */
+/* Random files: their headers are read by libnetcdf, which must find everything where it was said
+ * to lie, and are those that it writes. */
 #include "check.h"
 #include "nc_random.h"
 
@@ -306,7 +307,8 @@ test_limits(void)
 	nc_file_free(&f);
 }
 
-/* Coordinates and their readers are far from large data; the gap is small beside those, and there is one at most. */
+/* Coordinates and their readers are far from large data; the gap is small beside those, and there
+ * is one at most. */
 static void
 test_apart(void)
 {

@@ -1,5 +1,5 @@
-/* NCZarr in every generation: the same content has the same dimensions, types and attributes, whichever netcdf-c wrote it. With
- * ZARRFS_CORPUS, the stores of all releases are compared too. */
+/* NCZarr in every generation: the same content has the same dimensions, types and attributes,
+ * whichever netcdf-c wrote it. With ZARRFS_CORPUS, the stores of all releases are compared too. */
 #include "tree.h"
 
 #include "dump.h"
@@ -186,7 +186,8 @@ is_big(const char *version, const char *array_part)
 	return big;
 }
 
-/* The mark of a netCDF-4 file, copied onto a group or an array that netcdf-c never wrote; and NCZarr's on an array, where it never is. */
+/* The mark of a netCDF-4 file, copied onto a group or an array that netcdf-c never wrote; and
+ * NCZarr's on an array, where it never is. */
 static void
 test_copied_properties(void)
 {

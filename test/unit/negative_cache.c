@@ -1,4 +1,5 @@
-/* What has failed is refused with its text, for as long as that was said, to requests that came after it. */
+/* What has failed is refused with its text, for as long as that was said, to requests that came
+ * after it. */
 #include "base/negative_cache.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
-/* The HTTP client where answers break off, come late or not at all: what is tried again, and how. */
+/* The HTTP client where answers break off, come late or not at all: what is tried again, and how.
+ */
 #include "net_client.h"
 
 #include <errno.h>
@@ -136,7 +137,8 @@ replaced_between(void)
 	}
 }
 
-/* All bytes come, but not the end of the answer, which alone would say so; the second time it does. */
+/* All bytes come, but not the end of the answer, which alone would say so; the second time it does.
+ */
 static bool
 endless(struct answerer *s, int fd, const char *head, unsigned n)
 {
@@ -169,7 +171,8 @@ unended(void)
 	end();
 }
 
-/* The connections that lie idle have died without a word: one attempt finds out, the next one does not try another of them. */
+/* The connections that lie idle have died without a word: one attempt finds out, the next one does
+ * not try another of them. */
 enum { IDLE = 4 };
 
 static bool

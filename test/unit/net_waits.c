@@ -1,4 +1,5 @@
-/* The HTTP client and a server that is known: how long it is waited for when it complains, is away, or hardly moves. */
+/* The HTTP client and a server that is known: how long it is waited for when it complains, is away,
+ * or hardly moves. */
 #include "net_client.h"
 
 #include <errno.h>
@@ -180,7 +181,8 @@ put(bool put_off)
 	return client_call(client, &a, NULL);
 }
 
-/* Storing goes on as long as the server takes bytes, and only then; those that it has refused are none. */
+/* Storing goes on as long as the server takes bytes, and only then; those that it has refused are
+ * none. */
 static void
 taken(void)
 {

@@ -1,4 +1,5 @@
-/* A web server for tests: nginx, if it is installed, that shows all files of this machine on a port of loopback. */
+/* A web server for tests: nginx, if it is installed, that shows all files of this machine on a port
+ * of loopback. */
 #pragma once
 
 #include "store.h"

@@ -84,7 +84,8 @@ test_pause(void)
 	CHECK_INT(ask(&p, 7, 6), 0); /* a program, later */
 }
 
-/* A reader that begins again where it began, or elsewhere, wants what there is now; so does one that has read here and there. */
+/* A reader that begins again where it began, or elsewhere, wants what there is now; so does one
+ * that has read here and there. */
 static void
 test_elsewhere(void)
 {
@@ -116,7 +117,8 @@ test_elsewhere(void)
 	CHECK_INT(ask(&p, 9, 6), 5);
 }
 
-/* What the kernel asks for again at once is no new run, nor is a beginning that was overtaken; a reader that has looked since begins anew. */
+/* What the kernel asks for again at once is no new run, nor is a beginning that was overtaken; a
+ * reader that has looked since begins anew. */
 static void
 test_beginning(void)
 {
@@ -162,7 +164,8 @@ test_beginning(void)
 
 /* --- as the kernel asks --- */
 
-/* A reader in order, a page at a time; the kernel has all that lies between it and `asked`, or has asked for it. */
+/* A reader in order, a page at a time; the kernel has all that lies between it and `asked`, or has
+ * asked for it. */
 struct kernel {
 	struct pause pause;
 	uint64_t at, asked;

@@ -1,5 +1,6 @@
-/* pcodec: streams of all format versions, types, modes and deltas (test/data/make-pcodec.py) give their numbers, and nothing when they are cut,
- * of another type or for another count; what no valid stream says is an error that names its field. */
+/* pcodec: streams of all format versions, types, modes and deltas (test/data/make-pcodec.py) give
+ * their numbers, and nothing when they are cut, of another type or for another count; what no valid
+ * stream says is an error that names its field. */
 #include "codec_test.h"
 
 #include <dirent.h>
@@ -143,7 +144,8 @@ samples(const char *data)
 		closedir(d);
 }
 
-/* Fields "value/width …", `|` where bits are filled up to a byte, as a stream of 32-bit integers behind its head (format 4.1). */
+/* Fields "value/width …", `|` where bits are filled up to a byte, as a stream of 32-bit integers
+ * behind its head (format 4.1). */
 static size_t
 pack(const char *fields, uint8_t *to)
 {
@@ -248,7 +250,8 @@ opens(struct dtype d, int want)
 		want);
 }
 
-/* Times are 64-bit integers, complex numbers two floats; whatever else is no number is refused before any chunk. */
+/* Times are 64-bit integers, complex numbers two floats; whatever else is no number is refused
+ * before any chunk. */
 static void
 types(void)
 {

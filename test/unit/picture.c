@@ -1,4 +1,5 @@
-/* Pictures: their sizes are known before they are drawn, the files are PNG, names that lead to none, what counts as most of the numbers. */
+/* Pictures: their sizes are known before they are drawn, the files are PNG, names that lead to
+ * none, what counts as most of the numbers. */
 #include "mounted.h"
 
 #include "view/picture/picture.h"
@@ -216,7 +217,8 @@ test_too_large(void)
 	zmap_close(z);
 }
 
-/* Four numbers, one of them missing, as blocks of pixels: the least and the largest have the ends of the colours. */
+/* Four numbers, one of them missing, as blocks of pixels: the least and the largest have the ends
+ * of the colours. */
 static void
 test_pixels(void)
 {
@@ -259,8 +261,9 @@ begin_picture(struct mount *m, int i, size_t n)
 	return f;
 }
 
-/* Pictures in the midst of which readers are stay, however long those pause, as long as the files are open; of files that were closed
- * none stays. So each is drawn once, though no more than seven are kept. */
+/* Pictures in the midst of which readers are stay, however long those pause, as long as the files
+ * are open; of files that were closed none stays. So each is drawn once, though no more than seven
+ * are kept. */
 static void
 test_paused_readers(struct mount *m)
 {
@@ -279,7 +282,8 @@ test_paused_readers(struct mount *m)
 	CHECK_INT(stat_of(m, "zarrfs_pictures_drawn_total "), PICTURES);
 }
 
-/* The beginnings of all are read before the rest of one is: where not all can be kept, the rest of each is. */
+/* The beginnings of all are read before the rest of one is: where not all can be kept, the rest of
+ * each is. */
 static void
 test_beginnings(struct mount *m)
 {

@@ -324,7 +324,8 @@ guest(void *arg)
 	return NULL;
 }
 
-/* The place of a guest that hangs goes to another, as a worker's does; what came meanwhile is run when it ends. */
+/* The place of a guest that hangs goes to another, as a worker's does; what came meanwhile is run
+ * when it ends. */
 static void
 guest_that_hangs(void)
 {

@@ -1,5 +1,5 @@
-/* Chunks of a remote store that come damaged or change while they are read, at the level of arrays: what is sent again, and which
- * readers are told. */
+/* Chunks of a remote store that come damaged or change while they are read, at the level of arrays:
+ * what is sent again, and which readers are told. */
 #include "check.h"
 #include "store.h"
 
@@ -200,7 +200,8 @@ stat_of(struct setup *s, const char *name)
 	return line ? strtoull(line + strlen(name), NULL, 10) : 0;
 }
 
-/* One read through a stream, NULL: a new one. The value that all bytes have, 0 where they differ, or -errno. */
+/* One read through a stream, NULL: a new one. The value that all bytes have, 0 where they differ,
+ * or -errno. */
 static int
 value_at(struct setup *s, struct stream *st, uint64_t off, size_t len, int64_t since)
 {
@@ -241,7 +242,8 @@ read_early_part(void *arg)
 	return NULL;
 }
 
-/* Two want parts of one chunk, which comes damaged to the first of them: it is asked for again by both. */
+/* Two want parts of one chunk, which comes damaged to the first of them: it is asked for again by
+ * both. */
 static void
 test_damaged(void)
 {
@@ -304,7 +306,8 @@ test_told(void)
 	end(&s);
 }
 
-/* A store that says no more than "too large" has damaged nothing: what is kept stays, and no part is asked for twice. */
+/* A store that says no more than "too large" has damaged nothing: what is kept stays, and no part
+ * is asked for twice. */
 static void
 test_other_failures(void)
 {
@@ -319,7 +322,8 @@ test_other_failures(void)
 	end(&s);
 }
 
-/* Where only a decoded part is left of what was cached, the store is asked whether that is still right. */
+/* Where only a decoded part is left of what was cached, the store is asked whether that is still
+ * right. */
 static void
 test_conditions(void)
 {
@@ -340,7 +344,8 @@ test_conditions(void)
 	end(&s);
 }
 
-/* A reader that goes with another, and lags, is in the midst of a chunk that is replaced: it stays with what it began. */
+/* A reader that goes with another, and lags, is in the midst of a chunk that is replaced: it stays
+ * with what it began. */
 static void
 test_follower(void)
 {
@@ -368,7 +373,8 @@ test_follower(void)
 	end(&s);
 }
 
-/* Where a part of an answer cannot be had, what the loads of the others come to is not what is said. */
+/* Where a part of an answer cannot be had, what the loads of the others come to is not what is
+ * said. */
 static void
 test_reason(void)
 {
@@ -387,8 +393,9 @@ test_reason(void)
 	end(&s);
 }
 
-/* Behind a web server: a chunk that comes in the place of another, and is older than that was seen there, is of another store, whose metadata are
- * to be looked at. One that was written since then is not, whenever the metadata were seen. */
+/* Behind a web server: a chunk that comes in the place of another, and is older than that was seen
+ * there, is of another store, whose metadata are to be looked at. One that was written since then
+ * is not, whenever the metadata were seen. */
 static void
 test_exchanged(void)
 {

@@ -1,5 +1,5 @@
-/* The S3 client against a server that answers as no good one does, or only once in a while: whose keys expire in the middle, whose
- * clock is another, which knows no If-Match. */
+/* The S3 client against a server that answers as no good one does, or only once in a while: whose
+ * keys expire in the middle, whose clock is another, which knows no If-Match. */
 #include "answerer.h"
 
 #include "base/err.h"
@@ -130,8 +130,8 @@ expire_in_the_middle(void)
 		CHECK_INT(server.requests, 3);
 		expect((struct zmap_get){0}, 0, "body");
 		CHECK_INT(server.requests, 4);
-		k.good =
-			"newer"; /* an answer to HEAD does not say why, nor whether 403 means something else */
+		k.good = "newer"; /* an answer to HEAD does not say why, nor whether 403 means
+				     something else */
 		keys_of("newer");
 		CHECK_INT(zmap_stat(store, "key", &st), k.head);
 		k.good = "nobody's";

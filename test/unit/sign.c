@@ -1,5 +1,5 @@
-/* SigV4 against what AWS publishes: the examples of the S3 manual ("Signature Calculations for the Authorization Header"), and
- * rows of AWS's test suite for the signing of any service. */
+/* SigV4 against what AWS publishes: the examples of the S3 manual ("Signature Calculations for the
+ * Authorization Header"), and rows of AWS's test suite for the signing of any service. */
 #include "backends/net/client.h"
 #include "backends/s3/sign.h"
 
@@ -162,7 +162,8 @@ test_query(void)
 		"Z=~&a=3&a%2B=4&a%2F=2&a-=1&a0=5&list-type=2&prefix=&prefix=a%20b%2F");
 }
 
-/* The key of the day is kept, and not for others: each changed part gives another signature, the first one comes back. */
+/* The key of the day is kept, and not for others: each changed part gives another signature, the
+ * first one comes back. */
 static void
 test_day_key(void)
 {

@@ -122,7 +122,8 @@ run(const struct written_kind *k, uint32_t seed, bool delete_empty)
 	zmap_close(z);
 }
 
-/* More than there is memory for, row by row: chunks are pushed out before they are whole, and read again when more of them comes. */
+/* More than there is memory for, row by row: chunks are pushed out before they are whole, and read
+ * again when more of them comes. */
 static void
 test_large(const struct written_kind *k)
 {
@@ -150,7 +151,8 @@ test_large(const struct written_kind *k)
 	zmap_close(z);
 }
 
-/* Chunks that one step of the leading dimension goes through have no room together: each is stored some times, not for each step. */
+/* Chunks that one step of the leading dimension goes through have no room together: each is stored
+ * some times, not for each step. */
 static void
 test_low_memory(void)
 {

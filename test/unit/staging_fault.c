@@ -1,5 +1,5 @@
-/* A fixed load of writes over a store whose n-th call fails, for every n: what is stored then is right, or an error was told; and after
- * data_retry it is right. */
+/* A fixed load of writes over a store whose n-th call fails, for every n: what is stored then is
+ * right, or an error was told; and after data_retry it is right. */
 #include "staging.h"
 
 #include <errno.h>
@@ -130,7 +130,8 @@ test_never(const struct written_kind *k)
 	place_remove(&p);
 }
 
-/* A store where what was put becomes durable later, or does not; or that takes nothing, as if another writer were faster. */
+/* A store where what was put becomes durable later, or does not; or that takes nothing, as if
+ * another writer were faster. */
 struct late {
 	struct zmap zmap;
 	struct zmap *inner;
@@ -187,7 +188,8 @@ test_late(void)
 	zmap_close(late.inner);
 }
 
-/* What is refused for ever, though nothing has changed, is an error after the timeout; until then it is tried now and then. */
+/* What is refused for ever, though nothing has changed, is an error after the timeout; until then
+ * it is tried now and then. */
 static void
 test_refused(const struct written_kind *k)
 {

@@ -1,4 +1,5 @@
-/* Several at once: two mounts that write to one chunk lose nothing, and readers beside writers never see an older value after a newer. */
+/* Several at once: two mounts that write to one chunk lose nothing, and readers beside writers
+ * never see an older value after a newer. */
 #include "staging.h"
 
 #include <errno.h>
@@ -104,7 +105,8 @@ check_last(struct written_array *w, struct zmap *z, const struct data_options *o
 	written_close(&other);
 }
 
-/* Two mounts of one store, each with its numbers. How often did one find that the other had been faster? */
+/* Two mounts of one store, each with its numbers. How often did one find that the other had been
+ * faster? */
 static uint64_t
 test_mounts(const struct written_kind *k)
 {

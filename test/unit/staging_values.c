@@ -1,4 +1,5 @@
-/* Values that an array's codecs cannot store are refused when they are written, and codecs that change values are named. */
+/* Values that an array's codecs cannot store are refused when they are written, and codecs that
+ * change values are named. */
 #include "staging.h"
 
 #include <errno.h>

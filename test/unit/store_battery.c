@@ -120,7 +120,8 @@ versions(void)
 	CHECK_STR(b.version, a.version);
 	CHECK_INT(b.size, 3);
 
-	/* faster than any clock of a file system ticks; web servers say no more than seconds and lengths */
+	/* faster than any clock of a file system ticks; web servers say no more than seconds and
+	 * lengths */
 	for (int i = 0; i < 50 && w == z; i++) {
 		CHECK_INT(zmap_stat(z, "a", &b), 0);
 		put("a", i % 2 ? "one" : "two");
@@ -285,7 +286,8 @@ nobody_waits(void)
 	expect((struct zmap_get){.key = "a", .deadline = clock_now() + SECOND}, 0, "1");
 }
 
-/* One object that is always one letter all through, while others replace it by one of another letter and length. */
+/* One object that is always one letter all through, while others replace it by one of another
+ * letter and length. */
 enum { OBJECT = 300000 };
 
 static void *

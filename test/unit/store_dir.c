@@ -1,5 +1,5 @@
-/* What only a directory can do to its reader: links, special files, moves, changes under the eyes. All of it with the kernel's own
- * guard (openat2) and again without, as under seccomp. */
+/* What only a directory can do to its reader: links, special files, moves, changes under the eyes.
+ * All of it with the kernel's own guard (openat2) and again without, as under seccomp. */
 #include "check.h"
 #include "store.h"
 

@@ -105,7 +105,8 @@ put_text(struct zmap *z, const char *key, const char *text)
 	return zmap_put(z, &(struct zmap_put){key, {(const uint8_t *)text, strlen(text)}}, NULL);
 }
 
-/* Whichever of a load's puts fails, before the store took it or after: all others are there, and this one as that says. */
+/* Whichever of a load's puts fails, before the store took it or after: all others are there, and
+ * this one as that says. */
 static void
 each_put(const char *late)
 {

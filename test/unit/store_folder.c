@@ -1,4 +1,5 @@
-/* The folder that chunks of a directory store are read from: looked at rarely, and yet never mixed with another one's metadata. */
+/* The folder that chunks of a directory store are read from: looked at rarely, and yet never mixed
+ * with another one's metadata. */
 #include "check.h"
 #include "store.h"
 
@@ -78,7 +79,8 @@ exchange(void)
 	CHECK_INT(syscall(SYS_renameat2, AT_FDCWD, at("v"), AT_FDCWD, at("w"), 2), 0);
 }
 
-/* Before it is opened and when it was read: a chunk is looked at twice, its folder and the store are not. */
+/* Before it is opened and when it was read: a chunk is looked at twice, its folder and the store
+ * are not. */
 static void
 few_looks(void)
 {
@@ -149,7 +151,8 @@ many_folders(void)
 
 static atomic_bool over;
 
-/* A chunk that is not of the folder whose metadata were read came to be there after that began, and its answer says so. */
+/* A chunk that is not of the folder whose metadata were read came to be there after that began, and
+ * its answer says so. */
 static void *
 read_both(void *arg)
 {

@@ -1,4 +1,5 @@
-/* Several writers of one directory store, and what a killed one leaves: by processes, since locks and crashes are theirs. */
+/* Several writers of one directory store, and what a killed one leaves: by processes, since locks
+ * and crashes are theirs. */
 #include "check.h"
 #include "store.h"
 
@@ -29,7 +30,8 @@ at(const char *name)
 	return p;
 }
 
-/* On a file system in memory, where there is one: thousands of syncs take no time, and its clock ticks slowest. */
+/* On a file system in memory, where there is one: thousands of syncs take no time, and its clock
+ * ticks slowest. */
 static void
 begin(void)
 {
@@ -286,7 +288,8 @@ killed(void)
 	}
 }
 
-/* What is a day old goes when the store is written again, what is younger may be another writer's. */
+/* What is a day old goes when the store is written again, what is younger may be another writer's.
+ */
 static void
 swept(void)
 {

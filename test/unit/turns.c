@@ -1,4 +1,5 @@
-/* Threads at a device, played: which of them wait there, and that none stays away when it is needed. */
+/* Threads at a device, played: which of them wait there, and that none stays away when it is
+ * needed. */
 #include "fuse/turns.h"
 #include "check.h"
 
@@ -100,7 +101,8 @@ stream(void)
 	turns_done(&turns);
 }
 
-/* Brief requests count as one after the other where they are of one asker, and nothing comes between them. */
+/* Brief requests count as one after the other where they are of one asker, and nothing comes
+ * between them. */
 static void
 askers(void)
 {

@@ -170,7 +170,8 @@ nobody_waits(void)
 	expect((struct zmap_get){.key = "a"}, 0, "1");
 }
 
-/* Each writer has a letter of its own in one object. Of a put whose answer is lost it may only be seen there that it was done. */
+/* Each writer has a letter of its own in one object. Of a put whose answer is lost it may only be
+ * seen there that it was done. */
 enum { WRITERS = 3, ROUNDS = 12 };
 
 static void *

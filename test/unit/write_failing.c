@@ -1,6 +1,6 @@
-/* A fixed load of writes to a mount over a store whose n-th call fails, for every n: values, rows, an attribute, the header of a netCDF
- * file. What is left is right, or an error was told; then nothing is there that was not written, and after a refresh the same load leaves what
- * is right. */
+/* A fixed load of writes to a mount over a store whose n-th call fails, for every n: values, rows,
+ * an attribute, the header of a netCDF file. What is left is right, or an error was told; then
+ * nothing is there that was not written, and after a refresh the same load leaves what is right. */
 #include "mounted.h"
 
 #include <fcntl.h>
@@ -151,7 +151,8 @@ check_text(struct mount *m, const char *path, const char *name, const char *old,
 	entry_free(&e);
 }
 
-/* What another mount sees. done: all of it; else each byte may be as it was, or as it was written. */
+/* What another mount sees. done: all of it; else each byte may be as it was, or as it was written.
+ */
 static void
 check_stored(const char *name, bool done)
 {

@@ -130,7 +130,8 @@ all_small(const char *text)
 	}
 }
 
-/* A remote archive that came whole with its directory is not asked for again, until that is too long ago. */
+/* A remote archive that came whole with its directory is not asked for again, until that is too
+ * long ago. */
 static void
 kept(void)
 {

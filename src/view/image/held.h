@@ -1,5 +1,6 @@
-/* Bytes that were written to a file and lie over what it shows: which they are, and what they are. In memory, a page at a time, wherever they
- * lie. Not locked: its owner does that. An empty one is {0}. */
+/* Bytes that were written to a file and lie over what it shows: which they are, and what they are.
+ * In memory, a page at a time, wherever they lie. Not locked: its owner does that. An empty one is
+ * {0}. */
 #pragma once
 
 #include "base/buf.h"

@@ -272,7 +272,8 @@ end_input(struct image *im)
 	im->input_form = NULL;
 }
 
-/* Has anything been written from there on that is not what it showed? Bytes of variables only, where nothing was moved. */
+/* Has anything been written from there on that is not what it showed? Bytes of variables only,
+ * where nothing was moved. */
 static int
 data_differ(struct image *im, uint64_t from, const struct array_want *how, bool *ret)
 {
@@ -294,7 +295,8 @@ data_differ(struct image *im, uint64_t from, const struct array_want *how, bool 
 	return r;
 }
 
-/* A variable that has another name has the elements that it had: else it is another one, in the place of one that is gone. */
+/* A variable that has another name has the elements that it had: else it is another one, in the
+ * place of one that is gone. */
 static int
 make_change(struct image *im, const struct image_form *now, unsigned flags,
 	const struct array_want *how, struct change *ret)

@@ -1,8 +1,11 @@
-/* A netCDF classic file that is being written: what it showed when that began, beneath what was written to it.
+/* A netCDF classic file that is being written: what it showed when that began, beneath what was
+ * written to it.
  *
- * As long as nothing waits, data go through to their variables at once. What changes the header, lies past the end or follows such a write
- * waits until it means something: then variables are compared by name with what the file showed, and what differs is stored. One image for
- * all handles of the file; any thread, one call after the other. What stores is told by a table: see image_ops. */
+ * As long as nothing waits, data go through to their variables at once. What changes the header,
+ * lies past the end or follows such a write waits until it means something: then variables are
+ * compared by name with what the file showed, and what differs is stored. One image for all handles
+ * of the file; any thread, one call after the other. What stores is told by a table: see image_ops.
+ */
 #pragma once
 
 #include "view/image/image_change.h"
@@ -12,13 +15,16 @@ struct spill;
 
 struct image_ops {
 	struct image_store store;
-	/* Finds out where the elements of each variable of change->now are, and how they are stored: fills its sources. -EINVAL: one cannot
-	 * become that. Nothing is changed in the store. */
+	/* Finds out where the elements of each variable of change->now are, and how they are
+	 * stored: fills its sources. -EINVAL: one cannot become that. Nothing is changed in the
+	 * store. */
 	int (*bind)(void *arg, const struct change *, struct image_form *now,
 		const struct array_want *how);
-	/* All values have gone to the sources: they are stored, and then what changed in the metadata. */
+	/* All values have gone to the sources: they are stored, and then what changed in the
+	 * metadata. */
 	int (*commit)(void *arg, const struct change *, const struct array_want *how);
-	/* Elements of a bound form of which all variables are new are about to be written long before `commit`. 0; -errno: that cannot be. NULL: never. */
+	/* Elements of a bound form of which all variables are new are about to be written long
+	 * before `commit`. 0; -errno: that cannot be. NULL: never. */
 	int (*begin)(void *arg, const struct image_form *now);
 	/* They are not to be, after all. */
 	void (*undo)(void *arg, const struct image_form *now);
@@ -28,11 +34,12 @@ struct image_ops {
 
 struct image_start {
 	struct image_form *form; /* what the file shows; taken over; NULL: nothing, it is new */
-	size_t own; /* the variable that the file is for; CHANGE_NONE: it is a group's */
-	size_t most; /* bytes that may wait over what it shows, or lie in memory of what replaces it */
-	bool keep; /* what replaces a group's file lacks is not deleted either */
-	struct spill *
-		instead; /* what replaces all of it at once; outlives the image; NULL: nothing yet */
+	size_t own;  /* the variable that the file is for; CHANGE_NONE: it is a group's */
+	size_t most; /* bytes that may wait over what it shows, or lie in memory of what replaces it
+		      */
+	bool keep;   /* what replaces a group's file lacks is not deleted either */
+	struct spill *instead; /* what replaces all of it at once; outlives the image; NULL: nothing
+				  yet */
 	const struct image_ops *ops;
 	void *arg;
 };
@@ -43,7 +50,8 @@ struct image *image_free(struct image *); /* NULL allowed; returns NULL */
 uint64_t image_size(struct image *);
 /* Do bytes go to new variables as they come? */
 bool image_flows(struct image *);
-/* Would those of a file that begins so, if it has only new variables? It is larger than what may wait, and by its header most of it is to come. */
+/* Would those of a file that begins so, if it has only new variables? It is larger than what may
+ * wait, and by its header most of it is to come. */
 bool image_would_flow(const struct spill *, size_t most, uint64_t before);
 /* Begins to let them, in a new image of which image_would_flow. ZMAP_ABSENT: it cannot be. */
 int image_flow(struct image *, const struct array_want *how);
@@ -61,7 +69,8 @@ int image_truncate(struct image *, uint64_t size, const struct array_want *how);
 
 enum image_why {
 	IMAGE_FLUSH, /* a program wants to know whether all is stored */
-	IMAGE_LOOK, /* another file is about to be read that shows the same: what cannot be settled goes on waiting, and is no error */
+	IMAGE_LOOK,  /* another file is about to be read that shows the same: what cannot be settled
+			goes on waiting, and is no error */
 };
 /* -EINVAL: what waits has no meaning; nothing was changed, and it goes on waiting. */
 int image_settle(struct image *, enum image_why, const struct array_want *how);

@@ -20,7 +20,8 @@ is_any(void *arg, const char *name, bool prefix, const struct zmap_stat *stat)
 	return FOUND;
 }
 
-/* A copy that broke off, or that another mount is about, has left chunks where those of the array are to be. */
+/* A copy that broke off, or that another mount is about, has left chunks where those of the array
+ * are to be. */
 static int
 check_place(struct open_image *o, const char *path)
 {

@@ -30,7 +30,8 @@ copy_recode(const struct recode *c, struct recode *ret)
 	return 0;
 }
 
-/* Times of another type of numbers count as the file of ours does that has this type: another unit would be another time. */
+/* Times of another type of numbers count as the file of ours does that has this type: another unit
+ * would be another time. */
 static bool
 counts_alike(const struct dtype *type, const struct nc_var *v)
 {
@@ -40,7 +41,8 @@ counts_alike(const struct dtype *type, const struct nc_var *v)
 	       (units && strcmp(units, text) == 0);
 }
 
-/* How the elements become those of a file that has them in another type: such as one of its views has them in. */
+/* How the elements become those of a file that has them in another type: such as one of its views
+ * has them in. */
 static int
 make_recode(const struct image_target *t, const struct image_source *was, const struct nc_var *v,
 	enum cdf_format format, struct recode *ret)

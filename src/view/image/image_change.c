@@ -105,7 +105,8 @@ has_dim(const struct nc_file *f, const char *name)
 	return has;
 }
 
-/* Can it be that with another name? Then nothing has the old one any more, and nothing had the new one. */
+/* Can it be that with another name? Then nothing has the old one any more, and nothing had the new
+ * one. */
 static bool
 may_rename(const struct nc_file *was, const struct nc_dim *a, const struct nc_file *now,
 	const struct nc_dim *b)
@@ -193,7 +194,8 @@ compare_var(struct change *c, size_t i, bool keep)
 	if (at == CHANGE_NONE)
 		return compare_attrs(c, i, NULL, &now->attrs, keep, false);
 	const struct nc_var *was = &c->was->file.var[at];
-	/* Doubles may be what a program has all coordinates in: binding says whether the store's numbers come from them. */
+	/* Doubles may be what a program has all coordinates in: binding says whether the store's
+	 * numbers come from them. */
 	if (now->type != was->type && now->type != NC_TYPE_DOUBLE &&
 		c->was->file.format == c->now->file.format)
 		return err_set(

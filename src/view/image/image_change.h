@@ -1,5 +1,6 @@
-/* What one netCDF header means after another: which variables are the same, which are new, what of their attributes differs, which
- * dimensions have grown. By names, whatever lies where. A plain value that borrows from both forms. */
+/* What one netCDF header means after another: which variables are the same, which are new, what of
+ * their attributes differs, which dimensions have grown. By names, whatever lies where. A plain
+ * value that borrows from both forms. */
 #pragma once
 
 #include "view/image/image_form.h"
@@ -29,15 +30,16 @@ struct change {
 };
 
 enum change_how {
-	CHANGE_KEEP =
-		1, /* nothing is taken for deleted that `now` lacks, but for attributes of the variable `own` */
+	CHANGE_KEEP = 1, /* nothing is taken for deleted that `now` lacks, but for attributes of the
+			    variable `own` */
 	CHANGE_REWRITTEN = 2,
 	CHANGE_NO_RENAMES = 4, /* what lies where another variable lay is new */
 };
 
-/* how: enum change_how, together; own: the variable of `was` that the file is for, or CHANGE_NONE. A variable that lies where one was of the same type
- * and dimensions, which is there no more, is that one with another name, unless all was rewritten; likewise a dimension of another name. 0, -EINVAL with the reason: an existing
- * variable has become something else. */
+/* how: enum change_how, together; own: the variable of `was` that the file is for, or CHANGE_NONE.
+ * A variable that lies where one was of the same type and dimensions, which is there no more, is
+ * that one with another name, unless all was rewritten; likewise a dimension of another name. 0,
+ * -EINVAL with the reason: an existing variable has become something else. */
 int change_make(const struct image_form *was, const struct image_form *now, unsigned how,
 	size_t own, struct change *ret);
 void change_free(struct change *); /* what it holds, not itself */

@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* Its name in the store, of an attribute that the file had. Caller frees. ZMAP_ABSENT: the store has none; the file shows what follows from
- * something else. */
+/* Its name in the store, of an attribute that the file had. Caller frees. ZMAP_ABSENT: the store
+ * has none; the file shows what follows from something else. */
 static int
 stored_name(const struct attrs *stored, const char *name, char **ret)
 {
@@ -48,7 +48,8 @@ unmade(const char *name, const char *path)
 		path);
 }
 
-/* Does the fill value say this attribute? Only in pure Zarr V2: elsewhere it says what missing chunks hold, and that stays so. */
+/* Does the fill value say this attribute? Only in pure Zarr V2: elsewhere it says what missing
+ * chunks hold, and that stays so. */
 static bool
 is_fill(const struct node *n, const char *name)
 {
@@ -139,7 +140,8 @@ edit_arrays(struct edit *e, const struct change *c)
 	return r;
 }
 
-/* Attributes [*at, …) of one variable, or of the file. commit: else it is only looked whether that could be. */
+/* Attributes [*at, …) of one variable, or of the file. commit: else it is only looked whether that
+ * could be. */
 static int
 edit_attrs(struct open_image *o, const struct change *c, size_t var, size_t *at, bool commit,
 	const struct array_want *how)

@@ -1,5 +1,6 @@
-/* A new file of new variables, whose bytes go to them as they come: so it may have any size. Its arrays are made when all has come; what comes in another
- * order than that of the file goes to its place as well, and a header that changes makes the file one that waits as others do. */
+/* A new file of new variables, whose bytes go to them as they come: so it may have any size. Its
+ * arrays are made when all has come; what comes in another order than that of the file goes to its
+ * place as well, and a header that changes makes the file one that waits as others do. */
 #include "view/image/image_impl.h"
 
 #include "base/check.h"
@@ -20,7 +21,8 @@ image_flows(struct image *im)
 	return atomic_load(&im->flows);
 }
 
-/* Does the header leave open how many records there are? They are counted by a size that the file does not have yet. */
+/* Does the header leave open how many records there are? They are counted by a size that the file
+ * does not have yet. */
 static bool
 is_open(const struct span *s)
 {
@@ -75,7 +77,8 @@ all_new(const struct change *c)
 	return all;
 }
 
-/* The new form with what has its elements. ZMAP_ABSENT: some of its variables are not new, or not taken. */
+/* The new form with what has its elements. ZMAP_ABSENT: some of its variables are not new, or not
+ * taken. */
 static int
 bind(struct image *im, struct change *c, struct image_form *now, const struct array_want *how)
 {

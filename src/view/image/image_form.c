@@ -92,7 +92,8 @@ last_before(const struct image_form *m, const size_t *list, size_t n, uint64_t a
 	return lo ? lo - 1 : n;
 }
 
-/* Byte `at` of a record, or of the file; base: where in the file that begins; end: where what is there ends. */
+/* Byte `at` of a record, or of the file; base: where in the file that begins; end: where what is
+ * there ends. */
 static struct image_piece
 piece_of(const struct image_form *m, const size_t *list, size_t n, uint64_t at, uint64_t end)
 {

@@ -1,5 +1,6 @@
-/* A netCDF classic file by its header: which of its bytes belong to which variable. What it says of variables is kept with where their elements are; bytes
- * of the file are made of these and back. Immutable once it is made; the owner of the elements is asked by a table. */
+/* A netCDF classic file by its header: which of its bytes belong to which variable. What it says of
+ * variables is kept with where their elements are; bytes of the file are made of these and back.
+ * Immutable once it is made; the owner of the elements is asked by a table. */
 #pragma once
 
 #include "data/array.h"
@@ -9,7 +10,8 @@
 
 /* Where the elements of a variable are. */
 struct image_source {
-	void *target; /* the owner's; NULL: nowhere, the file shows places along an axis, or zeros */
+	void *target; /* the owner's; NULL: nowhere, the file shows places along an axis, or zeros
+		       */
 	struct nc_axis axis;
 	struct recode recode; /* owned */
 	bool guarded;         /* what it holds may only grow: others use it too */
@@ -35,7 +37,8 @@ struct image_store {
 	void (*let_go)(void *arg, void *target);
 };
 
-/* Takes over the file (which becomes empty) and its sources, file.nvars of them or NULL: nowhere yet. On failure nothing is taken. */
+/* Takes over the file (which becomes empty) and its sources, file.nvars of them or NULL: nowhere
+ * yet. On failure nothing is taken. */
 int image_form_new(
 	struct nc_file *, struct span header, struct image_source *, struct image_form **ret);
 struct image_form *image_form_free(struct image_form *, const struct image_store *,
@@ -67,7 +70,8 @@ int image_form_read(const struct image_form *, const struct image_store *, void 
 /* Bytes of one variable, from byte `want->off` of its own on. */
 int image_form_read_var(const struct image_form *, size_t var, const struct image_store *,
 	void *arg, const struct array_want *want, uint8_t *to);
-/* Whole atoms of a variable, of which the first begins at byte `in` of it, as they are stored, packed. -ERANGE. */
+/* Whole atoms of a variable, of which the first begins at byte `in` of it, as they are stored,
+ * packed. -ERANGE. */
 int image_form_undo(
 	const struct image_form *, size_t var, uint64_t in, struct span bytes, struct buf *ret);
 /* Stores what image_form_undo made of so many atoms, of which the first is number `atom`. */

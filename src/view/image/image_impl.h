@@ -1,4 +1,5 @@
-/* The inside of an image, for image.c (what waits) and image_values.c (what goes to variables). No other file includes it. */
+/* The inside of an image, for image.c (what waits) and image_values.c (what goes to variables). No
+ * other file includes it. */
 #pragma once
 
 #include "view/image/image.h"
@@ -25,10 +26,12 @@ struct image {
 	struct image_flow *flow; /* NULL: what waits is in memory and temporary files */
 	atomic_bool flows;       /* there is one: read without a turn */
 	bool flowed;             /* it was tried */
-	bool header_due; /* it was cut: what there is was written for a header that may not be there yet */
+	bool header_due; /* it was cut: what there is was written for a header that may not be there
+			    yet */
 };
 
-/* While bytes of new variables go to them as they come, the form is that of the new header, and all bytes up to im->size have come. */
+/* While bytes of new variables go to them as they come, the form is that of the new header, and all
+ * bytes up to im->size have come. */
 struct image_flow {
 	struct change change;
 	struct image_form *was; /* what the change is from; NULL: nothing */
@@ -44,16 +47,19 @@ int image_flow_end(struct image *, const struct array_want *how); /* as image_fl
 /* The arrays are made. -EINVAL: the file is shorter than its header says. */
 int image_flow_settle(struct image *, const struct array_want *how);
 void image_flow_drop(struct image *); /* with all that came */
-/* Bytes of variables, and of gaps, that nothing is compared with. IMAGE_MUST_WAIT: they change the header, and nothing was done. */
+/* Bytes of variables, and of gaps, that nothing is compared with. IMAGE_MUST_WAIT: they change the
+ * header, and nothing was done. */
 int image_blind(struct image *, uint64_t off, struct span, const struct array_want *how);
 /* What the variable that the file is for has become. */
 size_t image_own_of(const struct change *, size_t own);
 
 /* Bytes of the file, all of which there are. */
 int image_content(struct image *, const struct array_want *want, uint8_t *to);
-/* A write below the end while nothing waits: stored as far as it is data. IMAGE_MUST_WAIT: it changes the header, and nothing was done. */
+/* A write below the end while nothing waits: stored as far as it is data. IMAGE_MUST_WAIT: it
+ * changes the header, and nothing was done. */
 int image_through(struct image *, uint64_t off, struct span, const struct array_want *how);
 /* Atoms of which only a part was written: they become what they are now. */
 int image_parts(struct image *, const struct array_want *how);
-/* Values of the file that differ from what its variables have; write: they are stored, else only looked at whether they can be. */
+/* Values of the file that differ from what its variables have; write: they are stored, else only
+ * looked at whether they can be. */
 int image_values(struct image *, const struct change *, const struct array_want *how, bool write);

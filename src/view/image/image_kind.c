@@ -41,7 +41,8 @@ patience(const struct mount *m, struct cancel *cancel)
 		.deadline = clock_now() + m->options.data.timeout, .cancel = cancel};
 }
 
-/* While it is written, the name leads to the file as it was opened, whatever the metadata say by now. */
+/* While it is written, the name leads to the file as it was opened, whatever the metadata say by
+ * now. */
 static int
 lookup(struct mount *m, const char *path, struct entry *ret)
 {
@@ -109,7 +110,8 @@ read_image(struct file *f, const struct array_want *want, struct reply *ret)
 	return 0;
 }
 
-/* A program that does not look at this failure finds it again when it writes on, and when it opens the file again. */
+/* A program that does not look at this failure finds it again when it writes on, and when it opens
+ * the file again. */
 static bool
 sticks(int code)
 {
@@ -172,7 +174,8 @@ settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *can
 	unsigned opened = 0;
 	if (release && !images_leave(o, &opened))
 		return 0;
-	/* A file is released after close() has returned: by then a retry may have forgotten this error. */
+	/* A file is released after close() has returned: by then a retry may have forgotten this
+	 * error. */
 	int r = images_usable(o);
 	if (r < 0)
 		return r;
@@ -238,7 +241,8 @@ settle_all(struct mount *m, const char *dir, enum settle_why why, struct cancel 
 	return why_not.code ? err_restore(&why_not) : 0;
 }
 
-/* What failed is stored once more; what fails again is lost, though its writers have the file open still. */
+/* What failed is stored once more; what fails again is lost, though its writers have the file open
+ * still. */
 static int
 retry(struct mount *m, struct buf *said)
 {

@@ -98,7 +98,8 @@ image_move_all(struct open_image *o, const struct change *c)
 
 /* --- dimensions --- */
 
-/* An array of the group that has the dimension `dim` of the old header. NULL: none has, or not by that name. */
+/* An array of the group that has the dimension `dim` of the old header. NULL: none has, or not by
+ * that name. */
 static struct node *
 find_with(struct open_image *o, const struct change *c, unsigned dim, unsigned *ret_at)
 {

@@ -35,7 +35,8 @@ pieces(uint64_t size, double n)
 	return k < size ? k : size;
 }
 
-/* The first dimension, which mostly is time, is cut into as many pieces as all others together: a map then takes as many chunks as a series. */
+/* The first dimension, which mostly is time, is cut into as many pieces as all others together: a
+ * map then takes as many chunks as a series. */
 void
 image_new_chunk(uint64_t item, unsigned rank, const uint64_t *shape, uint64_t most, uint64_t *ret)
 {
@@ -62,7 +63,8 @@ product(uint64_t item, unsigned rank, const uint64_t *size)
 	return all;
 }
 
-/* In file order all chunks of a band are begun before the first one is whole: those that do not fit into memory would be read and stored again for each row. */
+/* In file order all chunks of a band are begun before the first one is whole: those that do not fit
+ * into memory would be read and stored again for each row. */
 void
 image_new_band(uint64_t item, unsigned rank, const uint64_t *shape, uint64_t most, uint64_t band,
 	uint64_t *ret)
@@ -95,7 +97,8 @@ image_new_shard(uint64_t item, unsigned rank, const uint64_t *shape, const uint6
 		of_chunk *= chunk[i];
 	}
 	image_new_band(of_chunk, rank, grid, most, band, ret);
-	/* Few chunks along a dimension are cut into unequal pieces, of which that is the largest. */
+	/* Few chunks along a dimension are cut into unequal pieces, of which that is the largest.
+	 */
 	for (unsigned widest = 0; rank && product(of_chunk, rank, ret) > (double)most;) {
 		for (unsigned i = 0; i < rank; i++)
 			widest = ret[i] > ret[widest] ? i : widest;

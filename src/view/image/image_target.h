@@ -1,5 +1,5 @@
-/* What has the elements and attributes of an image's variables: the inside of image_mount_ops (images.h), whose arg is the open image. One call
- * of an image at a time. */
+/* What has the elements and attributes of an image's variables: the inside of image_mount_ops
+ * (images.h), whose arg is the open image. One call of an image at a time. */
 #pragma once
 
 #include "view/image/images.h"
@@ -33,8 +33,8 @@ bool image_is_companion(const struct open_image *, const struct image_target *);
 int image_bind_known(
 	struct open_image *, const struct change *, size_t var, struct image_form *now);
 int image_bind_new(struct open_image *, const struct change *, size_t var, struct image_form *now);
-/* Which variables of a file go with the one of that name: itself, what its dimensions are called, and what the CF attributes of these name. The
- * caller frees the list. */
+/* Which variables of a file go with the one of that name: itself, what its dimensions are called,
+ * and what the CF attributes of these name. The caller frees the list. */
 int image_bind_with(const struct nc_file *, const char *name, bool **ret);
 /* Is the variable what the file is for? */
 bool image_is_own(const struct open_image *, const struct image_form *now, size_t var);
@@ -45,7 +45,8 @@ bool image_is_own(const struct open_image *, const struct image_form *now, size_
 int image_new_begin(void *image, const struct image_form *now);
 /* The arrays are not to be: what is stored of them goes, of those that are not there. */
 void image_new_undo(void *image, const struct image_form *now);
-/* Do metadata say that there is something at the path, looked at now? 0: they do; ZMAP_ABSENT: they do not, whatever chunks lie there. */
+/* Do metadata say that there is something at the path, looked at now? 0: they do; ZMAP_ABSENT: they
+ * do not, whatever chunks lie there. */
 int image_new_is_there(struct mount *, const char *path);
 /* They are there. */
 void image_new_made(const struct image_form *now);
@@ -64,6 +65,7 @@ int image_move_dims(struct open_image *, const struct change *, bool plan);
 
 /* --- image_edit.c --- */
 
-/* All that has changed but values and lengths. commit: else it is only looked whether that could be. */
+/* All that has changed but values and lengths. commit: else it is only looked whether that could
+ * be. */
 int image_edit_all(
 	struct open_image *, const struct change *, bool commit, const struct array_want *how);

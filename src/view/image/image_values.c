@@ -120,7 +120,8 @@ differs(const struct through *t, uint64_t off, uint64_t n)
 	       memcmp(t->bytes.data + (off - t->off), t->shown + (off - t->off), n) != 0;
 }
 
-/* Is what the write has of an atom all that was missing of it? Then *atom is what it is now. off: in the file, of the atom. */
+/* Is what the write has of an atom all that was missing of it? Then *atom is what it is now. off:
+ * in the file, of the atom. */
 static bool
 complete(const struct through *t, uint64_t off, uint64_t from, uint64_t to, size_t size,
 	uint8_t *atom)
@@ -133,7 +134,8 @@ complete(const struct through *t, uint64_t off, uint64_t from, uint64_t to, size
 	return true;
 }
 
-/* The write has a part of an atom, bytes [from, to) of the file. held: it is put by until the rest comes; else what it completes is staged. */
+/* The write has a part of an atom, bytes [from, to) of the file. held: it is put by until the rest
+ * comes; else what it completes is staged. */
 static int
 part(struct through *t, const struct image_piece *p, uint64_t off, uint64_t from, uint64_t to,
 	bool held)
@@ -239,7 +241,8 @@ forget_stored(struct through *t)
 	}
 }
 
-/* Elements are looked at first, what is held after them; then the elements go to their variables. */
+/* Elements are looked at first, what is held after them; then the elements go to their variables.
+ */
 static int
 write_pieces(struct through *t)
 {

@@ -156,7 +156,8 @@ make(struct mount *m, const struct entry *e, struct open_image *o)
 		r = images_make_form(m, now, e->view, o, &start, &version);
 	if (r == ZMAP_ABSENT)
 		return err_set(-ESTALE, "'%s' is gone", e->path);
-	/* A writer sees what there is now: nothing of an image stays in the kernel's pages, only its size does. */
+	/* A writer sees what there is now: nothing of an image stays in the kernel's pages, only
+	 * its size does. */
 	struct stale *s = atomic_load(&m->stale);
 	if (r == 0 && version != e->version && s)
 		stale_push(s, e->path, STALE_ATTRIBUTES);

@@ -1,5 +1,5 @@
-/* netCDF files of a writable mount that are open for writing: what all handles of one share, and what failed. One for each path, counted;
- * any thread. */
+/* netCDF files of a writable mount that are open for writing: what all handles of one share, and
+ * what failed. One for each path, counted; any thread. */
 #pragma once
 
 #include "base/err.h"
@@ -28,8 +28,8 @@ struct open_image {
 	struct image *image;
 	atomic_llong written; /* ns, clock_wall(): the file's mtime */
 	atomic_uint round;    /* others were told so many times */
-	struct buf
-		touched; /* paths of nodes that were written since then, each with its NUL; under the table's lock */
+	struct buf touched; /* paths of nodes that were written since then, each with its NUL; under
+			       the table's lock */
 };
 
 int images_new(struct images **ret);
@@ -39,10 +39,12 @@ struct images *images_free(struct images *);
 struct open_image *images_find(struct mount *, const char *path);
 /* Begins one, or finds the one that another thread has begun meanwhile; held. */
 int images_begin(struct mount *, const struct entry *, struct open_image **ret);
-/* What is written elsewhere, whole, becomes the file of the path: one that there is, or a new one, NAME.nc with a variable NAME, or dataset.nc. */
+/* What is written elsewhere, whole, becomes the file of the path: one that there is, or a new one,
+ * NAME.nc with a variable NAME, or dataset.nc. */
 int images_take_in(struct mount *, const char *path, struct spill *, const struct array_want *how);
-/* The beginning of a new file, which is to be taken in so: what follows goes to its variables as it comes, by image_write, and image_settle makes them. The
- * spill, which outlives it, is empty meanwhile. ZMAP_ABSENT: it cannot be. */
+/* The beginning of a new file, which is to be taken in so: what follows goes to its variables as it
+ * comes, by image_write, and image_settle makes them. The spill, which outlives it, is empty
+ * meanwhile. ZMAP_ABSENT: it cannot be. */
 int images_stream(struct mount *, const char *path, struct spill *, const struct array_want *how,
 	struct open_image **ret);
 /* What is not settled goes; NULL allowed. */
@@ -63,7 +65,8 @@ struct buf images_touched(struct open_image *);
 /* All there are, held; ends with NULL. The caller puts them and frees the list. */
 int images_all(struct mount *, struct open_image ***ret);
 
-/* The file fails with the thread's err_text from now on, also when it is opened again, until images_unstick. Returns code. */
+/* The file fails with the thread's err_text from now on, also when it is opened again, until
+ * images_unstick. Returns code. */
 int images_stick(struct mount *, const char *path, int code);
 /* The same by an open file, of which nothing sticks when it was given up. */
 int images_fail(struct open_image *, int code);
@@ -71,7 +74,8 @@ int images_fail(struct open_image *, int code);
 int images_stuck(struct mount *, const char *path);
 /* The same of an open file; -ESTALE: it was given up. */
 int images_usable(struct open_image *);
-/* Its changes are lost: an open of the path finds the store from now on. Its own handles read on, and write no more. */
+/* Its changes are lost: an open of the path finds the store from now on. Its own handles read on,
+ * and write no more. */
 void images_give_up(struct open_image *);
 /* Of all that failed, as mount_lost. */
 int images_lost(struct mount *, struct buf *said);
@@ -81,5 +85,6 @@ void images_unstick(struct mount *, const char *path, struct buf *said);
 /* --- image_store.c --- */
 
 extern const struct image_ops image_mount_ops; /* arg: the open_image */
-/* The form of the file that the plan says; its sources hold their variables. The plan is empty afterwards. */
+/* The form of the file that the plan says; its sources hold their variables. The plan is empty
+ * afterwards. */
 int image_form_of(struct open_image *, struct nc_plan *, struct image_form **ret);

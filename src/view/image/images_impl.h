@@ -1,4 +1,5 @@
-/* The inside of open images, for images.c (the table of them) and images_taken.c (those of files that were written elsewhere). No other file includes it. */
+/* The inside of open images, for images.c (the table of them) and images_taken.c (those of files
+ * that were written elsewhere). No other file includes it. */
 #pragma once
 
 #include "view/image/images.h"

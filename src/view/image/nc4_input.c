@@ -258,12 +258,13 @@ nc4_input_free(struct nc4_input *n)
 
 /* --- elements --- */
 
-/* Which elements one call reads: all of dimensions [full, rank), some of the one before, one of each before that. */
+/* Which elements one call reads: all of dimensions [full, rank), some of the one before, one of
+ * each before that. */
 struct slab {
 	unsigned full;
-	uint64_t row; /* bytes of one of the dimension before */
-	uint64_t
-		rows; /* of that dimension in one call: whole chunks, where those are not too large */
+	uint64_t row;  /* bytes of one of the dimension before */
+	uint64_t rows; /* of that dimension in one call: whole chunks, where those are not too large
+			*/
 };
 
 /* With the lock held. */

@@ -263,8 +263,8 @@ take_in(struct mount *m, const char *path, struct scratch *s, bool always,
 	return turn_give(&s->turn, r);
 }
 
-/* Does the last writer let go of one that was taken in? Then what cannot be taken in now is lost, for no name leads to it. What has come of a copy that
- * broke off goes. */
+/* Does the last writer let go of one that was taken in? Then what cannot be taken in now is lost,
+ * for no name leads to it. What has come of a copy that broke off goes. */
 static bool
 is_last(struct mount *m, struct scratch *s)
 {
@@ -396,7 +396,8 @@ waits(const struct scratch *s)
 	return atomic_load(&s->changed) && atomic_load(&s->size);
 }
 
-/* A taken file that is still open at the end has no release: its last writer is taken to have let go of it now. */
+/* A taken file that is still open at the end has no release: its last writer is taken to have let
+ * go of it now. */
 static int
 settle_all(struct mount *m, const char *dir, enum settle_why why, struct cancel *cancel,
 	struct buf *said)
@@ -422,7 +423,8 @@ say_lost(const char *path, struct buf *said)
 	return err_set(-EIO, "'%s' was never taken into the store", path);
 }
 
-/* Those of which nothing was taken in, and what was written since of those that were; images_lost names what was refused. */
+/* Those of which nothing was taken in, and what was written since of those that were; images_lost
+ * names what was refused. */
 static int
 lost(struct mount *m, struct buf *said)
 {

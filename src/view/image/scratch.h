@@ -1,6 +1,7 @@
-/* New names of a writable mount: files of its own, whose content is seen nowhere else until it is taken in, when it is renamed over what the store
- * has, or when a file NAME.nc with a variable NAME is closed. And names of netCDF files that were unlinked, for a while. Any thread.
- * scratches.c has the table of them, scratch.c what is done with one. */
+/* New names of a writable mount: files of its own, whose content is seen nowhere else until it is
+ * taken in, when it is renamed over what the store has, or when a file NAME.nc with a variable NAME
+ * is closed. And names of netCDF files that were unlinked, for a while. Any thread. scratches.c has
+ * the table of them, scratch.c what is done with one. */
 #pragma once
 
 #include "view/image/images.h"
@@ -15,13 +16,14 @@ struct scratch {
 	bool named;
 	char *path;
 	uint64_t version; /* of its inode: never the same again */
-	bool taken; /* what it holds has become what its path names, and what is written to it still does; then next is of those */
+	bool taken; /* what it holds has become what its path names, and what is written to it still
+		       does; then next is of those */
 	struct turn turn; /* of the call that is under way: the rest is its own */
 	struct spill bytes;
-	struct open_image *
-		image; /* its bytes go to variables as they come, or went; NULL: they are in `bytes` */
-	bool waits;    /* they did not, and will not */
-	atomic_ullong size; /* theirs: these are read without a turn */
+	struct open_image *image; /* its bytes go to variables as they come, or went; NULL: they are
+				     in `bytes` */
+	bool waits;               /* they did not, and will not */
+	atomic_ullong size;       /* theirs: these are read without a turn */
 	atomic_llong mtime;
 	atomic_uint writers; /* handles that may write to it */
 	atomic_bool changed; /* since it was last looked at whether it can be taken in */
@@ -37,7 +39,8 @@ void scratches_put(struct mount *, struct scratch *); /* NULL allowed */
 int scratches_make(struct mount *, const char *path, struct scratch **ret);
 /* The paths in a directory, NULL: all there are, each with its NUL. */
 int scratches_paths(struct mount *, const char *dir, struct buf *ret);
-/* All that were taken in and are still open, held; ends with NULL. The caller puts them and frees the list. */
+/* All that were taken in and are still open, held; ends with NULL. The caller puts them and frees
+ * the list. */
 int scratches_taken(struct mount *, struct scratch ***ret);
 /* What its path is now, of one that has a name or was taken in, else NULL; the caller frees it. */
 char *scratches_target(struct mount *, struct scratch *);
@@ -49,7 +52,8 @@ int scratches_move(struct mount *, struct scratch *, const char *to);
 /* Its content has been taken in as that of the path, which others know now. */
 void scratches_become(struct mount *, struct scratch *, const char *path);
 
-/* A name of the store is not there for a while: a program that removes a file to make it anew does so at once. */
+/* A name of the store is not there for a while: a program that removes a file to make it anew does
+ * so at once. */
 int scratches_hide(struct mount *, const char *path);
 bool scratches_hides(struct mount *, const char *path);
 

@@ -27,7 +27,8 @@ struct cdl_members {
 	int64_t mtime;         /* of the newest variable; 0: there is none */
 };
 
-/* Of a group; of a single array that array. ret is empty before, and has something in it also when it fails. */
+/* Of a group; of a single array that array. ret is empty before, and has something in it also when
+ * it fails. */
 int cdl_members_load(struct mount *, const struct node *, struct cdl_members *ret);
 void cdl_members_done(struct cdl_members *);
 bool cdl_is_compound(const struct cdl_variable *);

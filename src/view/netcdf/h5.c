@@ -102,7 +102,8 @@ h5_superblock(struct h5 *w, uint64_t file_size, uint64_t root)
 	checksum(w, 0);
 }
 
-/* Order of attributes tracked and indexed, limits for keeping them here said, four bytes for the size. */
+/* Order of attributes tracked and indexed, limits for keeping them here said, four bytes for the
+ * size. */
 enum { OBJECT_FLAGS = 0x1e, OBJECT_SIZE_AT = 10, OBJECT_HEAD = 14 };
 
 uint64_t
@@ -453,7 +454,8 @@ put_key(struct h5 *w, const struct h5_chunks *c, uint64_t chunk)
 	h5_zeros(w, 8 * (uint64_t)c->rank);
 }
 
-/* level: with so many nodes, each child of which covers `span` chunks, and from where on the children lie, so far apart. */
+/* level: with so many nodes, each child of which covers `span` chunks, and from where on the
+ * children lie, so far apart. */
 struct level {
 	unsigned number;
 	uint64_t nodes, span, children, child, step;

@@ -1,7 +1,8 @@
-/* The few structures of HDF5 that a netCDF-4 file is made of, as bytes: superblock 2, object header 2, global heap, B-tree 1, all little-endian.
- * Nothing here knows netCDF. One thread's.
+/* The few structures of HDF5 that a netCDF-4 file is made of, as bytes: superblock 2, object header
+ * 2, global heap, B-tree 1, all little-endian. Nothing here knows netCDF. One thread's.
  *
- * The format: https://docs.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html (version 3.0), whose sections are named below. */
+ * The format: https://docs.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html (version 3.0), whose
+ * sections are named below. */
 #pragma once
 
 #include "base/buf.h"
@@ -10,7 +11,8 @@ static const uint64_t H5_UNDEFINED = UINT64_MAX; /* an address that there is non
 
 enum { H5_MESSAGE_MAX = 65535, /* bytes of a message's body */ H5_SUPERBLOCK_SIZE = 48 };
 
-/* Bytes on their way into a file, from its first one. An error stays, and nothing is written any more. */
+/* Bytes on their way into a file, from its first one. An error stays, and nothing is written any
+ * more. */
 struct h5 {
 	struct buf to;
 	struct buf heap;        /* collections of the global heap, which come to lie together */
@@ -32,7 +34,8 @@ uint64_t h5_align(struct h5 *);
 /* II.A, version 2. Comes first. */
 void h5_superblock(struct h5 *, uint64_t file_size, uint64_t root);
 
-/* IV.A.1.b: an object header that tracks the order in which attributes are made, in one block. Returns its address. */
+/* IV.A.1.b: an object header that tracks the order in which attributes are made, in one block.
+ * Returns its address. */
 uint64_t h5_begin_object(struct h5 *);
 void h5_end_object(struct h5 *);
 
@@ -109,7 +112,8 @@ void h5_put_object(struct h5 *, uint32_t n, const struct h5_object *);
 /* All objects are there: puts the heap behind the rest. */
 void h5_end_heap(struct h5 *);
 
-/* Chunks that lie one after another from `at`, each as many rows of the first dimension as the others. */
+/* Chunks that lie one after another from `at`, each as many rows of the first dimension as the
+ * others. */
 struct h5_chunks {
 	uint64_t at, count, rows;
 	uint32_t bytes; /* of one */

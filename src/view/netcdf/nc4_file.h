@@ -1,5 +1,5 @@
-/* The inside of laying out a netCDF-4 file: what its metadata say, which are put down twice, since addresses in them are known from the first
- * time only. One thread's. */
+/* The inside of laying out a netCDF-4 file: what its metadata say, which are put down twice, since
+ * addresses in them are known from the first time only. One thread's. */
 #pragma once
 
 #include "view/netcdf/h5.h"
@@ -8,7 +8,8 @@
 /* Bytes of an attribute that fit one message, with all that goes with them. */
 enum { NC4_ATTR_MAX = 65000 };
 
-/* Numbers of things by the number of what they belong to: of[start[i]] … of[start[i + 1] - 1] belong to i. */
+/* Numbers of things by the number of what they belong to: of[start[i]] … of[start[i + 1] - 1]
+ * belong to i. */
 struct nc4_sorted {
 	size_t *start;
 	unsigned *of;

@@ -1,7 +1,8 @@
 /* The metadata of a netCDF-4 file: how HDF5 objects stand for dimensions, variables and groups.
  *
- * https://docs.unidata.ucar.edu/netcdf-c/current/file_format_specifications.html, "NetCDF-4/HDF5 Format", and HDF5's specification of
- * dimension scales, https://support.hdfgroup.org/documentation/hdf5/latest/_h5_d_s__u_g.html. */
+ * https://docs.unidata.ucar.edu/netcdf-c/current/file_format_specifications.html, "NetCDF-4/HDF5
+ * Format", and HDF5's specification of dimension scales,
+ * https://support.hdfgroup.org/documentation/hdf5/latest/_h5_d_s__u_g.html. */
 #include "base/check.h"
 #include "base/err.h"
 #include "base/swap.h"
@@ -13,7 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The one that netCDF does not show: a variable has the name of a dimension that it is no coordinate of. */
+/* The one that netCDF does not show: a variable has the name of a dimension that it is no
+ * coordinate of. */
 static const char SECRET[] = "_nc4_non_coord_";
 
 enum {

@@ -9,8 +9,8 @@
 
 /* What is that large begins on a page. */
 static const uint64_t LARGE = 4 << 10, PAGE = 4 << 10, UNIT = 8;
-/* HDF5 keeps chunks that fit its cache and reads all of one for any part of it; others it reads where they lie. That cache has 1 MiB, with
- * libnetcdf 64 MiB. Chunks of 4 GiB there cannot be. */
+/* HDF5 keeps chunks that fit its cache and reads all of one for any part of it; others it reads
+ * where they lie. That cache has 1 MiB, with libnetcdf 64 MiB. Chunks of 4 GiB there cannot be. */
 static const uint64_t SMALL = 1 << 20, CACHE = 64 << 20, WANTED = 256 << 20, CHUNK_MAX = UINT32_MAX;
 /* Many chunks make a large tree: then they are as large as they can be. */
 static const uint64_t MANY = 4096, CHUNKS_MAX = 1 << 20;
@@ -102,7 +102,8 @@ by_group_and_name(const void *a, const void *b)
 	return x->group != y->group ? (x->group < y->group ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* Which variables stand for dimensions: those of their name, in their group, that begin with them. */
+/* Which variables stand for dimensions: those of their name, in their group, that begin with them.
+ */
 static int
 find_scales(struct nc4 *n)
 {
@@ -195,7 +196,8 @@ nc4_has_chunks(uint64_t row)
 	return row <= CHUNK_MAX;
 }
 
-/* leads: the dimension that has no limit is the first, so that a chunk may be larger than what there is. */
+/* leads: the dimension that has no limit is the first, so that a chunk may be larger than what
+ * there is. */
 static uint64_t
 rows_of_chunk(uint64_t rows, uint64_t row, bool leads)
 {
@@ -297,8 +299,8 @@ place(struct nc4 *n)
 	return 0;
 }
 
-/* For the metadata of very many variables, a little more than they take. Pages come as they are written; growing step by step would take twice as
- * much for a moment. */
+/* For the metadata of very many variables, a little more than they take. Pages come as they are
+ * written; growing step by step would take twice as much for a moment. */
 static int
 make_room(struct nc4 *n)
 {

@@ -208,7 +208,8 @@ unfit(const struct attr *a, size_t before)
 	static const char *const names[] = {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST",
 		"DIMENSION_LABELS", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties",
 		"_nc3_strict", NULL};
-	/* libnetcdf rounds by them whatever it converts, and NCZarr writes them without having rounded. */
+	/* libnetcdf rounds by them whatever it converts, and NCZarr writes them without having
+	 * rounded. */
 	static const char *const rounding[] = {"_QuantizeBitGroomNumberOfSignificantDigits",
 		"_QuantizeGranularBitRoundNumberOfSignificantDigits",
 		"_QuantizeBitRoundNumberOfSignificantBits", NULL};

@@ -11,9 +11,10 @@ struct dtype;
 struct nc_attrs_of {
 	enum nc_type type;         /* in the file */
 	const struct dtype *dtype; /* in the store */
-	bool field; /* one of several that share the array's attributes: what belongs to a type is not theirs */
-	const uint8_t *
-		fill; /* the array's fill value is the variable's `_FillValue`: its bytes as stored; else NULL */
+	bool field; /* one of several that share the array's attributes: what belongs to a type is
+		       not theirs */
+	const uint8_t *fill; /* the array's fill value is the variable's `_FillValue`: its bytes as
+				stored; else NULL */
 	const struct recode *recode; /* which makes it the file's */
 	const char *grid_mapping;    /* to be added; NULL: none */
 	bool lists; /* of texts stay lists, as netCDF-4 has them; else a line each */

@@ -203,7 +203,8 @@ make_recode(struct nc_build *b, const struct nc_candidate *c, enum nc_type type,
 	return 0;
 }
 
-/* Which one's name is it, if several have it: a variable's of what the file is for, then a field's, then that of what only goes with them. */
+/* Which one's name is it, if several have it: a variable's of what the file is for, then a field's,
+ * then that of what only goes with them. */
 static unsigned
 turn(const struct nc_build *b, const struct nc_candidate *c)
 {
@@ -211,7 +212,8 @@ turn(const struct nc_build *b, const struct nc_candidate *c)
 	return own ? *c->column->field != 0 : 2;
 }
 
-/* Those that the store does not have: grid mappings first, then coordinates, which are called as their dimensions are. */
+/* Those that the store does not have: grid mappings first, then coordinates, which are called as
+ * their dimensions are. */
 static int
 name_virtual(const struct nc_build *b, size_t n, struct nc_file *f, struct nc_taken *names)
 {

@@ -1,5 +1,5 @@
-/* The inside of making a plan: variables that may come into the file, and their dimensions before they have names. nc_plan.c says which
- * and in what order, nc_build.c makes the file of them. */
+/* The inside of making a plan: variables that may come into the file, and their dimensions before
+ * they have names. nc_plan.c says which and in what order, nc_build.c makes the file of them. */
 #pragma once
 
 #include "base/set.h"
@@ -7,7 +7,8 @@
 #include "view/netcdf/nc_crs.h"
 #include "view/netcdf/nc_plan.h"
 
-/* A dimension by the name that the store has for it: the same name may come with several sizes, and more than once in a variable. */
+/* A dimension by the name that the store has for it: the same name may come with several sizes, and
+ * more than once in a variable. */
 struct nc_dim_use {
 	const char *name; /* as stored; "_Anonymous_Dim_5" where there is none */
 	uint64_t size;
@@ -20,10 +21,10 @@ struct nc_dim_use {
 	bool unlimited;     /* declared so */
 	bool declared;      /* by its group: netCDF-4 */
 	unsigned time;      /* enum cf_time_axis of its coordinate variable, once it is asked for */
-	unsigned
-		coordinate; /* which of the coordinate variables is its own, in the order in which they get their names; 0: none */
-	bool keeps;         /* the name, where other sizes have it too */
-	bool second;        /* … but one of its size has it already */
+	unsigned coordinate; /* which of the coordinate variables is its own, in the order in which
+				they get their names; 0: none */
+	bool keeps;          /* the name, where other sizes have it too */
+	bool second;         /* … but one of its size has it already */
 };
 
 /* What could be a variable of the file. */
@@ -56,14 +57,17 @@ struct nc_build {
 	struct nc_dim_use *record;    /* the record dimension, or NULL */
 	struct nc_dim_use **declared; /* netCDF-4: of all groups, borrowed */
 	size_t ndeclared;
-	size_t top; /* netCDF-4: length of the path of the hierarchy that full names of dimensions begin in */
+	size_t top; /* netCDF-4: length of the path of the hierarchy that full names of dimensions
+		       begin in */
 };
 
-/* Members, columns, candidates and the uses of their dimensions. want->format: NC_4, or any other one. */
+/* Members, columns, candidates and the uses of their dimensions. want->format: NC_4, or any other
+ * one. */
 int nc_build_start(
 	struct mount *, const struct node *, const struct nc_want *, struct nc_build *ret);
 void nc_build_end(struct nc_build *);
-/* The use that equals this one, made if there is none, or NULL: no memory. Its texts are its own. */
+/* The use that equals this one, made if there is none, or NULL: no memory. Its texts are its own.
+ */
 struct nc_dim_use *nc_build_use(struct nc_build *, const struct nc_dim_use *wanted);
 /* The same, NULL if there is none. */
 struct nc_dim_use *nc_build_known(struct nc_build *, const struct nc_dim_use *like);
@@ -72,7 +76,8 @@ struct nc_dim_use *nc_build_next_use(
 	struct nc_build *, const struct nc_candidate *, const struct nc_dim_use *like);
 /* The file's dimensions, with their names. */
 int nc_build_dims(struct nc_build *, struct nc_file *);
-/* Is the dimension one that has records? In a netCDF-4 file so are those of its name in other groups. */
+/* Is the dimension one that has records? In a netCDF-4 file so are those of its name in other
+ * groups. */
 bool nc_build_is_record(const struct nc_build *, const struct nc_dim_use *);
 /* What could not be kept of attributes, for the log. */
 void nc_build_note(struct nc_build *, const char *path, const struct attrs *);

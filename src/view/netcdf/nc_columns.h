@@ -1,4 +1,5 @@
-/* The variables of a netCDF file that one array becomes: itself, or one for each field of its structured type. */
+/* The variables of a netCDF file that one array becomes: itself, or one for each field of its
+ * structured type. */
 #pragma once
 
 #include "model/model.h"
@@ -6,11 +7,11 @@
 #include "view/recode.h"
 
 struct nc_var_source {
-	char *field; /* ".a.b" behind the array's name; "" */
-	struct dtype
-		type; /* of one element, or of one of the field; width filled in; what it points to is the array's */
-	struct nc_dim *
-		more; /* dimensions behind the array's own: of a field's subarray, of text, of complex numbers */
+	char *field;         /* ".a.b" behind the array's name; "" */
+	struct dtype type;   /* of one element, or of one of the field; width filled in; what it
+				points to is the array's */
+	struct nc_dim *more; /* dimensions behind the array's own: of a field's subarray, of text,
+				of complex numbers */
 	unsigned nmore;
 	struct recode_part
 		*part; /* where the field lies in an element; NULL: the element is it. Owned */

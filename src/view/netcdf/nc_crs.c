@@ -52,7 +52,8 @@ find_of_group(struct finding *f)
 	return r < 0 ? r : 0;
 }
 
-/* Is the array on the group's grid? Bounds and coordinates of two dimensions are not; the roles of arrays are asked for where that costs nothing. */
+/* Is the array on the group's grid? Bounds and coordinates of two dimensions are not; the roles of
+ * arrays are asked for where that costs nothing. */
 static int
 on_grid(const struct finding *f, const struct node *n)
 {

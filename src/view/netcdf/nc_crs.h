@@ -1,5 +1,6 @@
-/* Grid mappings that a netCDF file has though the store has none: for variables whose attributes, or those of their group, state a
- * coordinate reference system in another way than CF's. Part of making a plan. */
+/* Grid mappings that a netCDF file has though the store has none: for variables whose attributes,
+ * or those of their group, state a coordinate reference system in another way than CF's. Part of
+ * making a plan. */
 #pragma once
 
 #include <stddef.h>

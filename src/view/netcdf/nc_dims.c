@@ -49,7 +49,8 @@ nc_build_use(struct nc_build *b, const struct nc_dim_use *wanted)
 	return u;
 }
 
-/* Dimensions of one name and size are one, but for those that NCZarr calls by different full names: which of these is it? */
+/* Dimensions of one name and size are one, but for those that NCZarr calls by different full names:
+ * which of these is it? */
 static unsigned
 which(struct nc_build *b, struct nc_dim_use like)
 {
@@ -78,7 +79,8 @@ nc_build_next_use(struct nc_build *b, const struct nc_candidate *c, const struct
 	return nc_build_use(b, &wanted);
 }
 
-/* Is it the size that keeps the name? What is declared, of the file's own variable, else what most variables use, else the first. */
+/* Is it the size that keeps the name? What is declared, of the file's own variable, else what most
+ * variables use, else the first. */
 static bool
 keeps_name(const struct nc_dim_use *u, const struct nc_dim_use *of)
 {
@@ -87,7 +89,8 @@ keeps_name(const struct nc_dim_use *u, const struct nc_dim_use *of)
 	return u->first != of->first ? u->first : u->uses > of->uses;
 }
 
-/* "_4" of size 4 that another size has the name of, "_2" of the second of a name and size, "_4_2" of both. */
+/* "_4" of size 4 that another size has the name of, "_2" of the second of a name and size, "_4_2"
+ * of both. */
 static void
 add_to_name(const struct nc_dim_use *u, char ret[64])
 {
@@ -176,8 +179,9 @@ number_coordinates(struct nc_build *b)
 		}
 }
 
-/* Of those of one name, n from list[0] on, which is of the size that keeps it: which ones have that size too, but are others? The one
- * whose coordinate variable gets the name goes before the rest of that size. */
+/* Of those of one name, n from list[0] on, which is of the size that keeps it: which ones have that
+ * size too, but are others? The one whose coordinate variable gets the name goes before the rest of
+ * that size. */
 static void
 judge_name(struct nc_dim_use *const *list, size_t n)
 {

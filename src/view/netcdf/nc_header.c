@@ -12,16 +12,17 @@ enum { TAG_DIMENSION = 10, TAG_VARIABLE = 11, TAG_ATTRIBUTE = 12 };
 
 /* Tools make attributes longer in place: without room after the header, netcdf-c moves all data. */
 static const uint64_t DATA_UNIT = 64 << 10, SPARE = 16 << 10;
-/* libnetcdf reads the header in blocks of 8 KiB, before which the kernel reads ahead: 32 KiB first, then more and more. What it reads of the
- * data costs chunks that are not wanted. */
+/* libnetcdf reads the header in blocks of 8 KiB, before which the kernel reads ahead: 32 KiB first,
+ * then more and more. What it reads of the data costs chunks that are not wanted. */
 static const uint64_t BLOCK = 8 << 10, AHEAD_FIRST = 32 << 10, AHEAD_NEXT = 128 << 10,
 		      AHEAD_MOST = 1 << 20;
 /* The most that a reader takes at a time: CDO. */
 static const uint64_t ALONE_UNIT = 256 << 10;
 /* What is larger than 64 KiB begins on a page, so that it can be mapped. */
 static const uint64_t LARGE = 64 << 10, PAGE = 4 << 10;
-/* Behind coordinates, which libnetcdf reads in blocks of 8 KiB too, the kernel reads ahead 32 KiB and 128 KiB: what is much larger begins behind
- * that, with the next block of the most that is taken at a time. */
+/* Behind coordinates, which libnetcdf reads in blocks of 8 KiB too, the kernel reads ahead 32 KiB
+ * and 128 KiB: what is much larger begins behind that, with the next block of the most that is
+ * taken at a time. */
 static const uint64_t COORDINATES = (64 + 32) << 10, APART = 256 << 10, APART_FROM = 16 << 20;
 static const uint64_t MANY = UINT64_MAX;        /* no limit */
 static const uint32_t SIZE_UNTOLD = UINT32_MAX; /* vsize of what is too large for it */
@@ -31,7 +32,8 @@ struct limits {
 	const char *name;
 };
 
-/* One variable may be larger where it is the last of a file without records, or the last of those with. */
+/* One variable may be larger where it is the last of a file without records, or the last of those
+ * with. */
 static const struct limits *
 limits_of(enum cdf_format f)
 {

@@ -80,7 +80,8 @@ leave_out(struct gathering *g, const char *path)
 	return 0;
 }
 
-/* Takes the reference over. How wide texts are that the store denies is not known: they cost the others nothing. */
+/* Takes the reference over. How wide texts are that the store denies is not known: they cost the
+ * others nothing. */
 static int
 add(struct gathering *g, struct node *n)
 {
@@ -128,7 +129,8 @@ add_references(struct gathering *g, const struct node *n, bool bounds_only)
 	return r;
 }
 
-/* What shares out the samples along a dimension, what tells the instances apart that get them; and those may be shared out in turn. */
+/* What shares out the samples along a dimension, what tells the instances apart that get them; and
+ * those may be shared out in turn. */
 struct ragged {
 	struct gathering *to;
 	const struct node *of;

@@ -19,8 +19,8 @@ character(const uint8_t *p, size_t left)
 	return n > 0 && c >= 0 ? (size_t)n : 0;
 }
 
-/* netCDF: no '/', no control characters, no blank at the end, a letter, digit, '_' or beyond ASCII first. '%' is refused by
- * ncgen and NCO. */
+/* netCDF: no '/', no control characters, no blank at the end, a letter, digit, '_' or beyond ASCII
+ * first. '%' is refused by ncgen and NCO. */
 static bool
 forbidden(const uint8_t *name, size_t i, size_t len)
 {
@@ -81,7 +81,8 @@ cut(const char *name, size_t room)
 	return out;
 }
 
-/* Letters and digits, and nothing that an escape begins with: most names are like that, and stay as they are. */
+/* Letters and digits, and nothing that an escape begins with: most names are like that, and stay as
+ * they are. */
 static bool
 is_plain(const char *name)
 {

@@ -16,7 +16,8 @@ array_rank(const struct nc_candidate *c)
 	return c->member->node->array->rank;
 }
 
-/* The dimension of length 0, if it is the only one and leads; *ret_more: there are such dimensions elsewhere. */
+/* The dimension of length 0, if it is the only one and leads; *ret_more: there are such dimensions
+ * elsewhere. */
 static struct nc_dim_use *
 empty_lead(const struct nc_candidate *c, bool *ret_more)
 {
@@ -37,7 +38,8 @@ has_behind(const struct nc_candidate *c, const struct nc_dim_use *u)
 	return behind;
 }
 
-/* The dimension that a variable leads with, if it can have records of it; empty: only if that has length 0. */
+/* The dimension that a variable leads with, if it can have records of it; empty: only if that has
+ * length 0. */
 static struct nc_dim_use *
 lead_of(const struct nc_candidate *c, bool empty)
 {
@@ -56,7 +58,8 @@ suits_better(const struct nc_dim_use *x, size_t nx, const struct nc_dim_use *y, 
 	return x->time != y->time ? x->time > y->time : nx > ny;
 }
 
-/* Of the dimensions that variables lead with, the one that suits best; the file's own variable decides where there is one. name NULL: any. */
+/* Of the dimensions that variables lead with, the one that suits best; the file's own variable
+ * decides where there is one. name NULL: any. */
 static struct nc_dim_use *
 suited(const struct nc_build *b, bool empty, const char *name)
 {
@@ -88,7 +91,8 @@ any_large(const struct nc_build *b)
 	return false;
 }
 
-/* A dimension of length 0 is the record dimension to every reader: one is kept, where that is possible. */
+/* A dimension of length 0 is the record dimension to every reader: one is kept, where that is
+ * possible. */
 static void
 choose_empty(struct nc_build *b)
 {

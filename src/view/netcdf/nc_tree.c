@@ -57,7 +57,8 @@ nc_tree_declare(struct nc_build *b)
 	return 0;
 }
 
-/* Of group g and those above it the one whose path, from where full names begin, has len bytes and is this; the top where none is. */
+/* Of group g and those above it the one whose path, from where full names begin, has len bytes and
+ * is this; the top where none is. */
 static unsigned
 find_above(const struct nc_build *b, unsigned g, const char *path, size_t len)
 {

@@ -1,4 +1,5 @@
-/* VAR.nc, VAR.nc4, dataset.nc and dataset.nc4: netCDF files whose bytes are made when they are read. */
+/* VAR.nc, VAR.nc4, dataset.nc and dataset.nc4: netCDF files whose bytes are made when they are
+ * read. */
 #include "base/mem.h"
 #include "view/netcdf/nc_plan.h"
 #include "view/netcdf/netcdf.h"
@@ -10,7 +11,8 @@
 /* netcdf-c reads as much at a time as st_blksize says, which is this, or 8 KiB. */
 enum { BLOCK = 64 << 10 };
 
-/* A plan of so many variables takes megabytes, which the threads that make plans after one another would each keep. */
+/* A plan of so many variables takes megabytes, which the threads that make plans after one another
+ * would each keep. */
 enum { MANY = 4096 };
 
 static int

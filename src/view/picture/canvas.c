@@ -99,8 +99,8 @@ is_set(const struct glyph *g, int x, int y)
 	return y >= 0 && y < FONT_ROWS && x >= 0 && g->row[y] >> x & 1;
 }
 
-/* One pixel of a glyph twice as large. A quarter is as the pixels at its two sides where those at the other two are both different, so that
- * slopes have no steps. */
+/* One pixel of a glyph twice as large. A quarter is as the pixels at its two sides where those at
+ * the other two are both different, so that slopes have no steps. */
 static void
 put_double(struct canvas *c, const struct canvas_text *t, const struct glyph *g, int x, int y)
 {

@@ -1,4 +1,5 @@
-/* Pixels that are drawn on: numbers of colours in a palette, or red, green, blue (and opacity) of a photo. One thread's. */
+/* Pixels that are drawn on: numbers of colours in a palette, or red, green, blue (and opacity) of a
+ * photo. One thread's. */
 #pragma once
 
 #include "base/buf.h"

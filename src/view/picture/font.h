@@ -1,4 +1,5 @@
-/* A small font for the words in pictures: five pixels wide, seven above the line and two below it. Any thread. */
+/* A small font for the words in pictures: five pixels wide, seven above the line and two below it.
+ * Any thread. */
 #pragma once
 
 #include <stddef.h>
@@ -11,6 +12,6 @@ struct glyph {
 	unsigned width;
 };
 
-/* The next character of UTF-8, len > 0 bytes; of those with marks, the letter; a box where the font has none; no width: it is nothing to be
- * seen. Returns its bytes. */
+/* The next character of UTF-8, len > 0 bytes; of those with marks, the letter; a box where the font
+ * has none; no width: it is nothing to be seen. Returns its bytes. */
 size_t font_next(const char *text, size_t len, struct glyph *ret);

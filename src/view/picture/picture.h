@@ -1,5 +1,6 @@
-/* The inside of VAR.png: what a picture shows of an array and how large it is, by metadata alone (picture_plan.c); what its numbers mean
- * (picture_meaning.c); the numbers (picture_values.c); the drawing (picture_draw.c, picture_curve.c, picture_caption.c, picture_axes.c). Only these and
+/* The inside of VAR.png: what a picture shows of an array and how large it is, by metadata alone
+ * (picture_plan.c); what its numbers mean (picture_meaning.c); the numbers (picture_values.c); the
+ * drawing (picture_draw.c, picture_curve.c, picture_caption.c, picture_axes.c). Only these and
  * picture.c, the view, include it. */
 #pragma once
 
@@ -69,13 +70,15 @@ struct picture_meaning {
 int picture_meaning(const struct picture *, struct picture_meaning *ret);
 void picture_meaning_free(struct picture_meaning *);
 
-/* What is shown, rows * columns elements of item bytes as they are stored (of photos: pixels), in one piece. Caller frees. */
+/* What is shown, rows * columns elements of item bytes as they are stored (of photos: pixels), in
+ * one piece. Caller frees. */
 int picture_elements(
 	const struct picture *, struct stream *, const struct array_want *want, uint8_t **ret);
 /* The same as numbers; NaN is missing. unpacked: times factor, plus offset. Caller frees. */
 int picture_numbers(const struct picture *, const struct picture_meaning *, const uint8_t *elements,
 	bool unpacked, double **ret);
-/* Those that are finite, counted from 0 in their order: what lies at `part` of the way through them. *ret stays where there are none. */
+/* Those that are finite, counted from 0 in their order: what lies at `part` of the way through
+ * them. *ret stays where there are none. */
 void picture_quantile(const double *v, size_t n, double part, double *ret);
 
 /* Coordinates of an array, for words and directions. */
@@ -86,9 +89,11 @@ struct picture_axes {
 
 int picture_axes_new(const struct picture *, struct picture_axes *ret);
 void picture_axes_free(struct picture_axes *);
-/* They are wanted soon: a far store is asked for their first chunks while it is asked for other things. */
+/* They are wanted soon: a far store is asked for their first chunks while it is asked for other
+ * things. */
 void picture_axes_expect(const struct picture *, const struct picture_axes *);
-/* The coordinate's text at an index, "" where there is none or it is missing; it reads the one chunk. The axis is open. */
+/* The coordinate's text at an index, "" where there is none or it is missing; it reads the one
+ * chunk. The axis is open. */
 int picture_coordinate(
 	const struct axis *, uint64_t index, const struct array_want *want, struct buf *ret);
 /* Does the coordinate of the rows go north: a latitude, or a projection's y? */

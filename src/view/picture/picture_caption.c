@@ -1,4 +1,5 @@
-/* What stands below a picture: the bar of colours with its numbers, what is shown, and which part of it. */
+/* What stands below a picture: the bar of colours with its numbers, what is shown, and which part
+ * of it. */
 #include "view/picture/picture.h"
 
 #include "base/check.h"

@@ -1,4 +1,5 @@
-/* Variables of one dimension: a curve in a frame, with numbers at its side and the coordinate's ends below. */
+/* Variables of one dimension: a curve in a frame, with numbers at its side and the coordinate's
+ * ends below. */
 #include "view/picture/picture.h"
 
 #include "base/check.h"

@@ -1,4 +1,5 @@
-/* What attributes say of a variable's numbers, and OME-NGFF of images (https://ngff.openmicroscopy.org/0.5/). */
+/* What attributes say of a variable's numbers, and OME-NGFF of images
+ * (https://ngff.openmicroscopy.org/0.5/). */
 #include "view/picture/picture.h"
 
 #include "base/path.h"

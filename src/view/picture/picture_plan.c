@@ -101,7 +101,8 @@ chunks_along(const struct picture_side *s)
 	return s->stride <= s->chunk ? (s->shown - 1) * s->stride / s->chunk + 1 : s->shown;
 }
 
-/* One stride for both, so that a map has its form; but of a few rows or columns none is left out for that. */
+/* One stride for both, so that a map has its form; but of a few rows or columns none is left out
+ * for that. */
 static void
 set_strides(struct picture *p, uint64_t most)
 {

@@ -34,7 +34,8 @@ struct sifting {
 	size_t n;
 };
 
-/* The sieves of one chunk in each direction; of a photo, of the chunks that have the parts of its pixels. */
+/* The sieves of one chunk in each direction; of a photo, of the chunks that have the parts of its
+ * pixels. */
 static void
 add_sieves(struct sifting *k, const struct stretch run[PICTURE_SIDES])
 {

@@ -13,7 +13,8 @@ enum {
 	SHARE = 8, /* of the memory, for what is kept */
 	KEPT_MOST = 64 << 20,
 };
-/* A reader that asks for nothing for so long (ns) in the midst of a picture holds up no other ones. */
+/* A reader that asks for nothing for so long (ns) in the midst of a picture holds up no other ones.
+ */
 static const int64_t PAUSE = SECOND / 2;
 
 struct kept_picture {
@@ -129,8 +130,8 @@ crowded(struct mount *m)
 	return reading > kept_most(m);
 }
 
-/* Where memory is short, a picture that a reader is in the midst of has only what is left to read: the kernel asks for that when it
- * has asked for the beginnings of all others. */
+/* Where memory is short, a picture that a reader is in the midst of has only what is left to read:
+ * the kernel asks for that when it has asked for the beginnings of all others. */
 static void
 cut_seen(struct pictures *t)
 {
@@ -147,7 +148,8 @@ cut_seen(struct pictures *t)
 	}
 }
 
-/* As long as there are too many bytes, those go that were used longest ago, of all that no reader is in the midst of if there are such. */
+/* As long as there are too many bytes, those go that were used longest ago, of all that no reader
+ * is in the midst of if there are such. */
 static void
 make_room(struct mount *m, struct kept_picture **out)
 {
@@ -234,7 +236,8 @@ leave_queue(struct pictures *t, struct picture_waiter *w)
 	w->queued = false;
 }
 
-/* A kept one; or the blank one, which is to be drawn now, and for which memory is counted; or neither yet. Under the lock. */
+/* A kept one; or the blank one, which is to be drawn now, and for which memory is counted; or
+ * neither yet. Under the lock. */
 static enum turn
 look(struct mount *m, struct picture_waiter *w, int64_t changed, uint64_t off,
 	struct kept_picture *blank, struct kept_picture **out)
@@ -309,7 +312,8 @@ acquire(struct mount *m, const struct picture_wish *wish, const struct array_wan
 	return turn == TURN_READY;
 }
 
-/* What came of drawing it. After a failure it is gone: a request that has waited for it tries for itself. */
+/* What came of drawing it. After a failure it is gone: a request that has waited for it tries for
+ * itself. */
 static void
 finish(struct mount *m, const struct picture_wish *wish, struct kept_picture *k, int r,
 	struct buf *file)

@@ -1,5 +1,6 @@
-/* Pictures that were drawn lately: each is drawn once, however many ask, two at a time, and kept within a share of the mount's memory
- * until a chunk in it is found to have changed or the kernel's pages of it would have to go. Any thread. */
+/* Pictures that were drawn lately: each is drawn once, however many ask, two at a time, and kept
+ * within a share of the mount's memory until a chunk in it is found to have changed or the kernel's
+ * pages of it would have to go. Any thread. */
 #pragma once
 
 #include "base/buf.h"
@@ -43,7 +44,8 @@ struct picture_wish {
 /* Kept, or drawn now; it stays until pictures_put. want: for its deadline and its cancel. */
 int pictures_get(struct mount *, const struct picture_wish *, const struct array_want *want,
 	struct kept_picture **ret);
-/* The reader has what it wanted. Until it comes to the end, or leaves, pictures that no reader is in the midst of make room before this one. */
+/* The reader has what it wanted. Until it comes to the end, or leaves, pictures that no reader is
+ * in the midst of make room before this one. */
 void pictures_put(
 	struct mount *, struct kept_picture *, struct picture_reader *, const struct array_want *);
 /* It has closed the file. */

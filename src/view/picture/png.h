@@ -1,6 +1,8 @@
-/* PNG files with 8 bits a channel and nothing compressed, so that the size is known before there is a pixel.
+/* PNG files with 8 bits a channel and nothing compressed, so that the size is known before there is
+ * a pixel.
  *
- * The format: https://www.w3.org/TR/png-3/; stored blocks: RFC 1951, section 3.2.4, in a stream of RFC 1950. */
+ * The format: https://www.w3.org/TR/png-3/; stored blocks: RFC 1951, section 3.2.4, in a stream of
+ * RFC 1950. */
 #pragma once
 
 #include "base/buf.h"

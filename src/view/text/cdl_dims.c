@@ -56,8 +56,8 @@ add(struct cdl_scope *s, const struct cdl_dim *d)
 	return 0;
 }
 
-/* The group above (or this one) that has the dimension: by its full name; without one, the nearest that has one of that name and size, as
- * coordinates are found. NULL: the array's own group. */
+/* The group above (or this one) that has the dimension: by its full name; without one, the nearest
+ * that has one of that name and size, as coordinates are found. NULL: the array's own group. */
 static const struct cdl_scope *
 owner(const struct cdl_scope *s, const struct dim *d)
 {
@@ -101,7 +101,8 @@ cdl_declare(struct cdl_scope *s, const struct dim *d)
 			      .declared = true});
 }
 
-/* The array's dimension k, or where k is its rank, one of that name and size that comes with its elements. */
+/* The array's dimension k, or where k is its rank, one of that name and size that comes with its
+ * elements. */
 static struct cdl_dim
 dim_of(const struct cdl_scope *s, const struct array_meta *a, unsigned k, const char *name,
 	uint64_t size)
@@ -163,7 +164,8 @@ keeps_name(const struct cdl_scope *s, const struct cdl_dim *d)
 	return true;
 }
 
-/* "x"; "x_4" of size 4 that another size has the name of, "x_2" of the second in an array, "x_4_2" of both. */
+/* "x"; "x_4" of size 4 that another size has the name of, "x_2" of the second in an array, "x_4_2"
+ * of both. */
 static char *
 text_of(const struct cdl_scope *s, const struct cdl_dim *d)
 {

@@ -1,4 +1,5 @@
-/* The dimensions of a tree of groups: which group has them, and what they are called there. One thread's. */
+/* The dimensions of a tree of groups: which group has them, and what they are called there. One
+ * thread's. */
 #pragma once
 
 #include "model/model.h"
@@ -11,8 +12,8 @@ struct cdl_dim {
 	unsigned before; /* how many of that name and size come before it in an array */
 	bool unlimited, declared;
 	unsigned users;
-	const struct dim *
-		placed; /* what says where its elements lie; borrowed of an array's; NULL: nothing */
+	const struct dim *placed; /* what says where its elements lie; borrowed of an array's; NULL:
+				     nothing */
 };
 
 /* A group and what stands above it. */
@@ -27,11 +28,13 @@ struct cdl_scope {
 void cdl_scope_done(struct cdl_scope *);
 /* The group has this dimension. Declared ones come before those that are used. */
 int cdl_declare(struct cdl_scope *, const struct dim *);
-/* An array of the group has dimension k: its own, or by its full name a group's above; what an array has twice is the second time its own. */
+/* An array of the group has dimension k: its own, or by its full name a group's above; what an
+ * array has twice is the second time its own. */
 int cdl_use(struct cdl_scope *, const struct array_meta *, unsigned k);
 /* So has one by what its elements are: "str12", "complex". */
 int cdl_use_size(struct cdl_scope *, const struct array_meta *, const char *name, uint64_t size);
-/* All are known: each gets the name it has in the file. One name with two sizes stays that of the size which most use. */
+/* All are known: each gets the name it has in the file. One name with two sizes stays that of the
+ * size which most use. */
 int cdl_name_dims(struct cdl_scope *);
 /* How an array of the group names it: "x", or "/g/x" where "x" is another one's. */
 int cdl_dim_text(const struct cdl_scope *, const struct array_meta *, unsigned k, struct buf *ret);

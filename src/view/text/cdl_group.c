@@ -112,7 +112,8 @@ write_dims(struct group_text *g)
 
 static int write_compound(struct group_text *, const char *name, const struct dtype *, char **ret);
 
-/* "float x(2, 3) ;": a field of a compound type; what elements are made of follows its own shape. */
+/* "float x(2, 3) ;": a field of a compound type; what elements are made of follows its own shape.
+ */
 static int
 write_field(struct group_text *g, struct nc_taken *names, const struct dtype_field *f,
 	const char *type, struct buf *ret)
@@ -187,7 +188,8 @@ write_compound(struct group_text *g, const char *name, const struct dtype *t, ch
 	return r;
 }
 
-/* netCDF-4 takes types that are alike for one, by the name of the first. NULL: no variable before this one has such a type. */
+/* netCDF-4 takes types that are alike for one, by the name of the first. NULL: no variable before
+ * this one has such a type. */
 static const char *
 find_type(const struct group_text *g, const struct cdl_variable *v)
 {

@@ -4,8 +4,8 @@
 #include "base/buf.h"
 #include "model/attr.h"
 
-/* A name that nc_name() made, as CDL writes it: backslashes before what is no letter. What CDL has no form for (its own words, '?') is
- * escaped as `_xHH_`. */
+/* A name that nc_name() made, as CDL writes it: backslashes before what is no letter. What CDL has
+ * no form for (its own words, '?') is escaped as `_xHH_`. */
 int cdl_name(const char *name, struct buf *ret);
 /* The same of an attribute; in_variable: `_FillValue` is one there, and nowhere else. */
 int cdl_attr_name(const char *name, bool in_variable, struct buf *ret);

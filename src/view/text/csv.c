@@ -1,4 +1,5 @@
-/* VAR.csv: a line for each element, all of the same length, so that any part of the file can be made from the elements that it shows. */
+/* VAR.csv: a line for each element, all of the same length, so that any part of the file can be
+ * made from the elements that it shows. */
 #include "base/check.h"
 #include "base/number.h"
 #include "model/dims.h"

@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Tables up to this size are kept; larger axes are decoded as they are shown, so many elements at a time. */
+/* Tables up to this size are kept; larger axes are decoded as they are shown, so many elements at a
+ * time. */
 enum { TABLE_MAX = 16 << 20, WINDOW = 1024 };
 
 typedef uint32_t length; /* before each text of a table */

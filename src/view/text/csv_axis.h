@@ -1,5 +1,5 @@
-/* A column of a CSV that tells where an element is in one dimension: the value of the coordinate variable, the place that the metadata of an
- * image give it, or the index. */
+/* A column of a CSV that tells where an element is in one dimension: the value of the coordinate
+ * variable, the place that the metadata of an image give it, or the index. */
 #pragma once
 
 #include "data/array.h"
@@ -17,20 +17,21 @@ struct axis {
 	struct nc_axis place;    /* where metadata say it, and the store has no coordinate */
 	struct cells cells;      /* one cell */
 	uint32_t element_width;  /* of elements of variable length */
-	struct buf
-		missing; /* an element in native order that is shown as an empty field; empty: none */
+	struct buf missing; /* an element in native order that is shown as an empty field; empty:
+			       none */
 	/* once it is open */
 	struct variable *variable; /* borrowed from the layout */
 	struct stream *stream;
-	_Atomic(char *)
-		table; /* size texts of stride bytes, each behind its length; NULL: not made, or too large to be */
+	_Atomic(char *) table; /* size texts of stride bytes, each behind its length; NULL: not
+				  made, or too large to be */
 	uint64_t stride;
 };
 
 /* From metadata alone (and the width of strings). */
 int axis_new(struct mount *, const struct node *, unsigned dim, const char *name, struct axis *ret);
 void axis_free(struct axis *);
-/* Opens the coordinate variable; *ret, a reference or NULL, is the caller's and outlives the axis' last use. */
+/* Opens the coordinate variable; *ret, a reference or NULL, is the caller's and outlives the axis'
+ * last use. */
 int axis_open(struct mount *, struct axis *, struct variable **ret);
 /* What decides its texts besides the elements. */
 uint64_t axis_hash(const struct axis *, uint64_t h);

@@ -16,7 +16,8 @@
 
 enum { CELLS_MAX = 4096, WIDTH_MAX = 1 << 26 };
 
-/* Bytes of the longest text: of strings, each byte a quote that is doubled, and quotes around; a character of UCS-4 is at most four. */
+/* Bytes of the longest text: of strings, each byte a quote that is doubled, and quotes around; a
+ * character of UCS-4 is at most four. */
 static int
 width_of(const struct dtype *t, uint64_t *ret)
 {
@@ -229,7 +230,8 @@ cells_native(const struct cells *c, void *elements, uint64_t n)
 		convert_swap(&c->swap, elements, 0, n * c->element);
 }
 
-/* What a program would take for something else than the text it is: an empty one is no missing one. */
+/* What a program would take for something else than the text it is: an empty one is no missing one.
+ */
 static bool
 wants_quotes(const char *s, size_t len)
 {

@@ -1,4 +1,5 @@
-/* VAR.npy: the flat file behind NumPy's header, format 1.0 (numpy.lib.format), so that numpy.load knows shape and type and can map it. */
+/* VAR.npy: the flat file behind NumPy's header, format 1.0 (numpy.lib.format), so that numpy.load
+ * knows shape and type and can map it. */
 #include "base/check.h"
 #include "view/flat.h"
 #include "view/state.h"
@@ -24,7 +25,8 @@ set_order(struct dtype *t, bool big)
 		set_order(&t->field[i].type, big);
 }
 
-/* As the file has the elements: in its byte order, those of variable length as bytes of one width. */
+/* As the file has the elements: in its byte order, those of variable length as bytes of one width.
+ */
 static int
 shown_type(struct mount *m, const struct node *n, uint32_t width, struct dtype *ret)
 {
