@@ -2,7 +2,6 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "view/advice.h"
 #include "view/flat.h"
 #include "view/flats.h"
 #include "view/kind.h"
@@ -12,7 +11,6 @@
 #include "view/tree.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 

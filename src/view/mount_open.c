@@ -34,16 +34,17 @@ node_changed(void *arg, struct node *old, struct node *now)
 	flats_changed(m, path, now);
 	bool group = old && now && old->kind == now->kind &&
 		     (now->kind == NODE_GROUP || now->kind == NODE_PLAIN);
-	if (!old || !variable_lives_on(old, now))
+	const bool lives = old && variable_lives_on(old, now);
+	if (!lives)
 		facts_forget_kin(&m->facts, path);
-	bool pages = !group && !(old && variable_lives_on(old, now));
+	bool pages = !group && !lives;
 	mount_stale(m, path, pages ? STALE_PAGES : group ? STALE_ATTRIBUTES : STALE_NAME);
 	if (!group)
 		views_stale(m, path, NULL, STALE_NAME);
 }
 
-/* Whether this version can show anything of it: not of Zarr V3, nor of an array of unknown shape.
- */
+/* Whether this version can show anything of it: not of Zarr V3, nor of an array of unknown
+ * shape. */
 static bool
 shows(const struct node *n)
 {

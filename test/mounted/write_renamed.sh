@@ -121,14 +121,7 @@ for store in "${stores[@]}"; do
 done
 
 # an array that is the top of its store shares no dimension with the store beside it
-"$python" - "$tmp/tops" <<'END' || exit 1
-import json, os, sys
-from zarr3 import LITTLE, array
-for name in "a", "b":
-    os.makedirs(os.path.join(sys.argv[1], name))
-    with open(os.path.join(sys.argv[1], name, "zarr.json"), "w", encoding="utf8") as file:
-        json.dump(array([2], [2], "int32", codecs=[LITTLE], dims=["y"]), file)
-END
+"$python" -c 'import sys, zarr3; zarr3.pair(*sys.argv[1:])' "$tmp/tops" y || exit 1
 must_mount "$tmp/tops" rw
 ncrename -h -d y,row "$mnt/a.nc" >"$tmp/said" 2>&1 || fail "the top of a store: $(cat "$tmp/said" "$mnt/.zarrfs/log")"
 umount_store

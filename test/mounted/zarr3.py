@@ -42,6 +42,14 @@ def group(attributes=None):
     return {"zarr_format": 3, "node_type": "group", "attributes": attributes or {}}
 
 
+def pair(folder, dim):
+    """Stores a and b beside each other, each of one array with that dimension."""
+    for name in "ab":
+        os.makedirs(os.path.join(folder, name))
+        with open(os.path.join(folder, name, "zarr.json"), "w", encoding="utf8") as file:
+            json.dump(array([2], [2], "int32", codecs=[LITTLE], dims=[dim]), file)
+
+
 def shard(chunks, big=False, start=False, sums=1):
     """chunks: stored bytes of each inner chunk, or None."""
     index, bodies, at = b"", b"", (16 * len(chunks) + 4 * sums) if start else 0
