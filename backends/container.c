@@ -9,8 +9,8 @@
 
 /* --- which keys belong to which array --- */
 
-/* What remains of a key, or of a path without '/' at its end, in the site; NULL: it lies elsewhere.
- */
+/* What remains of a key, or of a path without '/' at its end, in the site; NULL: it lies
+ * elsewhere. */
 static const char *
 within(const struct site *s, const char *key)
 {

@@ -1,16 +1,16 @@
 /* A directory: keys are paths below it.
  *
  * - Nothing outside is read: a symbolic link that leads out of the store is -EACCES, unless
- * options.follow. One that leads nowhere is an error and not absence: the data were meant to be
- * there (a disk that is not mounted, git-annex).
- * - A read gives one version of a file: it is looked at before and after, and read again from the
- * start if it changed. A file that is read in parts is still found by its version when another one
- * was renamed over it (dir/held.c).
+ *   options.follow. One that leads nowhere is an error and not absence: the data were meant to
+ *   be there (a disk that is not mounted, git-annex).
+ * - A read gives one version of a file: it is looked at before and after, and read again from
+ *   the start if it changed. A file that is read in parts is still found by its version when
+ *   another one was renamed over it (dir/held.c).
  * - The path of the store is looked at again ten times a second, and before anything is called
- * absent: a store that is moved away gives -EIO, and where another directory is put in its place
- * (rename, a flipped link) that one is used from then on.
- * - The folder that an array's chunks are read from stays open, and its path is looked at again as
- * often (dir/base.c).
+ *   absent: a store that is moved away gives -EIO, and where another directory is put in its
+ *   place (rename, a flipped link) that one is used from then on.
+ * - The folder that an array's chunks are read from stays open, and its path is looked at again
+ *   as often (dir/base.c).
  * - Finding what is there is in dir/find.c, writing in dir/put.c, dir/lock.c and dir/write.c. */
 #include "backends/dir/dir.h"
 
@@ -257,8 +257,8 @@ open_dir(struct dir *d, const char *prefix, DIR **ret)
 	return err_set(-EIO, "it changes all the time");
 }
 
-/* DT_REG: a key; DT_DIR: a prefix; else neither. A link is what it leads to; where it leads
- * nowhere, a key, whose get then says so. */
+/* DT_REG: a key; DT_DIR: a prefix; else neither. A link is what it leads to. One that leads nowhere
+ * is a key, and reading that key says so. */
 static unsigned char
 entry_type(DIR *dir, const struct dirent *e)
 {

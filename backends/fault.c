@@ -4,14 +4,19 @@
  *                 absent        the key is not there
  *                 delay         the call takes fault.ms longer
  *                 hang          it never answers: -ETIMEDOUT or -EINTR when the caller's patience
- * ends truncate      half of the bytes are missing corrupt       one byte in the middle is wrong
+ *                               ends
+ *                 truncate      half of the bytes are missing
+ *                 corrupt       one byte in the middle is wrong
  *   fault.calls=  which calls, a comma list of get stat list put del sync (get); truncate and
- * corrupt are for get alone fault.match=  only keys that contain this text fault.after=  only after
- * so many calls that the words above mean fault.nth=    only the n-th of what is left then;
- * fault.every= only each n-th fault.file=   only while this file exists, so that a running mount
- * can be broken and healed; a hang or delay ends with it as well. Calls made without it are not
- * counted. fault.ms=     milliseconds, for delay fault.late=1  put, del and sync are done first,
- * and fail then: the answer is lost fault.deaf=1  hang looks at neither deadline nor cancellation
+ *                 corrupt are for get alone
+ *   fault.match=  only keys that contain this text
+ *   fault.after=  only after so many calls that the words above mean
+ *   fault.nth=    only the n-th of what is left then; fault.every= only each n-th
+ *   fault.file=   only while this file exists, so that a running mount can be broken and healed;
+ *                 a hang or delay ends with it as well. Calls made without it are not counted.
+ *   fault.ms=     milliseconds, for delay
+ *   fault.late=1  put, del and sync are done first, and fail then: the answer is lost
+ *   fault.deaf=1  hang looks at neither deadline nor cancellation
  *   fault.remote=1 the store counts as a remote one, where each request costs a round trip
  *
  * Without fault.kind nothing happens. */

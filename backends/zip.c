@@ -1,14 +1,14 @@
-/* A zip archive, itself an object of another store: a file, or an object behind S3 or HTTP, which
- * is read by ranges.
+/* A zip archive, itself an object of another store: a file, or an object behind S3 or HTTP,
+ * which is read by ranges.
  *
  * - Keys lie at the archive's root or below one common prefix. Its directory is read once (two
- * requests at most) and kept; nothing is inflated to list or stat.
- * - Every read asks for the archive's version that the directory is of, so a replaced archive gives
- * its new members, once its directory has been read again, or an error, never a mixture.
+ *   requests at most) and kept; nothing is inflated to list or stat.
+ * - Every read asks for the archive's version that the directory is of, so a replaced archive
+ *   gives its new members, once its directory has been read again, or an error, never a mixture.
  * - The end of a remote archive, which came with its directory, is kept: members that lie there
- * cost no request of their own.
+ *   cost no request of their own.
  * - Whether it was replaced is also looked at when a caller asks what is there, at most every
- * LOOK_EVERY. */
+ *   LOOK_EVERY. */
 #include "backends/zip/write.h"
 
 #include "base/err.h"

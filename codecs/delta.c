@@ -13,8 +13,8 @@ struct run {
 	union number last;
 };
 
-/* Each in its own loop: a sum that waits for a conversion at every step takes four times as long.
- */
+/* Each in its own loop: a sum that waits for a conversion at every step takes four times as
+ * long. */
 static double
 sum_floats(const struct dtype *d, double last, union number *v, size_t n)
 {

@@ -1,6 +1,6 @@
 /* gzip (RFC 1952): one or more members, whose contents follow each other (§2.2). Zero bytes may
- * follow the last. Some writers put zlib data (RFC 1950) under this name; their first bytes tell.
- */
+ * follow the last. Some writers put zlib data (RFC 1950) under this name; their first bytes
+ * tell. */
 #include "codecs/deflate.h"
 
 #include "base/err.h"

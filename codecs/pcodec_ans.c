@@ -117,8 +117,8 @@ pcodec_read_bins(struct pcodec_bits *b, unsigned scratch, struct pcodec_variable
 	return r < 0 ? err_add(r, "%s latents", v->name) : 0;
 }
 
-/* How many latents before the newest one lookbacks of this page need to be kept, and room to go on.
- */
+/* How many latents before the newest one lookbacks of this page need to be kept, and room to go
+ * on. */
 static size_t
 history_cap(const struct pcodec_chunk *c)
 {

@@ -3,8 +3,8 @@
  * by the metadata. Integers of one or two bytes are stored in it as 32 bits.
  *
  * libzfp never looks where its input ends. So it reads a copy with room behind it for all that it
- * could read by the parameters of the header, and what it did read is compared with what there was.
- */
+ * could read by the parameters of the header, and what it did read is compared with what there
+ * was. */
 #include "base/check.h"
 #include "base/err.h"
 #include "codec/codec.h"

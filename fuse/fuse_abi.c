@@ -7,8 +7,8 @@
  * flags, in the second word. */
 enum { DIRECT_MAPPINGS = 1 << 4 };
 
-/* Bytes that are copied sooner than a thread that sleeps is woken; libnetcdf reads 8 KiB at a time.
- */
+/* Bytes that are copied sooner than a thread that sleeps is woken; libnetcdf reads 8 KiB at a
+ * time. */
 enum { BRIEF = 16 << 10 };
 
 /* The answer to INIT, if it is one and has its first `needed` bytes. */

@@ -1,5 +1,5 @@
-/* What the kernel and libfuse say to each other, where libfuse itself does not show or complete it.
- */
+/* What the kernel and libfuse say to each other, where libfuse itself does not show or complete
+ * it. */
 #pragma once
 
 #include <stdbool.h>

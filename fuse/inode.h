@@ -59,8 +59,8 @@ uint64_t inodes_id(struct inodes *, const struct inode *);
 /* If the entry is what this inode stands for: now seen so. Else false. */
 bool inodes_see(struct inodes *, struct inode *, const struct entry *);
 struct seen inodes_seen(struct inodes *, struct inode *);
-/* Lookups find another inode from now on, though the layout is the same. false: that was so before.
- */
+/* Lookups find another inode from now on, though the layout is the same. false: that was so
+ * before. */
 bool inodes_retire(struct inodes *, struct inode *);
 /* The same, and it stands for nothing any more: inodes_see is false of it. */
 void inodes_end(struct inodes *, struct inode *);

@@ -33,8 +33,8 @@ give_up_rights(void)
 	return 0;
 }
 
-/* What others may have left odd: descriptors 0 to 2 closed, and children that were not waited for.
- */
+/* What others may have left odd: descriptors 0 to 2 closed, and children that were not waited
+ * for. */
 static void
 tidy_up(void)
 {

@@ -4,8 +4,8 @@
  *
  *	SIGTERM SIGINT	unmount and end
  *	SIGHUP		look at the store again
- *	SIGUSR1 SIGUSR2	say more, say less
- */
+ *	SIGUSR1 SIGUSR2	say more, say
+ * less */
 #pragma once
 
 #include <signal.h>

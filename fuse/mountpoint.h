@@ -1,6 +1,6 @@
 /* The directory that is mounted on: checked before, freed of a dead mount, and let go again; or
- * "/dev/fd/N", a descriptor of /dev/fuse that another program has mounted already and looks after.
- */
+ * "/dev/fd/N", a descriptor of /dev/fuse that another program has mounted already and looks
+ * after. */
 #pragma once
 
 #include "fuse/opts.h"
@@ -13,6 +13,6 @@ int mountpoint_prepare(const struct opts *, char **ret);
 int mountpoint_detach(const char *path);
 /* N of "/dev/fd/N"; -1: a directory. */
 int mountpoint_fd(const char *path);
-/* In a process that hands the mount to another one: an open descriptor keeps the mount from ending.
- */
+/* In a process that hands the mount to another one: an open descriptor keeps the mount from
+ * ending. */
 void mountpoint_let_go(const char *path);

@@ -191,8 +191,8 @@ op_statfs(fuse_req_t req, fuse_ino_t ino)
 	fuse_reply_statfs(req, &st);
 }
 
-/* The kernel keeps these away from a mount that is `ro`, but root can take that off with remount.
- */
+/* The kernel keeps these away from a mount that is `ro`, but root can take that off with
+ * remount. */
 static void
 refuse_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what, struct fuse_file_info *fi)
 {

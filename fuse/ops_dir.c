@@ -229,8 +229,8 @@ describe(struct request *r, const struct listing *l, const struct item *i,
 }
 
 /* Adds entries from r->off on; their node ids go to `given`, one for each that counts as looked up.
- * Where a question fails, the rest goes without attributes: it would take as long again for each.
- */
+ * Where a question fails, the rest goes without attributes: it would take as long again for
+ * each. */
 static int
 fill_plus(struct request *r, const struct listing *l, struct buf *names, struct buf *given)
 {

@@ -77,8 +77,8 @@ begin_anew(struct page_coherence *p)
 	p->noticed = 0;
 }
 
-/* A reader that opens the file now would be shown what was the store's longer ago than that may be.
- */
+/* A reader that opens the file now would be shown what was the store's longer ago than that may
+ * be. */
 static bool
 too_old(const struct server *s, const struct page_coherence *p)
 {

@@ -1,22 +1,22 @@
 /* The pages that the kernel has of an opened file, and since when its readers see what they see.
  *
- * An inode has one set of pages for all handles of it, and a read() takes from them what it finds
- * and asks for the rest. So all pages of an inode must show one version of each chunk: that which
- * was found first since `since` (data/cache.h says how it is kept). When a chunk is found to have
- * changed:
+ * An inode has one set of pages for all handles of it, and a read() takes from them what it
+ * finds and asks for the rest. So all pages of an inode must show one version of each chunk:
+ * that which was found first since `since` (data/cache.h says how it is kept). When a chunk is
+ * found to have changed:
  * - An open() from then on gets another inode, which has no pages yet; unless a handle writes to
- * the file: then the pages are dropped at that open, and what was written is in the pages of all
- * handles.
+ *   the file: then the pages are dropped at that open, and what was written is in the pages of
+ *   all handles.
  * - Handles that are open go on as before, until no reader is in the midst of reading: then the
- * pages are dropped, and the inode begins anew. To find such a moment, the kernel is told to forget
- * the attributes: it asks for them before each read(), and the answer waits (a few tenths of a
- * second, or longer on a busy machine) while the reads that are under way come to their end. A
- * reader that has gone on in file order since before the change comes to the end of the chunk
- * first. (A page fault asks for no attributes: a program that reads a mapping gets page by page
- * what there is, and may find a chunk changed from one page to the next.) A change is found when
- * the chunk is read. So that no reader is shown what was replaced long ago, an inode that is as old
- * as pages may get begins anew while no reader reads it, and an open() gets another one. Safe from
- * every thread. */
+ *   pages are dropped, and the inode begins anew. To find such a moment, the kernel is told to
+ *   forget the attributes: it asks for them before each read(), and the answer waits (a few
+ *   tenths of a second, or longer on a busy machine) while the reads that are under way come to
+ *   their end. A reader that has gone on in file order since before the change comes to the end
+ *   of the chunk first. (A page fault asks for no attributes: a program that reads a mapping
+ *   gets page by page what there is, and may find a chunk changed from one page to the next.)
+ * A change is found when the chunk is read. So that no reader is shown what was replaced long
+ * ago, an inode that is as old as pages may get begins anew while no reader reads it, and an
+ * open() gets another one. Safe from every thread. */
 #pragma once
 
 #include <stdbool.h>

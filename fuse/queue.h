@@ -5,8 +5,8 @@
  * needs no store. So only so many run at once; the others wait here, first come first served,
  * without a thread. A request that is stuck gives its place away after a while: another thread is
  * begun for the one that waits longest. A request that waited for all of its time fails when its
- * turn comes; that is in time, since those that ran before it came earlier and have ended by then.
- */
+ * turn comes; that is in time, since those that ran before it came earlier and have ended by
+ * then. */
 #pragma once
 
 #include "base/clock.h"

@@ -111,8 +111,8 @@ bool request_claim(struct request *);
 void request_fail(struct request *, int code);
 /* Answers what only succeeds or fails. Negative: as request_fail. */
 void request_done(struct request *, int result);
-/* Did the kernel take the answer? A claim and the reply in one, for replies that promise something.
- */
+/* Did the kernel take the answer? A claim and the reply in one, for replies that promise
+ * something. */
 #define request_answer(r, reply) (request_claim(r) && (reply) == 0)
 
 /* A failure that no program hears of: logged. */

@@ -3,6 +3,6 @@
 
 #include "fuse/opts.h"
 
-/* The command's exit status; 128 + n if signal n ended it, 126 or 127 if it could not be started.
- */
+/* The command's exit status; 128 + n if signal n ended it, 126 or 127 if it could not be
+ * started. */
 int run(const struct opts *);

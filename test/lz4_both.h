@@ -47,8 +47,8 @@ both_look(struct span in, size_t n)
 	return odd;
 }
 
-/* The first `stop` of n bytes, in memory that held `before` and has just that room; NULL: damaged.
- */
+/* The first `stop` of n bytes, in memory that held `before` and has just that room; NULL:
+ * damaged. */
 static inline uint8_t *
 both_own(struct span in, size_t n, size_t stop, uint8_t before)
 {

@@ -1,6 +1,6 @@
 /* What container.c (which keys belong to which array), container_chunk.c (the bytes that a place
- * names) and container_sources.c (URLs that the user permitted) share. No other file includes it.
- */
+ * names) and container_sources.c (URLs that the user permitted) share. No other file includes
+ * it. */
 #pragma once
 
 #include "backends/container/container.h"

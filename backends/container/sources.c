@@ -310,8 +310,8 @@ has_etag(const struct source *from, const char *version)
 	return !from->local && *version && (tagged || !from->web);
 }
 
-/* What stands for an object elsewhere, as the user redirects its URL, may have no ETag to compare.
- */
+/* What stands for an object elsewhere, as the user redirects its URL, may have no ETag to
+ * compare. */
 static int
 check_etag(const struct chunk_place *p, const struct source *from, const struct zmap_stat *s)
 {

@@ -52,8 +52,8 @@ enum { DIR_BASES = 16 };
 struct dir_base {
 	char *path;     /* below the root; "": the root */
 	int fd;         /* O_PATH */
-	int64_t placed; /* when it came to be at its path, as zmap_stat says it of a file; never 0
-			 */
+	int64_t placed; /* when it came to be at its path, as zmap_stat says it of a file; never
+			   0 */
 	int64_t looked, used; /* clock_now() */
 	unsigned doubts;      /* dir->doubts before it was looked at */
 	unsigned users;       /* threads that open a file in it */
@@ -151,8 +151,8 @@ int dir_held(struct dir *, const char *key, const char *version, struct stat *re
 void dir_let_go(struct dir *);
 /* The file was put here, and had all its bytes before it had its name. */
 void dir_note_own(struct dir *, const struct stat *);
-/* Is the file one that was put here, with the times that it had then? Only the last ones are known.
- */
+/* Is the file one that was put here, with the times that it had then? Only the last ones are
+ * known. */
 bool dir_is_own(struct dir *, const struct stat *);
 
 /* The lock under which a key is compared and replaced; closing the descriptor lets it go. 0; *ret
@@ -170,8 +170,8 @@ const char *dir_local_locks(const char *mountinfo, dev_t dev);
 int dir_temporary(int up, char ret_name[DIR_TEMPORARY_SIZE]);
 /* Removes what killed writers left there more than a day ago. */
 void dir_sweep_one(int fd);
-/* This directory has names that a crash may undo. Its descriptor may be taken over, and is -1 then.
- */
+/* This directory has names that a crash may undo. Its descriptor may be taken over, and is -1
+ * then. */
 void dir_unsynced(struct dir *, int *fd);
 int dir_sync(struct zmap *);
 int dir_try_writing(struct zmap *, struct buf *said);

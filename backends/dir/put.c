@@ -22,8 +22,8 @@
 
 enum {
 	TRIES = 9,  /* of a file that is replaced whenever it is looked at */
-	MAKES = 64, /* of a directory that goes whenever it was made: a fifth of a second together
-		     */
+	MAKES = 64, /* of a directory that goes whenever it was made: a fifth of a second
+		       together */
 	MAKES_AT_ONCE = 4,
 	PAUSE_FIRST = 50, /* us between two of them, then twice as long, to 64 times */
 	PIECE = 16 << 20, /* bytes between two looks at the deadline */

@@ -1,6 +1,6 @@
 /* The files of an Icechunk repository (spec, "Binary File Format"): a head of 39 bytes, and
- * FlatBuffers, as they are or by zstd. Ids in names are Crockford's base 32. Any thread may call.
- */
+ * FlatBuffers, as they are or by zstd. Ids in names are Crockford's base 32. Any thread may
+ * call. */
 #pragma once
 
 #include "backends/icechunk/flat.h"

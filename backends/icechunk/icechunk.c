@@ -1,11 +1,11 @@
-/* Icechunk repositories, spec 1, 2 and 2.1, as a Zarr V3 hierarchy: the newest snapshot of a branch
- * (or another version that was asked for), and others below "@NAME/".
+/* Icechunk repositories, spec 1, 2 and 2.1, as a Zarr V3 hierarchy: the newest snapshot of a
+ * branch (or another version that was asked for), and others below "@NAME/".
  *
- * - Two objects tell everything but where chunks are: `repo` (spec 1: a file below refs/) and the
- * snapshot. Only the first can change; it is asked for again, by its version, when what is known is
- * older than LOOK_PARTS-th of the TTL.
+ * - Two objects tell everything but where chunks are: `repo` (spec 1: a file below refs/) and
+ *   the snapshot. Only the first can change; it is asked for again, by its version, when what is
+ *   known is older than LOOK_PARTS-th of the TTL.
  * - Arrays are asked for by the version that came with their metadata, so a reader stays in its
- * snapshot as long as that is kept.
+ *   snapshot as long as that is kept.
  * - Nothing that is damaged or gone shows as fill values. */
 #include "backends/icechunk/impl.h"
 

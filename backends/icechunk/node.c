@@ -125,8 +125,8 @@ read_array(const struct flat_table *t, struct ice_node *n, uint64_t *counts, str
 	return r;
 }
 
-/* 0; FLAT_NONE: what cannot be shown is left out; -EIO. path and counts: where the node's are put.
- */
+/* 0; FLAT_NONE: what cannot be shown is left out; -EIO. path and counts: where the node's are
+ * put. */
 static int
 read_node(const struct flat_table *t, struct ice_node *n, struct span *path, uint64_t *counts)
 {

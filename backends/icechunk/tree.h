@@ -1,6 +1,6 @@
 /* One snapshot of an Icechunk repository: its groups and arrays, and which manifests say where
- * their chunks are (spec, "Snapshot Files"). Immutable once made, counted, safe from every thread.
- */
+ * their chunks are (spec, "Snapshot Files"). Immutable once made, counted, safe from every
+ * thread. */
 #pragma once
 
 #include "backends/icechunk/file.h"

@@ -9,8 +9,8 @@
 
 /* Where the text comes from. */
 struct kerchunk_text {
-	/* Appends at least one byte and about `wish` at most; 1. At the end of the text 0. -errno.
-	 */
+	/* Appends at least one byte and about `wish` at most; 1. At the end of the text 0.
+	 * -errno. */
 	int (*more)(struct kerchunk_text *, size_t wish, struct buf *into);
 };
 

@@ -28,8 +28,8 @@ struct kerchunk_table *kerchunk_table_new(size_t most);
 struct kerchunk_table *kerchunk_table_free(struct kerchunk_table *);
 CLEAN_DEFINE(struct kerchunk_table, kerchunk_table_free)
 
-/* Copies all that it is given. key: NULL in a table of rows. loose: see kerchunk_table_drop_loose.
- */
+/* Copies all that it is given. key: NULL in a table of rows. loose: see
+ * kerchunk_table_drop_loose. */
 int kerchunk_table_add(
 	struct kerchunk_table *, const char *key, const struct kerchunk_ref *, bool loose);
 /* Would so many more be too many, however short their keys? 0 or -EFBIG. */

@@ -4,8 +4,8 @@
 
 #include "backends/container/container.h"
 
-/* Of a file of references. Folders are prefixes of keys of the store that it lies in, "" or "a/b/".
- */
+/* Of a file of references. Folders are prefixes of keys of the store that it lies in, "" or
+ * "a/b/". */
 struct kerchunk_base {
 	const char *folder; /* its own */
 	const char *set;    /* that of the whole set: what lies below it belongs to the set */

@@ -73,8 +73,8 @@ struct client_reply {
 	int error;        /* -errno when the answer is not whole (err_text() says why), whatever its
 			     status; else 0 */
 	char etag[CLIENT_TEXT];     /* as sent, quotes and W/ included */
-	char checksum[CLIENT_TEXT]; /* x-amz-checksum-NAME, as NAME=VALUE; of several the shortest
-				     */
+	char checksum[CLIENT_TEXT]; /* x-amz-checksum-NAME, as NAME=VALUE; of several the
+				       shortest */
 	bool composite;             /* a checksum of the checksums of parts */
 	char request_id[CLIENT_TEXT],
 		region[CLIENT_TEXT]; /* x-amz-request-id, x-amz-bucket-region */

@@ -13,8 +13,8 @@ struct client_attempt {
 	struct client_attempt *next;  /* in a line */
 	struct http_request *request; /* the one that is under way on it */
 	const struct client_ask *ask;
-	int64_t *until; /* the ask's deadline, which may be put off while the attempt is the loop's
-			 */
+	int64_t *until;   /* the ask's deadline, which may be put off while the attempt is the
+			     loop's */
 	struct head head; /* its reply is the request's */
 	struct body *body;
 	char *url;

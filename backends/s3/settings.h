@@ -22,6 +22,6 @@ struct settings {
 int settings_gather(const struct url *, const struct zmap_options *, struct settings *ret);
 void settings_free(struct settings *);
 
-/* The first of the environment's variables that is set and not empty, or NULL. List ends with NULL.
- */
+/* The first of the environment's variables that is set and not empty, or NULL. List ends with
+ * NULL. */
 const char *settings_env(const char *const *names);

@@ -214,8 +214,8 @@ tell(struct lister *l)
 	if (l->common && n && name[n - 1] == '/')
 		l->name.data[skip + n - 1] = 0;
 	if (!*name)
-		return 0; /* the prefix itself, kept as an object by programs that like directories
-			   */
+		return 0; /* the prefix itself, kept as an object by programs that like
+			     directories */
 	l->page.entries++;
 	return l->fn(l->arg, name, l->common, l->contents ? &l->stat : NULL);
 }

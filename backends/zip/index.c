@@ -101,8 +101,8 @@ has_metadata(const struct zip_index *x, const char *prefix, size_t len)
 	return false;
 }
 
-/* V3 says "group" only inside of zarr.json, but a group that is worth the name has others below it.
- */
+/* V3 says "group" only inside of zarr.json, but a group that is worth the name has others below
+ * it. */
 static bool
 is_array(const struct zip_index *x, const char *prefix, size_t len)
 {

@@ -15,8 +15,8 @@ enum {
 	LOCAL = 0x04034b50,
 	LOCAL_LEN = 30,
 	PIECE = 256 << 10,
-	SLACK = 1 << 16, /* bytes that deflate may add to data that do not shrink, and to short ones
-			  */
+	SLACK = 1 << 16, /* bytes that deflate may add to data that do not shrink, and to short
+			    ones */
 };
 
 bool
@@ -264,8 +264,8 @@ inflate_whole(const struct zip_reading *r, struct span in)
 	return result;
 }
 
-/* Header and bytes together; what is missing where the header is longer than guessed comes after.
- */
+/* Header and bytes together; what is missing where the header is longer than guessed comes
+ * after. */
 static int
 read_deflated(const struct zip_reading *r)
 {

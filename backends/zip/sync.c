@@ -156,8 +156,8 @@ keep_versions(const struct batch *b, struct archive *new)
 	return 0;
 }
 
-/* Lock held. What is in the archive now is not pending any more, unless it was put again meanwhile.
- */
+/* Lock held. What is in the archive now is not pending any more, unless it was put again
+ * meanwhile. */
 static void
 forget(struct batch *b, struct zip_spill **ret_spill)
 {

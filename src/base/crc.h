@@ -24,6 +24,6 @@ struct crc {
 
 /* The sum of a few bytes more. */
 uint64_t crc_add(const struct crc *, uint64_t sum, const uint8_t *, size_t);
-/* The same of as many bytes as the processor's own instructions can take. Returns how many, from 0.
- */
+/* The same of as many bytes as the processor's own instructions can take. Returns how many, from
+ * 0. */
 size_t crc_fold(const struct crc *, uint64_t *sum, const uint8_t *, size_t);

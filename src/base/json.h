@@ -26,8 +26,8 @@ enum json_type {
 	JSON_TYPE_DICT
 };
 
-/* Bounds: depth 512. -EINVAL with line and column in the text. The document is owned by the caller.
- */
+/* Bounds: depth 512. -EINVAL with line and column in the text. The document is owned by the
+ * caller. */
 int json_parse(const char *text, size_t len, struct json **ret);
 /* Is it JSON as the standard has it, so that every reader takes it? */
 bool json_is_strict(const char *text, size_t len);

@@ -106,8 +106,8 @@ read_exponent(const char *s, const char *end, int64_t *ret)
 	return s == end;
 }
 
-/* digits[.digits][e[sign]digits] between s and end. 0; -EINVAL not a number or not whole; -ERANGE.
- */
+/* digits[.digits][e[sign]digits] between s and end. 0; -EINVAL not a number or not whole;
+ * -ERANGE. */
 static int
 read_decimal(const char *s, const char *end, uint64_t *ret)
 {

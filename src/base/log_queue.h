@@ -10,8 +10,8 @@
 
 #include "base/log.h"
 
-/* 0, or -errno: there is no thread, and nothing may be put. Once a process, unless it was stopped.
- */
+/* 0, or -errno: there is no thread, and nothing may be put. Once a process, unless it was
+ * stopped. */
 int log_queue_start(void);
 /* Never waits. */
 void log_queue_put(log_sink_fn *, enum log_level, const char *line);

@@ -10,13 +10,13 @@
 
 /* What a piece of n bytes takes: mem_get makes that of its size. */
 size_t mem_size(size_t n);
-/* *size is what is needed and becomes what there is (>= asked). NULL: out of memory. Not cleared.
- */
+/* *size is what is needed and becomes what there is (>= asked). NULL: out of memory. Not
+ * cleared. */
 void *mem_get(size_t *size);
 /* The same for what may be written in part only: pages come as they are written. */
 void *mem_get_bare(size_t *size);
-/* mem_size(n) bytes for a thread that holds a lock: no pages are made beforehand, none given back.
- */
+/* mem_size(n) bytes for a thread that holds a lock: no pages are made beforehand, none given
+ * back. */
 void *mem_get_quickly(size_t size);
 /* size: what mem_get said. NULL is allowed. */
 void mem_put(void *p, size_t size);

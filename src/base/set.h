@@ -13,8 +13,8 @@ typedef int set_order(const void *, const void *);
 void *set_find(struct set *, const void *key, set_order *);
 /* Nothing equal may be in it. The set borrows the member. 0 or -ENOMEM. */
 int set_add(struct set *, void *member, set_order *);
-/* The member that equals this one, which is in it from now on if there was none. NULL: no memory.
- */
+/* The member that equals this one, which is in it from now on if there was none. NULL: no
+ * memory. */
 void *set_put(struct set *, void *member, set_order *);
 /* Empties it; fn, if there is one, is told of each member. */
 void set_free(struct set *, void (*fn)(void *));

@@ -27,13 +27,13 @@ struct url_pair {
 };
 
 struct url {
-	char *wrappers; /* "fault", "trace" … before '+', joined by '+', outermost first; "" if none
-			 */
-	char *backend; /* which entry of the backend table: dir, zip, kerchunk_file, s3, http, mem
-			*/
-	char *below;   /* zip, kerchunk_file: the one that the file lies in; else "" */
-	char *scheme;  /* as written, lower case; "" for a plain path */
-	char *host;    /* or bucket; with port if given; "" if none */
+	char *wrappers; /* "fault", "trace" … before '+', joined by '+', outermost first; "" if
+			   none */
+	char *backend;  /* which entry of the backend table: dir, zip, kerchunk_file, s3, http,
+			   mem */
+	char *below;    /* zip, kerchunk_file: the one that the file lies in; else "" */
+	char *scheme;   /* as written, lower case; "" for a plain path */
+	char *host;     /* or bucket; with port if given; "" if none */
 	char *path; /* decoded, no '/' at its end. Files: absolute and tidy. Hosts and buckets: with
 		       its first '/', or "". mem: its name */
 	char *query;   /* of http and https, as written without '?'; "" if none; never a secret */

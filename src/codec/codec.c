@@ -356,8 +356,8 @@ codec_chain_by_extent(const struct codec_chain *c)
 	return any;
 }
 
-/* Two buffers take turns, from the outermost codec inwards; the innermost writes into the caller's.
- */
+/* Two buffers take turns, from the outermost codec inwards; the innermost writes into the
+ * caller's. */
 size_t
 codec_chain_scratch(const struct codec_chain *c)
 {

@@ -15,8 +15,8 @@
  * (CODEC_BYTES). In Zarr V2 any of them may stand anywhere ("compressor" or "filters"); a
  * CODEC_BYTES codec told an array form treats it as bytes.
  *
- * Input bytes are hostile: a codec checks every length and never reads or writes outside its spans.
- */
+ * Input bytes are hostile: a codec checks every length and never reads or writes outside its
+ * spans. */
 #pragma once
 
 #include "base/buf.h"

@@ -141,8 +141,8 @@ packbits_config(const struct json *config, struct json **ret)
 	return json_parse(usual, sizeof usual - 1, ret);
 }
 
-/* Without "elementsize" V3's shuffle takes the size of the elements, which our codec takes for 0.
- */
+/* Without "elementsize" V3's shuffle takes the size of the elements, which our codec takes for
+ * 0. */
 static int
 shuffle_config(const struct json *config, struct json **ret)
 {

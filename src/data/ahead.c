@@ -194,8 +194,8 @@ ahead_load(struct request *q)
 		pool_fill(q->array->data->pool);
 }
 
-/* A reader that comes this much later (ns), or finds the array changed, asks for the chunk itself.
- */
+/* A reader that comes this much later (ns), or finds the array changed, asks for the chunk
+ * itself. */
 static const int64_t EXPECTED = 4 * SECOND;
 
 bool

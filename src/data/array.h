@@ -27,15 +27,15 @@ struct data_options {
 struct data;
 int data_new(const struct data_options *, struct data **ret);
 struct data *data_free(struct data *);
-/* Every changed chunk of all arrays is durable in the store, or the first error that prevents it.
- */
+/* Every changed chunk of all arrays is durable in the store, or the first error that prevents
+ * it. */
 int data_flush(struct data *, struct cancel *);
 /* What could not be stored is stored once more; what fails again is dropped, with a line each
  * appended to said (may be NULL). After that arrays can be written again; a store that cannot make
  * them durable is an error of all arrays, which said names, until the next retry. */
 int data_retry(struct data *, struct buf *said);
-/* Lines "zarrfs_NAME VALUE\n" in Prometheus' text form: chunk loads, decodes, hits, bytes, budget.
- */
+/* Lines "zarrfs_NAME VALUE\n" in Prometheus' text form: chunk loads, decodes, hits, bytes,
+ * budget. */
 int data_stats(struct data *, struct buf *ret);
 /* Cached chunks are compared with the store before they are used again. */
 void data_expire(struct data *);
@@ -158,8 +158,8 @@ int array_lossy(const struct array *, struct buf *ret);
  * order. Waits while too much is not stored. -ERANGE: an element cannot be stored, and nothing was
  * written; -EINTR, -ETIMEDOUT and others: some of it may have been. */
 int array_write(struct array *, const struct array_want *where, const void *bytes);
-/* All that was written to the array before is durable in the store, or the error that prevents it.
- */
+/* All that was written to the array before is durable in the store, or the error that prevents
+ * it. */
 int array_flush(struct array *, struct cancel *);
 /* Is anything not stored yet? */
 bool array_is_staged(const struct array *);

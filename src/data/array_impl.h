@@ -73,9 +73,9 @@ struct array {
 	struct form form;                /* of a decoded chunk; shape points into grid */
 	struct uneven *uneven;           /* of a rectilinear grid; NULL: it is regular */
 	struct shard *shard;             /* what a stored object is; NULL: one chunk */
-	uint64_t in_shard[RANK_MAX]; /* chunks of a shard along each dimension; 1 everywhere without
-				      */
-	struct semaphore *turns;     /* of the tasks that load its chunks */
+	uint64_t in_shard[RANK_MAX];     /* chunks of a shard along each dimension; 1 everywhere
+					    without */
+	struct semaphore *turns;         /* of the tasks that load its chunks */
 	size_t loading;   /* bytes of its extents that are being loaded; under the cache's lock */
 	bool ranged, raw; /* parts can be decoded alone; chunks are stored as they are */
 	bool remote;      /* each request costs a round trip */

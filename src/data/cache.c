@@ -20,8 +20,8 @@ cache_new(size_t budget, bool remote, struct cache **ret)
 	mem_limit(budget);
 	c->lend = budget / CACHE_LEND;
 	/* What a reader in file order has passed stays for a moment, for requests that overtake
-	 * each other, and so that memory is used again while it is still in the processor's caches.
-	 */
+	 * each other, and so that memory is used again while it is still in the processor's
+	 * caches. */
 	c->cold_max = min_u64(budget / 8, 8 << 20);
 	c->spare_max = remote ? budget / 4 : c->cold_max;
 	pthread_mutex_init(&c->lock, NULL);

@@ -115,20 +115,20 @@ enum cache_hurry {
 struct cache_request {
 	struct extent_id id; /* the extent to make if none is there */
 	uint64_t at;         /* any extent of the chunk that holds this byte will do */
-	/* What to make instead where so many extents of the chunk are cached already; len 0: never.
-	 */
+	/* What to make instead where so many extents of the chunk are cached already; len 0:
+	 * never. */
 	struct extent_id larger;
 	unsigned crowd;
 	enum cache_hurry hurry;
-	bool keep; /* an extent that is made stays pinned for the caller, beside the pin of its load
-		    */
+	bool keep; /* an extent that is made stays pinned for the caller, beside the pin of its
+		      load */
 	bool only_there; /* nothing is made: -ENOENT */
 	bool only_new;   /* what is there already is neither pinned nor touched */
 	bool beside; /* without room it is made beside the budget, which one unpinned extent may be;
 			the next one takes its place */
 	int64_t now; /* clock_now() */
-	int64_t fresh; /* extents checked before this moment must be compared with the store again
-			*/
+	int64_t fresh; /* extents checked before this moment must be compared with the store
+			  again */
 	int64_t begun; /* loads that were asked for before this moment are not waited for */
 	int64_t since; /* when the reader began */
 	int64_t deadline;
@@ -144,8 +144,8 @@ enum cache_found {
 	CACHE_BUSY = 2,    /* a load of it is under way: cache_wait */
 	CACHE_CREATED = 3, /* the caller has it loaded, which ends in cache_finish */
 };
-/* A pinned extent and how it was found, or -errno. -ESTALE: replaced while it was read, see above.
- */
+/* A pinned extent and how it was found, or -errno. -ESTALE: replaced while it was read, see
+ * above. */
 int cache_get(struct cache *, const struct cache_request *, struct extent **ret);
 /* The same for many at once. Returns how many went well; found[i] tells how, found of the first
  * that did not is its -errno. None may have hurry CACHE_WAIT. */

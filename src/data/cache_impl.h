@@ -42,8 +42,8 @@ struct object {
 	int64_t given, former;    /* as those of an extent; given: of evicted ones */
 	struct old_version *past; /* the versions before, the newest first */
 	unsigned putting;         /* puts by this mount that are under way */
-	int64_t lost; /* when versions that are forgotten by now were last given; 0: there are none
-		       */
+	int64_t lost; /* when versions that are forgotten by now were last given; 0: there are
+			 none */
 };
 
 /* Objects by number. */

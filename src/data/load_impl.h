@@ -100,7 +100,7 @@ int load_slice(struct load *);
 /* A part of what is cached encoded, for codecs that can decode parts. */
 int load_kept_range(struct load *);
 
-/* Parts of chunks by fetching and decoding only those, for chains that can. Outcomes as zmap_get.
- */
+/* Parts of chunks by fetching and decoding only those, for chains that can. Outcomes as
+ * zmap_get. */
 int load_range(struct load *);
 int load_raw_range(struct load *);

@@ -18,8 +18,8 @@ struct index {
 	const uint8_t *entries;
 	uint64_t size;
 	char version[ZMAP_VERSION];
-	int64_t begun; /* clock_now() before the store was asked for it, or whether it has changed
-			*/
+	int64_t begun;         /* clock_now() before the store was asked for it, or whether it has
+				  changed */
 	struct extent *extent; /* where it is cached, pinned; NULL: it is not */
 	struct buf own;        /* else where it is */
 };

@@ -1,5 +1,5 @@
-/* Loading a chunk, or a part of it, from all of its stored bytes, which may be cached themselves.
- */
+/* Loading a chunk, or a part of it, from all of its stored bytes, which may be cached
+ * themselves. */
 #include "data/load_impl.h"
 
 #include "base/pool.h"

@@ -84,8 +84,8 @@ begins_again(struct pause *p, const struct array_want *w)
 	return again;
 }
 
-/* It was overtaken in the midst of the run by the request behind it, for which a place was skipped.
- */
+/* It was overtaken in the midst of the run by the request behind it, for which a place was
+ * skipped. */
 static bool
 comes_late(struct pause *p, uint64_t off, uint64_t end)
 {

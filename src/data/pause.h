@@ -46,8 +46,8 @@ struct pause {
  * pause, during which the inode began anew; 0: it does no such thing. */
 int64_t pause_begin(struct pause *, const struct array_want *, int64_t now);
 void pause_end(struct pause *, int64_t now);
-/* Does a steady reader count as gone, though it may have a part of a chunk and come for the rest?
- */
+/* Does a steady reader count as gone, though it may have a part of a chunk and come for the
+ * rest? */
 bool pause_stopped(const struct pause *, int64_t now);
 /* Does the reader go on in order at m->to, as it did at m->noticed? */
 bool pause_goes_on(const struct pause *, const struct array_move *m);

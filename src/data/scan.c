@@ -260,8 +260,8 @@ scan_keeps(const struct scan *s, const struct array *a)
 
 /* --- the way through the file --- */
 
-/* Where in the file order an offset lies: indices of the leading dimension and what goes around it.
- */
+/* Where in the file order an offset lies: indices of the leading dimension and what goes around
+ * it. */
 struct place {
 	uint64_t outer; /* file offset where index 0 of the leading dimension begins */
 	uint64_t t;     /* index of the leading dimension */

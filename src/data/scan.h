@@ -41,8 +41,8 @@ void scan_end(struct scan *, struct array *);
 struct extent_id scan_extent(
 	const struct scan *, const struct array *, uint64_t chunk, uint64_t at, uint64_t to);
 
-/* What to load instead when a chunk is read at random again and again: all of it, or a good deal.
- */
+/* What to load instead when a chunk is read at random again and again: all of it, or a good
+ * deal. */
 void scan_larger(const struct scan *, const struct array *, struct cache_request *);
 
 /* Are the stored bytes of chunks to be cached too, because other extents of them will be wanted? */

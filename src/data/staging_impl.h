@@ -119,8 +119,8 @@ struct array *staging_release_space(struct staging *, struct staged_space *);
 int staged_error(const struct staging *, const struct staged_space *);
 /* Has an object that is dirty or failed stored as soon as may be. */
 void staging_queue(struct staging *, struct staged_object *);
-/* Begins what is queued, and what must go because there is too much. The lock is open for a moment.
- */
+/* Begins what is queued, and what must go because there is too much. The lock is open for a
+ * moment. */
 void staging_pump(struct staging *);
 /* Until something moves, or for a moment; the lock is open meanwhile. -EINTR; -EIO: not by then. */
 int staging_wait(struct staging *, int64_t deadline, struct cancel *);

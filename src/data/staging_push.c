@@ -288,8 +288,8 @@ run(struct task *t)
 	LOCKED(&s->lock) {
 		a = array_ref(o->space->array);
 		borrowed = o->borrowed;
-		c = o->chunk; /* chunks may come before it in the list, which are for the next time
-			       */
+		c = o->chunk; /* chunks may come before it in the list, which are for the next
+				 time */
 	}
 	cache_borrow(s->data->cache, borrowed);
 	int r = staged_store(s, a, c);

@@ -50,8 +50,8 @@ list_names(struct model *m, const struct node *n, struct names *ret)
 	return 0;
 }
 
-/* The children of one group being loaded, by several threads where each request costs a round trip.
- */
+/* The children of one group being loaded, by several threads where each request costs a round
+ * trip. */
 struct loading {
 	struct model *model;
 	const struct path_walk *walk;

@@ -23,8 +23,8 @@ take_order(const struct codec_specs *s, struct dtype *t)
 }
 
 /* Can all codecs before the last be run on each chunk of a shard as well as on the whole of it? So
- * where they take each element by itself, and give missing ones back as they are. 1, 0 or -ENOMEM.
- */
+ * where they take each element by itself, and give missing ones back as they are. 1, 0 or
+ * -ENOMEM. */
 static int
 may_move_in(const struct array_meta *a)
 {

@@ -1,5 +1,5 @@
-/* What stands between the indices in the keys of chunks, where metadata do not say it: the keys do.
- */
+/* What stands between the indices in the keys of chunks, where metadata do not say it: the keys
+ * do. */
 #include "model/probe.h"
 
 #include <stdio.h>

@@ -24,8 +24,8 @@ enum dtype_kind {
 	DTYPE_VLEN_TEXT, /* variable-length UTF-8; size is the width that its elements are padded
 			    to, 0 while unknown */
 	DTYPE_VLEN_BYTES,
-	DTYPE_OBJECT, /* anything else that has no flat form (json2, msgpack2, vlen-array, pickle)
-		       */
+	DTYPE_OBJECT, /* anything else that has no flat form (json2, msgpack2, vlen-array,
+			 pickle) */
 };
 
 enum time_unit {
@@ -125,8 +125,8 @@ unsigned dtype_swap_unit(const struct dtype *);
 void dtype_swap(const struct dtype *, void *data, uint64_t n);
 /* The bytes of a fill value, in the dtype's own byte order, from a V2 fill_value in any of its
  * spellings. null or absent (NULL): zeros and *null_fill. `out` has dtype->size bytes. -EINVAL if
- * it cannot be one; `out` is zeros then. Of types without a flat form (vlen, object) it is zeros.
- */
+ * it cannot be one; `out` is zeros then. Of types without a flat form (vlen, object) it is
+ * zeros. */
 int dtype_fill_v2(const struct dtype *, const struct json *value, uint8_t *out, bool *null_fill);
 /* The same as NCZarr writes it: the text of S types is plain, where zarr-python has base64, unless
  * it is longer than the element. So it is for is_char in the other function, too. */

@@ -67,8 +67,8 @@ static const struct {
 	{"as", TIME_AS},
 };
 
-/* Decimal digits at *s, which is left behind them. False: none, or more than an element may have.
- */
+/* Decimal digits at *s, which is left behind them. False: none, or more than an element may
+ * have. */
 static bool
 read_count(const char **s, uint32_t *ret)
 {

@@ -17,8 +17,8 @@ struct edges {
 };
 
 /* "chunk_shapes" of an array of this shape; ret_longest: the longest chunk of each dimension. *ret
- * NULL: it is a regular grid. -EINVAL; -ENOTSUP: more chunks along a dimension than are supported.
- */
+ * NULL: it is a regular grid. -EINVAL; -ENOTSUP: more chunks along a dimension than are
+ * supported. */
 int edges_parse(const struct json *shapes, unsigned rank, const uint64_t *shape,
 	uint64_t *ret_longest, struct edges **ret);
 int edges_copy(const struct edges *, struct edges **ret);

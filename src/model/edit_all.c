@@ -61,8 +61,8 @@ is_consolidated(const struct whole *w)
 	       json_edit_find(buf_span(&w->doc->text), record, &found) == -ENOENT;
 }
 
-/* A group's zarr.json as an entry: what the entry has of consolidated metadata stays the entry's.
- */
+/* A group's zarr.json as an entry: what the entry has of consolidated metadata stays the
+ * entry's. */
 static int
 keep_inline(const struct whole *w, const struct entry *e, struct buf *text)
 {

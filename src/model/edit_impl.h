@@ -33,8 +33,8 @@ struct commit {
 	struct cancel *cancel;
 	struct edit_doc **doc;
 	size_t docs;
-	int64_t read_at; /* clock_now() before documents were read that it begins with; 0: none were
-			  */
+	int64_t read_at;  /* clock_now() before documents were read that it begins with; 0: none
+			     were */
 	unsigned commits; /* of the model, then */
 	struct edit_part **part;
 	size_t parts;
@@ -68,8 +68,8 @@ int doc_put(struct commit *, struct edit_doc *);
 void docs_forget(struct commit *);
 /* Several of them, read at once. */
 int docs_read(struct commit *, struct edit_doc **, size_t n);
-/* Documents that will be asked for next, read at once but for those that this attempt has already.
- */
+/* Documents that will be asked for next, read at once but for those that this attempt has
+ * already. */
 struct doc_name {
 	const char *path, *name;
 };
@@ -123,8 +123,8 @@ struct declared_dim {
 	uint64_t size;
 };
 bool find_declared_dim(struct edit_part *group, const char *name, struct declared_dim *ret);
-/* A group of NCZarr that gets something new. -ENOTSUP: of a generation that is no longer written.
- */
+/* A group of NCZarr that gets something new. -ENOTSUP: of a generation that is no longer
+ * written. */
 int part_need_nczarr(struct commit *, struct edit_part *group);
 /* The names of what is in a group. */
 int part_add_name(struct commit *, struct edit_part *group, bool array, const char *name);

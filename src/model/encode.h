@@ -4,8 +4,8 @@
 
 #include "model/edit.h"
 
-/* A fill value as JSON. v3: with the bits of NaNs that have some; plain: texts as NCZarr has them.
- */
+/* A fill value as JSON. v3: with the bits of NaNs that have some; plain: texts as NCZarr has
+ * them. */
 int encode_fill(const struct dtype *, const uint8_t *fill, bool v3, bool plain, struct buf *ret);
 
 /* .zarray. nczarr: -ENOTSUP for types that make netcdf-c refuse the whole store; a scalar has one

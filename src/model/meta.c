@@ -29,8 +29,8 @@ parsed_done(struct parsed *p)
 		json_freep(&p->doc[k]);
 }
 
-/* Takes document k in. -EINVAL: it is no JSON dict; its bytes count for the version all the same.
- */
+/* Takes document k in. -EINVAL: it is no JSON dict; its bytes count for the version all the
+ * same. */
 static int
 parse(const struct metas *m, enum meta_kind k, struct parsed *p)
 {

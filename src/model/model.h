@@ -44,8 +44,8 @@ struct array_meta {
 				   regular */
 	struct dim *dim;        /* rank of them */
 	char separator;         /* between chunk indices: '.' or '/' */
-	bool separator_assumed; /* metadata do not name one, and the chunks were not looked at yet
-				 */
+	bool separator_assumed; /* metadata do not name one, and the chunks were not looked at
+				   yet */
 	char key_form;          /* '2': "0.0"; 'c', V3's default: "c/0/0" */
 	struct codec_spec *codec; /* in order of encoding, order F included as a transpose */
 	size_t ncodecs;
@@ -94,8 +94,8 @@ struct node {
 	bool nczarr;         /* attributes carry recorded types */
 	char *error;    /* why it cannot be read, one line; NULL: it can, as far as metadata say */
 	int error_code; /* -errno of that */
-	char *flaw; /* what else of an array's metadata makes no sense; it can be read all the same
-		     */
+	char *flaw;     /* what else of an array's metadata makes no sense; it can be read all the
+			   same */
 	struct attr_context *attr_context; /* what node_attrs needs besides; may be NULL */
 };
 
@@ -119,8 +119,8 @@ struct model_options {
 	bool missing_403; /* -o missing=403 */
 	int64_t timeout;  /* ns for one operation */
 	size_t meta_max;  /* largest metadata object, bytes; 0: 512 MiB */
-	size_t nodes_max; /* bytes that nodes may take, roughly: others go, the oldest first; 0: any
-			   */
+	size_t nodes_max; /* bytes that nodes may take, roughly: others go, the oldest first; 0:
+			     any */
 	void (*warn)(const char *what); /* of what fails no call, but should be known; NULL: it is
 					   not told */
 	bool detect_separator; /* where metadata do not name one, look how the chunks are really

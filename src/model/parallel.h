@@ -5,6 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Calls fn(arg, i) for every i < n, in no order; returns when all are done. remote: worth threads.
- */
+/* Calls fn(arg, i) for every i < n, in no order; returns when all are done. remote: worth
+ * threads. */
 void in_parallel(size_t n, bool remote, void (*fn)(void *arg, size_t i), void *arg);

@@ -146,8 +146,8 @@ probe_names(struct probe *o)
 }
 
 /* Most names below a group are arrays', so what has no array's object may be nothing at all: of a
- * local store one look at the path tells that sooner than one at each object that could be there.
- */
+ * local store one look at the path tells that sooner than one at each object that could be
+ * there. */
 static void
 probe_below(struct probe *o)
 {

@@ -160,8 +160,8 @@ struct zmap_options {
 	void (*warn)(const char *what); /* of what fails no call, but should be known; NULL: it is
 					   not told */
 	uint64_t cache_size;            /* bytes */
-	int64_t cache_ttl; /* ns that the store is not asked whether they changed; INT64_MAX: never
-			    */
+	int64_t cache_ttl; /* ns that the store is not asked whether they changed; INT64_MAX:
+			      never */
 	/* of stores inside the store: repositories, sets of references */
 	bool containers; /* zmap_enter looks for them */
 	int64_t ttl;     /* ns that the one object which says what their versions are is good for;

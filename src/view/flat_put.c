@@ -1,5 +1,5 @@
-/* The flat file of a writable mount: how what is written to it becomes elements, and how it grows.
- */
+/* The flat file of a writable mount: how what is written to it becomes elements, and how it
+ * grows. */
 #include "view/flats.h"
 
 #include "base/check.h"

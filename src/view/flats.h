@@ -102,8 +102,8 @@ int flat_complete(struct flat *);
 void flat_fill_value(const struct array_meta *, size_t item, uint8_t *to);
 /* Fill for bytes [off, end), in the order of the store. */
 int flat_put_fill(struct flat *, struct array *, uint64_t off, uint64_t end);
-/* Of the last chunks, bytes [from, to) become fill, but for what another writer is storing there.
- */
+/* Of the last chunks, bytes [from, to) become fill, but for what another writer is storing
+ * there. */
 int flat_clear(struct flat *, struct layout *, uint64_t from, uint64_t to);
 /* Before it has so many rows: behind the last one that there is, and that was written here, chunks
  * hold fill. */

@@ -36,8 +36,8 @@ struct file_kind {
 	int (*create)(struct mount *, const char *path, struct entry *ret);
 	/* ZMAP_ABSENT: it is none of this kind's, the next is asked. */
 	int (*unlink)(struct mount *, const struct entry *);
-	/* to: what is at the new path now; to->path alone where nothing is. ZMAP_ABSENT likewise.
-	 */
+	/* to: what is at the new path now; to->path alone where nothing is. ZMAP_ABSENT
+	 * likewise. */
 	int (*rename)(
 		struct mount *, const struct entry *from, const struct entry *to, unsigned flags);
 

@@ -69,8 +69,8 @@ uint_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *o
 	return 0;
 }
 
-/* IEEE 754 binary16: as a float with its small exponent, scaled by a power of two, which is exact.
- */
+/* IEEE 754 binary16: as a float with its small exponent, scaled by a power of two, which is
+ * exact. */
 static inline void
 halves(const uint8_t *in, uint64_t n, uint8_t *out, bool swap)
 {

@@ -24,8 +24,8 @@ typedef void stale_fn(void *arg, const char *path, enum stale_what, int64_t push
 
 struct stale;
 int stale_new(stale_fn *, void *arg, struct stale **ret);
-/* Waits for the call that is under way; what is queued or pushed after is not told. NULL allowed.
- */
+/* Waits for the call that is under way; what is queued or pushed after is not told. NULL
+ * allowed. */
 void stale_stop(struct stale *);
 /* Stops first. NULL allowed; returns NULL. */
 struct stale *stale_free(struct stale *);

@@ -84,8 +84,8 @@ void files_stale(struct mount *, const char *node_path, const char *except, enum
 void views_stale(struct mount *, const char *node_path, const char *except, enum stale_what);
 /* Tells the caches what models, layouts and pictures take of the memory by now. */
 void mount_count_memory(struct mount *);
-/* Codes that a read-only file system gives: what else goes wrong is EIO to the user. Outcomes pass.
- */
+/* Codes that a read-only file system gives: what else goes wrong is EIO to the user. Outcomes
+ * pass. */
 int mount_error(int code);
 /* The same of what writes: a full disk, too. */
 int mount_write_error(int code);
@@ -93,8 +93,8 @@ uint64_t mount_ino(const char *path);
 /* Before the store is opened: what the options say, and what follows from them for the parts of a
  * mount. */
 void mount_set_options(struct mount *, const struct mount_options *);
-/* Bytes of a listing: one that a hostile server never ends takes no more than a part of the memory.
- */
+/* Bytes of a listing: one that a hostile server never ends takes no more than a part of the
+ * memory. */
 size_t mount_list_max(const struct mount *);
 /* The entry of a file or directory that is not made by a view. mode: permission bits. */
 int mount_entry(struct mount *, const char *path, enum entry_kind, mode_t mode, struct entry *ret);

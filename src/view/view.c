@@ -277,8 +277,8 @@ read_recoded(struct view_reader *r, size_t i, const struct array_want *want, str
 	return e;
 }
 
-/* No request waits for memory while holding some: what points into chunks becomes the reply's own.
- */
+/* No request waits for memory while holding some: what points into chunks becomes the reply's
+ * own. */
 static void
 settle(struct reply *ret)
 {
@@ -340,8 +340,8 @@ expect_next(const struct layout *l, uint64_t off, uint64_t end)
 	return end;
 }
 
-/* The variable behind the zeros that [0, end) ends in. False: there is none, or `end` is elsewhere.
- */
+/* The variable behind the zeros that [0, end) ends in. False: there is none, or `end` is
+ * elsewhere. */
 static bool
 behind_gap(const struct layout *l, uint64_t end, size_t *ret)
 {
@@ -354,8 +354,8 @@ behind_gap(const struct layout *l, uint64_t end, size_t *ret)
 	return l->span[*ret].variable && !l->span[*ret].made;
 }
 
-/* A reader that begins with much of the file mostly reads all, and the variable behind a gap next.
- */
+/* A reader that begins with much of the file mostly reads all, and the variable behind a gap
+ * next. */
 static void
 expect_behind_gap(const struct layout *l, const struct array_want *want)
 {

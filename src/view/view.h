@@ -59,8 +59,8 @@ int layout_new(uint64_t version, struct layout **ret);
  * stored; else copied. */
 int layout_add_variable(struct layout *, struct variable *, const struct dtype *swap);
 /* The variable's elements as recode makes them, the next `length` bytes of them; behind
- * layout_begin_records so many a record. Takes over the reference and recode, also when it fails.
- */
+ * layout_begin_records so many a record. Takes over the reference and recode, also when it
+ * fails. */
 int layout_add_recoded(struct layout *, struct variable *, struct recode *recode, uint64_t length);
 /* The spans that are added from now on repeat n times, all of them each time. Once. */
 void layout_begin_records(struct layout *, uint64_t n);
@@ -106,8 +106,8 @@ enum { SIZE_OF_UNREADABLE = 1 };
 struct view_facts {
 	uint64_t size;
 	uint64_t version; /* changes whenever bytes of the same file could mean something else */
-	int64_t mtime; /* ns: the newest of what it is made of besides its own node; 0: nothing else
-			*/
+	int64_t mtime;    /* ns: the newest of what it is made of besides its own node; 0: nothing
+			     else */
 };
 
 struct view_ops {

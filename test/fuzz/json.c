@@ -1,5 +1,5 @@
-/* Hostile documents: parse, read every value in every way, write out, parse that again; and scan.
- */
+/* Hostile documents: parse, read every value in every way, write out, parse that again; and
+ * scan. */
 #include "base/json.h"
 
 #include <stdlib.h>

@@ -11,7 +11,7 @@
  *   sync
  *   wait FILE            prints "waiting", until there is such a file
  *   rewrite KEY N        N puts of 1 MiB of one letter each, with a sync after each; prints the
- * letter when it is done
+ *                        letter when it is done
  *
  * Says what fails, and goes on; the exit status is then 1. */
 #include "base/err.h"

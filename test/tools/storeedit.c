@@ -1,9 +1,10 @@
 /* Changes the metadata of a store, for tests: storeedit STORE COMMAND ARGUMENT…
  *
- *   group PATH v2|v3|nczarr                        makes a group
- *   array PATH TYPE SHAPE CHUNKS DIMS [CODECS [SHARD]]   an array: float32 4,3 2,3 +time,x (+:
- * unlimited); fill value 0 set PATH NAME TEXT                             sets an attribute; TEXT
- * as users write it ("K", "1.5f", "1s, 2s") del PATH NAME | resize PATH N [WITH…] | remove PATH */
+ *   group PATH v2|v3|nczarr    makes a group
+ *   array PATH TYPE SHAPE CHUNKS DIMS [CODECS [SHARD]]
+ *                              an array: float32 4,3 2,3 +time,x (+: unlimited); fill value 0
+ *   set PATH NAME TEXT         sets an attribute; TEXT as users write it ("K", "1.5f", "1s, 2s")
+ *   del PATH NAME | resize PATH N [WITH…] | remove PATH */
 #include "base/err.h"
 #include "model/attr_edit.h"
 #include "model/edit.h"

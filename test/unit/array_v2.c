@@ -1,5 +1,5 @@
-/* .zarray as writers in the wild make it: what is read, what marks the array, and never the store.
- */
+/* .zarray as writers in the wild make it: what is read, what marks the array, and never the
+ * store. */
 #include "tree.h"
 
 #include <errno.h>

@@ -49,8 +49,8 @@ static const struct subject subject[] = {
 	{"", "libs3"},
 };
 
-/* Below a bucket of $ZARRFS_TEST_S3, "http://host:port/bucket", with the keys of the environment.
- */
+/* Below a bucket of $ZARRFS_TEST_S3, "http://host:port/bucket", with the keys of the
+ * environment. */
 static struct zmap *
 s3_open(const char *backend, const char *path)
 {

@@ -92,8 +92,8 @@ much_beside_little(void)
 	cache = cache_free(cache);
 }
 
-/* Extents that are to be compared with the store again need a second one beside them for a while.
- */
+/* Extents that are to be compared with the store again need a second one beside them for a
+ * while. */
 static void *
 renew(void *arg)
 {

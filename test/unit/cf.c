@@ -297,8 +297,8 @@ check_known(const char *const *name, const enum cf_role *want, unsigned n)
 	tree_free(&t);
 }
 
-/* Ragged arrays are found by name in the group they lie in; more references than are kept are none.
- */
+/* Ragged arrays are found by name in the group they lie in; more references than are kept are
+ * none. */
 static void
 test_known(void)
 {

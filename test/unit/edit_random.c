@@ -70,8 +70,8 @@ random_attr(uint32_t *seed, char *name, uint8_t *room, struct attr *ret)
 	}
 }
 
-/* Without recorded types numbers are the same, whatever type they have; one string may be a text.
- */
+/* Without recorded types numbers are the same, whatever type they have; one string may be a
+ * text. */
 static bool
 same_value(const struct attr *a, const struct attr *b)
 {

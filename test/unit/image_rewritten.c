@@ -4,8 +4,8 @@
 
 #include <endian.h>
 
-/* The file as another program would write it: these variables, these attributes, in its own layout.
- */
+/* The file as another program would write it: these variables, these attributes, in its own
+ * layout. */
 static void
 write_new(struct image *im, struct nc_file *f, struct shop *s, bool in_parts)
 {

@@ -1,5 +1,5 @@
-/* References in parquet: every form of page that writers have, files of fastparquet, damaged ones.
- */
+/* References in parquet: every form of page that writers have, files of fastparquet, damaged
+ * ones. */
 #include "backends/kerchunk/parquet.h"
 #include "check.h"
 

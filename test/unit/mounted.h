@@ -40,8 +40,8 @@ put_text(struct zmap *z, const char *key, const char *fmt, ...)
 	put_bytes(z, key, text, strlen(text));
 }
 
-/* Metadata of an array without compressor. dtype, fill: JSON; more: members behind a comma, or "".
- */
+/* Metadata of an array without compressor. dtype, fill: JSON; more: members behind a comma, or
+ * "". */
 static inline void
 put_meta(struct zmap *z, const char *path, const char *dtype, const char *shape, const char *chunks,
 	const char *more)

@@ -1,5 +1,5 @@
-/* The HTTP client where answers break off, come late or not at all: what is tried again, and how.
- */
+/* The HTTP client where answers break off, come late or not at all: what is tried again, and
+ * how. */
 #include "net_client.h"
 
 #include <errno.h>
@@ -137,8 +137,8 @@ replaced_between(void)
 	}
 }
 
-/* All bytes come, but not the end of the answer, which alone would say so; the second time it does.
- */
+/* All bytes come, but not the end of the answer, which alone would say so; the second time it
+ * does. */
 static bool
 endless(struct answerer *s, int fd, const char *head, unsigned n)
 {

@@ -139,8 +139,8 @@ is_whole(double d, const struct dtype *t)
 	return d == floor(d) && d < most && d >= (is_signed ? -most : 0);
 }
 
-/* Is there an element that is shown as these bytes? Any number, and such as are nearly what can be.
- */
+/* Is there an element that is shown as these bytes? Any number, and such as are nearly what can
+ * be. */
 static void
 test_back_and_there(unsigned k)
 {

@@ -1,5 +1,5 @@
-/* The semaphore: what fits goes in, what does not waits without a thread, first come first served.
- */
+/* The semaphore: what fits goes in, what does not waits without a thread, first come first
+ * served. */
 #include "check.h"
 
 #include "base/clock.h"

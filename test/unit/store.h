@@ -34,8 +34,8 @@ place_remove(const struct place *p)
 	nftw(p->path, place_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* pairs: the fragment's, NULL key last; may be NULL. The result may be NULL, after a failed check.
- */
+/* pairs: the fragment's, NULL key last; may be NULL. The result may be NULL, after a failed
+ * check. */
 static inline struct zmap *
 store_open_with(const char *wrappers, const char *backend, const char *path,
 	const struct zmap_options *o, struct url_pair *pairs)

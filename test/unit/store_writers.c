@@ -288,8 +288,8 @@ killed(void)
 	}
 }
 
-/* What is a day old goes when the store is written again, what is younger may be another writer's.
- */
+/* What is a day old goes when the store is written again, what is younger may be another
+ * writer's. */
 static void
 swept(void)
 {

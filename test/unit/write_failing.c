@@ -151,8 +151,8 @@ check_text(struct mount *m, const char *path, const char *name, const char *old,
 	entry_free(&e);
 }
 
-/* What another mount sees. done: all of it; else each byte may be as it was, or as it was written.
- */
+/* What another mount sees. done: all of it; else each byte may be as it was, or as it was
+ * written. */
 static void
 check_stored(const char *name, bool done)
 {

@@ -4,8 +4,8 @@
  * As long as nothing waits, data go through to their variables at once. What changes the header,
  * lies past the end or follows such a write waits until it means something: then variables are
  * compared by name with what the file showed, and what differs is stored. One image for all handles
- * of the file; any thread, one call after the other. What stores is told by a table: see image_ops.
- */
+ * of the file; any thread, one call after the other. What stores is told by a table: see
+ * image_ops. */
 #pragma once
 
 #include "view/image/image_change.h"
@@ -35,8 +35,8 @@ struct image_ops {
 struct image_start {
 	struct image_form *form; /* what the file shows; taken over; NULL: nothing, it is new */
 	size_t own;  /* the variable that the file is for; CHANGE_NONE: it is a group's */
-	size_t most; /* bytes that may wait over what it shows, or lie in memory of what replaces it
-		      */
+	size_t most; /* bytes that may wait over what it shows, or lie in memory of what replaces
+			it */
 	bool keep;   /* what replaces a group's file lacks is not deleted either */
 	struct spill *instead; /* what replaces all of it at once; outlives the image; NULL: nothing
 				  yet */

@@ -10,8 +10,8 @@
 
 /* Where the elements of a variable are. */
 struct image_source {
-	void *target; /* the owner's; NULL: nowhere, the file shows places along an axis, or zeros
-		       */
+	void *target; /* the owner's; NULL: nowhere, the file shows places along an axis, or
+			 zeros */
 	struct nc_axis axis;
 	struct recode recode; /* owned */
 	bool guarded;         /* what it holds may only grow: others use it too */

@@ -97,8 +97,8 @@ image_new_shard(uint64_t item, unsigned rank, const uint64_t *shape, const uint6
 		of_chunk *= chunk[i];
 	}
 	image_new_band(of_chunk, rank, grid, most, band, ret);
-	/* Few chunks along a dimension are cut into unequal pieces, of which that is the largest.
-	 */
+	/* Few chunks along a dimension are cut into unequal pieces, of which that is the
+	 * largest. */
 	for (unsigned widest = 0; rank && product(of_chunk, rank, ret) > (double)most;) {
 		for (unsigned i = 0; i < rank; i++)
 			widest = ret[i] > ret[widest] ? i : widest;

@@ -241,8 +241,8 @@ forget_stored(struct through *t)
 	}
 }
 
-/* Elements are looked at first, what is held after them; then the elements go to their variables.
- */
+/* Elements are looked at first, what is held after them; then the elements go to their
+ * variables. */
 static int
 write_pieces(struct through *t)
 {

@@ -12,8 +12,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* The group that a new file lies in, and what that holds so far: its variables are known by name.
- */
+/* The group that a new file lies in, and what that holds so far: its variables are known by
+ * name. */
 static int
 make_new(struct mount *m, const char *path, struct open_image *o, struct image_start *start)
 {

@@ -263,8 +263,8 @@ nc4_input_free(struct nc4_input *n)
 struct slab {
 	unsigned full;
 	uint64_t row;  /* bytes of one of the dimension before */
-	uint64_t rows; /* of that dimension in one call: whole chunks, where those are not too large
-			*/
+	uint64_t rows; /* of that dimension in one call: whole chunks, where those are not too
+			  large */
 };
 
 /* With the lock held. */

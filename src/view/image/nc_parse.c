@@ -17,8 +17,8 @@ enum {
 	MAGIC = 4,
 	NAME_MOST = 1 << 16, /* bytes; netCDF allows 256 */
 	RANK_MOST = 1024,    /* as netCDF */
-	/* Bytes of the smallest dimension, attribute and variable: names, counts, types and sizes.
-	 */
+	/* Bytes of the smallest dimension, attribute and variable: names, counts, types and
+	 * sizes. */
 	DIM_LEAST = 8,
 	ATTR_LEAST = 12,
 	VAR_LEAST = 24,

@@ -125,8 +125,8 @@ preload_one(void *arg, size_t i)
 		model_preload(p->mount->model, path); /* if it fails, the next one to ask says so */
 }
 
-/* What lies in the groups, of all of them at once: one after another each would wait for the store.
- */
+/* What lies in the groups, of all of them at once: one after another each would wait for the
+ * store. */
 static void
 preload_groups(struct mount *m, const struct node *n, const struct children *all)
 {

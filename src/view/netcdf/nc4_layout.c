@@ -102,8 +102,8 @@ by_group_and_name(const void *a, const void *b)
 	return x->group != y->group ? (x->group < y->group ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* Which variables stand for dimensions: those of their name, in their group, that begin with them.
- */
+/* Which variables stand for dimensions: those of their name, in their group, that begin with
+ * them. */
 static int
 find_scales(struct nc4 *n)
 {

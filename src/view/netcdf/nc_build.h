@@ -66,8 +66,8 @@ struct nc_build {
 int nc_build_start(
 	struct mount *, const struct node *, const struct nc_want *, struct nc_build *ret);
 void nc_build_end(struct nc_build *);
-/* The use that equals this one, made if there is none, or NULL: no memory. Its texts are its own.
- */
+/* The use that equals this one, made if there is none, or NULL: no memory. Its texts are its
+ * own. */
 struct nc_dim_use *nc_build_use(struct nc_build *, const struct nc_dim_use *wanted);
 /* The same, NULL if there is none. */
 struct nc_dim_use *nc_build_known(struct nc_build *, const struct nc_dim_use *like);

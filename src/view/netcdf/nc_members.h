@@ -29,8 +29,8 @@ struct nc_members {
 /* A variable (first) and what belongs to it: coordinate variables of its dimensions, what its CF
  * attributes name, their bounds. */
 int nc_members_of_array(struct mount *, const struct node *, struct nc_members *ret);
-/* All variables of a group, and coordinate variables of dimensions that it has from groups above.
- */
+/* All variables of a group, and coordinate variables of dimensions that it has from groups
+ * above. */
 int nc_members_of_group(struct mount *, const struct node *, struct nc_members *ret);
 /* All variables of a group and of all below it, groups before what is in them, and coordinate
  * variables of dimensions that they have from above, which count as the top's. -EFBIG: too many

@@ -13,8 +13,8 @@ enum {
 	SHARE = 8, /* of the memory, for what is kept */
 	KEPT_MOST = 64 << 20,
 };
-/* A reader that asks for nothing for so long (ns) in the midst of a picture holds up no other ones.
- */
+/* A reader that asks for nothing for so long (ns) in the midst of a picture holds up no other
+ * ones. */
 static const int64_t PAUSE = SECOND / 2;
 
 struct kept_picture {

@@ -112,8 +112,8 @@ write_dims(struct group_text *g)
 
 static int write_compound(struct group_text *, const char *name, const struct dtype *, char **ret);
 
-/* "float x(2, 3) ;": a field of a compound type; what elements are made of follows its own shape.
- */
+/* "float x(2, 3) ;": a field of a compound type; what elements are made of follows its own
+ * shape. */
 static int
 write_field(struct group_text *g, struct nc_taken *names, const struct dtype_field *f,
 	const char *type, struct buf *ret)

@@ -230,8 +230,8 @@ cells_native(const struct cells *c, void *elements, uint64_t n)
 		convert_swap(&c->swap, elements, 0, n * c->element);
 }
 
-/* What a program would take for something else than the text it is: an empty one is no missing one.
- */
+/* What a program would take for something else than the text it is: an empty one is no missing
+ * one. */
 static bool
 wants_quotes(const char *s, size_t len)
 {

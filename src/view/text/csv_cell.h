@@ -26,8 +26,8 @@ struct cells {
  * many or too long. */
 int cells_new(const struct dtype *, uint32_t width, struct cells *ret);
 void cells_free(struct cells *);
-/* What the attributes of the variable say of its numbers: they may be times. datetime64 always is.
- */
+/* What the attributes of the variable say of its numbers: they may be times. datetime64 always
+ * is. */
 void cells_count_time(struct cells *, const struct attrs *);
 /* What decides the texts besides the elements' type. */
 uint64_t cells_hash(const struct cells *, uint64_t h);

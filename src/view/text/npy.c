@@ -25,8 +25,8 @@ set_order(struct dtype *t, bool big)
 		set_order(&t->field[i].type, big);
 }
 
-/* As the file has the elements: in its byte order, those of variable length as bytes of one width.
- */
+/* As the file has the elements: in its byte order, those of variable length as bytes of one
+ * width. */
 static int
 shown_type(struct mount *m, const struct node *n, uint32_t width, struct dtype *ret)
 {
