@@ -122,6 +122,7 @@ struct array_want {
 			    asks for some of it again; 0: never */
 	int64_t looked; /* … of when it asked last for the attributes, as it does before a read() of
 			   what was dropped; 0: never */
+	bool under;     /* of a write: only rows of chunks that hold nothing but fill become that */
 	const void *shown; /* of a mapped page that is written: what it showed; NULL: what such a
 			      reader sees */
 	int64_t since; /* clock_now() of when the reader began: it sees one version of each chunk

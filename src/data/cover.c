@@ -174,6 +174,7 @@ cover_has(const struct cover *o, uint64_t chunk)
 static void
 lay_part(const struct array *a, const struct part *p, const struct cover_chunk *c, uint8_t *to)
 {
+	const struct layer_rows of = staged_rows(a);
 	struct rows_walk w;
 	grid_rows(&a->grid, p, &w);
 	do {
@@ -184,6 +185,8 @@ lay_part(const struct array *a, const struct part *p, const struct cover_chunk *
 			uint64_t fill = max_u64(in, c->fill_from);
 			if (fill < in + r->bytes)
 				array_fill(a, row + (fill - in), in + r->bytes - fill);
+			layer_lay_under(c->lower, &of, in, r->bytes, row);
+			layer_lay_under(c->upper, &of, in, r->bytes, row);
 			layer_lay(c->lower, in, r->bytes, row);
 			layer_lay(c->upper, in, r->bytes, row);
 		}

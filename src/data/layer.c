@@ -19,6 +19,7 @@ layer_free(struct layer *l)
 {
 	if (!l)
 		return NULL;
+	layer_free(l->under);
 	mem_put(l->data, l->data_cap);
 	free(l->bits);
 	free(l);
@@ -28,7 +29,15 @@ layer_free(struct layer *l)
 size_t
 layer_cost(const struct layer *l)
 {
-	return l ? sizeof *l + l->data_cap + (l->bits ? l->len / 8 : 0) : 0;
+	if (!l)
+		return 0;
+	return sizeof *l + l->data_cap + (l->bits ? l->len / 8 : 0) + layer_cost(l->under);
+}
+
+bool
+layer_any(const struct layer *l)
+{
+	return l->count || (l->under && l->under->count);
 }
 
 /* Grows the window to [from, to), which holds the one there is. */
@@ -155,6 +164,8 @@ void
 layer_cut(struct layer *l, size_t from)
 {
 	size_t in = from > l->lo ? from - l->lo : 0;
+	if (l->under)
+		layer_cut(l->under, from);
 	if (!l->bits) {
 		l->count = in > l->first ? min_u64(l->count, in - l->first) : 0;
 		return;
@@ -210,6 +221,29 @@ layer_lay(const struct layer *l, size_t at, size_t n, uint8_t *to)
 	}
 }
 
+static bool
+is_fill(const struct layer_rows *rows, const uint8_t *at, size_t n)
+{
+	const size_t item = rows->item;
+	return n >= item && !memcmp(at, rows->fill, item) && !memcmp(at, at + item, n - item);
+}
+
+void
+layer_lay_under(
+	const struct layer *l, const struct layer_rows *rows, size_t at, size_t n, uint8_t *to)
+{
+	const struct layer *u = l ? l->under : NULL;
+	if (!u || !u->count)
+		return;
+	size_t from = max_u64(at, u->lo / rows->row * rows->row);
+	const size_t end = min_u64(at + n, u->lo + u->len);
+	for (size_t next; from < end; from = next) {
+		next = min_u64(at + n, (from / rows->row + 1) * rows->row);
+		if (layer_touches(u, from, next) && is_fill(rows, to + (from - at), next - from))
+			layer_lay(u, from, next - from, to + (from - at));
+	}
+}
+
 bool
 layer_touches(const struct layer *l, size_t from, size_t to)
 {
@@ -241,12 +275,23 @@ layer_has(const struct layer *a, const struct layer *b, size_t at, size_t n)
 	return true;
 }
 
+static int
+join_under(struct layer *lower, const struct layer *upper, size_t most)
+{
+	if (!upper->under)
+		return 0;
+	if (!lower->under && !(lower->under = calloc(1, sizeof *lower->under)))
+		return err_set(-ENOMEM, "no memory for what is written");
+	return layer_join(lower->under, upper->under, most);
+}
+
 int
 layer_join(struct layer *lower, const struct layer *upper, size_t most)
 {
-	if (!upper->count)
-		return 0;
-	int r = layer_room(lower, most, upper->lo, min_u64(most, upper->lo + upper->len));
+	int r = join_under(lower, upper, most);
+	if (r < 0 || !upper->count)
+		return r;
+	r = layer_room(lower, most, upper->lo, min_u64(most, upper->lo + upper->len));
 	size_t before = upper->lo - lower->lo + upper->first;
 	if (r == 0 && (upper->bits || !adjoins(lower, before, before + upper->count)))
 		r = make_bits(lower); /* so that no put fails */

@@ -8,13 +8,14 @@
 #include <stdint.h>
 
 struct layer {
-	unsigned refs;   /* the owner's to count */
-	size_t lo, len;  /* the window; multiples of 64 bytes of the chunk */
-	uint8_t *data;   /* of the window */
-	size_t data_cap; /* for mem_put */
-	size_t count;    /* bytes that were written */
-	size_t first;    /* of the window, where bits is NULL: the first of them */
-	uint64_t *bits;  /* NULL: they lie together */
+	unsigned refs;       /* the owner's to count */
+	size_t lo, len;      /* the window; multiples of 64 bytes of the chunk */
+	uint8_t *data;       /* of the window */
+	size_t data_cap;     /* for mem_put */
+	size_t count;        /* bytes that were written */
+	size_t first;        /* of the window, where bits is NULL: the first of them */
+	uint64_t *bits;      /* NULL: they lie together */
+	struct layer *under; /* bytes for rows that hold nothing but fill; or NULL */
 };
 
 struct layer *layer_free(struct layer *); /* NULL allowed; returns NULL */
@@ -33,6 +34,18 @@ void layer_cut(struct layer *, size_t from);
 
 /* Lays what was written of bytes [at, at + n) over them at `to`. l NULL: nothing. */
 void layer_lay(const struct layer *l, size_t at, size_t n, uint8_t *to);
+/* Rows of so many bytes, of elements of so many. */
+struct layer_rows {
+	size_t row, item;
+	const uint8_t *fill; /* an element of it */
+};
+
+/* The same of what lies under the layer, to be done before: whole elements, those rows of them that
+ * are all fill. */
+void layer_lay_under(
+	const struct layer *l, const struct layer_rows *, size_t at, size_t n, uint8_t *to);
+/* Was anything written, to the layer or under it? */
+bool layer_any(const struct layer *l);
 /* Was any of bytes [from, to) written? */
 bool layer_touches(const struct layer *, size_t from, size_t to);
 /* Was each of them written, to one layer or the other? Either may be NULL. */

@@ -134,6 +134,9 @@ size_t staged_needed(const struct array *, uint64_t chunk);
 /* … and those within the array as it is. */
 size_t staged_visible(const struct array *, uint64_t chunk);
 
+/* Rows of the array's chunks. */
+struct layer_rows staged_rows(const struct array *);
+
 /* One object on its way to the store. */
 struct store {
 	struct staging *staging;

@@ -31,6 +31,14 @@ staged_visible(const struct array *a, uint64_t chunk)
 	return within(a, chunk, 0);
 }
 
+struct layer_rows
+staged_rows(const struct array *a)
+{
+	const struct grid *g = &a->grid;
+	const size_t rows = g->rank ? g->chunk[0] : 1;
+	return (struct layer_rows){g->chunk_bytes / rows, g->item, a->fill};
+}
+
 /* The part of a chunk that lies within the array. */
 static void
 find_visible(const struct grid *g, uint64_t number, struct part *ret)

@@ -127,6 +127,8 @@ store_merge(struct store *st, const struct staged_chunk *c, const struct span *s
 	int r = decode_base(st, c, stored, own);
 	if (r < 0)
 		return r;
+	const struct layer_rows rows = staged_rows(a);
+	layer_lay_under(l, &rows, 0, n, own->data);
 	layer_lay(l, 0, n, own->data);
 	*ret = (struct span){own->data, n};
 	return 0;
@@ -168,7 +170,8 @@ patch(struct store *st, const struct staged_chunk *c)
 	const struct array *a = st->array;
 	const struct codec_patch p = {c->storing, touches, lay};
 	bool may_go = a->data->options.delete_empty && !st->keeps;
-	if (!st->based || st->absent || !c->storing || c->storing_fill != NO_FILL || may_go)
+	if (!st->based || st->absent || !c->storing || c->storing->under ||
+		c->storing_fill != NO_FILL || may_go)
 		return CODEC_WHOLE;
 	return codec_chain_patch(a->chain, buf_span(&st->base), &p, &st->out);
 }

@@ -46,7 +46,7 @@ forget(struct staging *s, struct staged_chunk *c, size_t from)
 		c->whole = false;
 		c->object->whole--;
 	}
-	if (c->now->count)
+	if (layer_any(c->now))
 		return;
 	staged_charge(s, c->object, layer_cost(c->now), 0);
 	c->now = layer_unref(c->now);

@@ -107,11 +107,18 @@ put_part(struct writer *w, const struct part *p)
 	if (!c || !c->now)
 		return err_set(-ENOMEM, "no memory for what is written");
 	struct staged_object *o = c->object;
-	size_t before = c->now->len ? layer_cost(c->now) : 0;
-	int r = make_room(w, p, c->now);
-	if (r < 0)
+	struct layer *l = c->now;
+	size_t before = l->len || l->under ? layer_cost(l) : 0;
+	struct layer *new = w->want->under && !l->under ? calloc(1, sizeof *new) : NULL;
+	l = !w->want->under ? l : l->under ? l->under : new;
+	int r = l ? make_room(w, p, l) : err_set(-ENOMEM, "no memory for what is written");
+	if (r < 0) {
+		layer_free(new);
 		return r;
-	r = put_rows(w, p, c->now);
+	}
+	if (new)
+		c->now->under = new;
+	r = put_rows(w, p, l);
 	staged_charge(s, o, before, layer_cost(c->now));
 	if (!o->since)
 		o->since = w->clock;

@@ -199,9 +199,49 @@ test_forget(void)
 	zmap_close(z);
 }
 
+/* Rows of chunks that have nothing but fill become what lies under; others stay, whichever mount
+ * wrote them first, and whatever is written over them. */
+static void
+test_under(const struct written_kind *k)
+{
+	enum { ROWS = 5, COLUMNS = 5, IN_CHUNK = 3 };
+	struct written_array w;
+	struct written side, other;
+	const struct data_options o = {.memory = 16 << 20, .workers = 2, .ttl = INT64_MAX};
+	struct zmap *z = store_open("", "mem", "under", true);
+	written_begin_as(
+		&w, k, &(struct written_shape){2, {ROWS + 1, COLUMNS}, {4, IN_CHUNK}, {4, 6}});
+	written_open(&w, z, &o, &side);
+	written_open(&w, z, &o, &other);
+	const size_t item = k->dtype.size, row = COLUMNS * item;
+	uint8_t under[ROWS * COLUMNS * 8];
+	struct array_want want = written_want(0, ROWS * row);
+	want.under = true;
+	written_values(&w, 0, under, sizeof under);
+	CHECK_INT(array_write(side.array, &want, under), 0);
+	CHECK_INT(written_write(&w, &other, row, row + item), 0);
+	CHECK_INT(array_flush(other.array, NULL), 0);
+	memcpy(w.flat, under, row);
+	memcpy(w.flat + 2 * row + IN_CHUNK * item, under + 2 * row + IN_CHUNK * item,
+		(COLUMNS - IN_CHUNK) * item);
+	memcpy(w.flat + 3 * row, under + 3 * row, 2 * row);
+	CHECK_INT(written_write(&w, &side, 3 * row + item, item), 0);
+	written_same(&w, &side, 0, w.bytes);
+	CHECK_INT(array_flush(side.array, NULL), 0);
+	CHECK_INT(written_stat(&side, "zarrfs_staged_bytes "), 0);
+	check_store(&w, z);
+	written_close(&side);
+	written_close(&other);
+	written_end(&w);
+	zmap_close(z);
+}
+
 int
 main(void)
 {
+	test_under(&kinds[0]);
+	test_under(&kinds[3]);
+	test_under(&kinds[9]);
 	test_large(&kinds[0]);
 	test_large(&kinds[9]);
 	test_low_memory();
