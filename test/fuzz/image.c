@@ -1,15 +1,17 @@
 /* Writes of arbitrary bytes into a small netCDF file, and what is made of them. Commands: W, where
- * (two bytes), how many, the bytes; T, a size; S: settle. Places beyond 32 KiB are counted from 1
- * KiB before the data. */
+ * (two bytes), how many, the bytes; w, the same by a handle that has seen what it read before; R,
+ * where: that; T, a size; S: settle. Places beyond 32 KiB are counted from 1 KiB before the data.
+ */
 #include "base/err.h"
 #include "view/image/image.h"
+#include "view/image/viewed.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { ROOM = 1 << 20, DATA = 64 << 10, BEFORE = 1 << 10, FAR = 32 << 10 };
+enum { ROOM = 1 << 20, DATA = 64 << 10, BEFORE = 1 << 10, FAR = 32 << 10, MOST_SEEN = 20000 };
 
 /* All variables have these bytes. */
 static uint8_t elements[ROOM];
@@ -114,21 +116,34 @@ place(const uint8_t *p)
 	return at < FAR ? at : at - FAR + DATA - BEFORE;
 }
 
+static void
+see(struct image *im, uint64_t off, struct viewed *seen)
+{
+	uint8_t some[100];
+	struct array_want w = {.off = off, .len = sizeof some};
+	size_t got = 0;
+	image_read(im, &w, seen, some, &got);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct array_want how;
 	struct image *im = begin();
+	struct viewed seen = {.most = MOST_SEEN};
 	memset(elements, 0, sizeof elements);
 	for (size_t at = 0; at + 4 <= size;) {
 		const uint8_t *p = data + at;
 		size_t n = p[3] < size - at - 4 ? p[3] : size - at - 4;
-		if (*p == 'W') {
-			image_write(im, place(p + 1), (struct span){p + 4, n}, &how);
+		if (*p == 'W' || *p == 'w') { /* by two handles, of which one sees */
+			struct viewed *by = *p == 'w' ? &seen : NULL;
+			image_write(im, place(p + 1), (struct span){p + 4, n}, by, &how);
 			at += 4 + n;
 		} else {
 			if (*p == 'T')
 				image_truncate(im, place(p + 1), &how);
+			else if (*p == 'R')
+				see(im, place(p + 1), &seen);
 			else
 				image_settle(im, *p == 'S' ? IMAGE_FLUSH : IMAGE_LOOK, &how);
 			at += 3;
@@ -138,8 +153,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct array_want w = {.len = sizeof all};
 	size_t got = 0;
 	for (; w.off < image_size(im) && w.off < 1 << 18; w.off += sizeof all)
-		if (image_read(im, &w, all, &got) == 0 && got > sizeof all)
+		if (image_read(im, &w, NULL, all, &got) == 0 && got > sizeof all)
 			abort();
+	image_leave(im, &seen);
 	image_free(im);
 	return 0;
 }

@@ -47,7 +47,7 @@ main(void)
 			for (uint32_t k = 0; k < n; k++)
 				want[at + k] = bytes[k] = (uint8_t)check_random(&seed);
 			memset(written + at, true, n);
-			CHECK_INT(held_put(&o, at, (struct span){bytes, n}), 0);
+			CHECK_INT(held_put(&o, at, (struct span){bytes, n}, NULL), 0);
 		} else {
 			n = i % 50 ? n : SIZE - at;
 			memset(want + at, 0, n);

@@ -15,7 +15,7 @@ test_values(bool records)
 	uint8_t *all = malloc(size);
 	size_t n = 0;
 	struct array_want w = {.len = size};
-	CHECK_INT(image_read(im, &w, all, &n), 0);
+	CHECK_INT(image_read(im, &w, NULL, all, &n), 0);
 	CHECK_INT(n, size);
 	CHECK_INT(put(im, 0, all, size), 0);
 	CHECK_INT(find_array(&s, "v")->writes + find_array(&s, "time")->writes, 0);

@@ -75,7 +75,7 @@ test_rewritten(bool records, bool in_parts)
 	struct array_want w = {.off = f.var[1].begin + (records ? f.record_size : 8), .len = 8};
 	uint8_t got[8];
 	size_t n;
-	CHECK_INT(image_read(im, &w, got, &n), 0);
+	CHECK_INT(image_read(im, &w, NULL, got, &n), 0);
 	CHECK_MEM(got, "\x40\0\0\0\0\0\0\0", 8);
 	CHECK_INT(put(im, w.off, "\x40\x08\0\0\0\0\0\0", 8), 0);
 	CHECK_INT(time_at(&s, 1), 3);

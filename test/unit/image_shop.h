@@ -24,6 +24,7 @@ struct shop {
 	size_t n;
 	char said[2000]; /* what commits were told */
 	unsigned flushes;
+	uint64_t theirs; /* rows that others have made */
 };
 
 static const struct array_want how;
@@ -43,7 +44,8 @@ shop_write(void *arg, void *target, const struct array_want *want, uint64_t off,
 {
 	struct array *a = target;
 	CHECK(off + bytes.len <= a->capacity * a->type.size);
-	memcpy(a->data + off, bytes.data, bytes.len);
+	if (!want->under || !a->data[off])
+		memcpy(a->data + off, bytes.data, bytes.len);
 	a->writes++;
 	return 0;
 }
@@ -85,6 +87,7 @@ shop_bind(void *arg, const struct change *c, struct image_form *now, const struc
 				count);
 		a->capacity = max_u64(a->capacity, count);
 		now->source[i].target = a;
+		now->source[i].rows = s->theirs;
 		r = recode_make(&a->type, v->type, &now->source[i].recode);
 	}
 	return r;
@@ -210,7 +213,7 @@ open_image(struct shop *s, bool records)
 static inline int
 put(struct image *im, uint64_t off, const void *bytes, size_t n)
 {
-	return image_write(im, off, (struct span){bytes, n}, &how);
+	return image_write(im, off, (struct span){bytes, n}, NULL, &how);
 }
 
 static inline uint64_t

@@ -9,9 +9,10 @@
 enum { PAGE = 4096, WORD = 64, WORDS = PAGE / WORD };
 
 struct held_page {
-	uint64_t at;          /* number of the page */
-	unsigned count;       /* bytes that were written */
-	uint64_t bits[WORDS]; /* which */
+	uint64_t at;           /* number of the page */
+	unsigned count;        /* bytes that were written */
+	uint64_t bits[WORDS];  /* which */
+	uint64_t other[WORDS]; /* those that were not what the writer had seen there */
 	uint8_t data[PAGE];
 };
 
@@ -88,19 +89,20 @@ mark(struct held_page *p, unsigned from, unsigned to, bool written)
 		unsigned w = from / WORD, end = (unsigned)min_u64(to, (uint64_t)(w + 1) * WORD);
 		uint64_t m = mask(from % WORD, end - w * WORD), was = p->bits[w];
 		p->bits[w] = written ? was | m : was & ~m;
+		p->other[w] = written ? p->other[w] : p->other[w] & ~m;
 		p->count += (unsigned)__builtin_popcountll(p->bits[w]);
 		p->count -= (unsigned)__builtin_popcountll(was);
 		from = end;
 	}
 }
 
-/* The first byte from `from` on that was written (or was not); PAGE: none. */
+/* The first byte from `from` on that has a bit (or has none); PAGE: none. */
 static unsigned
-next_in(const struct held_page *p, unsigned from, bool written)
+next_bit(const uint64_t *all, unsigned from, bool set)
 {
 	while (from < PAGE) {
 		unsigned w = from / WORD;
-		uint64_t bits = (written ? p->bits[w] : ~p->bits[w]) & mask(from % WORD, WORD);
+		uint64_t bits = (set ? all[w] : ~all[w]) & mask(from % WORD, WORD);
 		if (bits)
 			return w * WORD + (unsigned)__builtin_ctzll(bits);
 		from = (w + 1) * WORD;
@@ -108,8 +110,23 @@ next_in(const struct held_page *p, unsigned from, bool written)
 	return PAGE;
 }
 
+static unsigned
+next_in(const struct held_page *p, unsigned from, bool written)
+{
+	return next_bit(p->bits, from, written);
+}
+
+/* Which of n bytes from `in` on of the page are others than `was` has. */
+static void
+compare(struct held_page *p, unsigned in, const uint8_t *bytes, const uint8_t *was, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!was || bytes[i] != was[i])
+			p->other[(in + i) / WORD] |= UINT64_C(1) << (in + i) % WORD;
+}
+
 int
-held_put(struct held *o, uint64_t off, struct span bytes)
+held_put(struct held *o, uint64_t off, struct span bytes, const uint8_t *was)
 {
 	while (bytes.len) {
 		unsigned in = (unsigned)(off % PAGE);
@@ -119,6 +136,8 @@ held_put(struct held *o, uint64_t off, struct span bytes)
 			return err_set(-ENOMEM, "no memory for what was written");
 		memcpy(p->data + in, bytes.data, n);
 		mark(p, in, in + (unsigned)n, true);
+		compare(p, in, bytes.data, was, n);
+		was = was ? was + n : NULL;
 		off += n;
 		bytes.data += n;
 		bytes.len -= n;
@@ -146,17 +165,20 @@ held_drop(struct held *o, uint64_t from, uint64_t to)
 	o->pages -= i - left;
 }
 
-bool
-held_run(const struct held *o, uint64_t from, uint64_t to, uint64_t *ret_from, uint64_t *ret_to)
+/* other: of those alone that the writer had not seen there. */
+static bool
+run(const struct held *o, bool other, uint64_t from, uint64_t to, uint64_t *ret_from,
+	uint64_t *ret_to)
 {
 	bool any = false;
 	uint64_t start = 0, end = 0;
 	for (size_t i = find(o, from / PAGE); i < o->pages && o->page[i]->at * PAGE < to; i++) {
 		const struct held_page *p = o->page[i];
+		const uint64_t *bits = other ? p->other : p->bits;
 		uint64_t at = p->at * PAGE;
 		unsigned in = at < from ? (unsigned)(from - at) : 0;
 		if (!any) {
-			in = next_in(p, in, true);
+			in = next_bit(bits, in, true);
 			if (in == PAGE)
 				continue;
 			any = true;
@@ -164,7 +186,7 @@ held_run(const struct held *o, uint64_t from, uint64_t to, uint64_t *ret_from, u
 		} else if (at != end) {
 			break;
 		}
-		unsigned stop = next_in(p, in, false);
+		unsigned stop = next_bit(bits, in, false);
 		end = at + stop;
 		if (stop < PAGE)
 			break;
@@ -174,6 +196,19 @@ held_run(const struct held *o, uint64_t from, uint64_t to, uint64_t *ret_from, u
 	*ret_from = start;
 	*ret_to = min_u64(end, to);
 	return true;
+}
+
+bool
+held_run(const struct held *o, uint64_t from, uint64_t to, uint64_t *ret_from, uint64_t *ret_to)
+{
+	return run(o, false, from, to, ret_from, ret_to);
+}
+
+bool
+held_run_other(
+	const struct held *o, uint64_t from, uint64_t to, uint64_t *ret_from, uint64_t *ret_to)
+{
+	return run(o, true, from, to, ret_from, ret_to);
 }
 
 void

@@ -65,8 +65,42 @@ image_is_blank(struct image *im)
 	return atomic_load(&im->waiting) && !atomic_load(&im->size);
 }
 
+static struct viewed **
+find_seen(struct image *im, const struct viewed *s)
+{
+	struct viewed **at = &im->seen;
+	while (*at && *at != s)
+		at = &(*at)->next;
+	return at;
+}
+
+/* Bytes of a file that is written anew, or goes to new variables, are no others' too. */
+static void
+note(struct image *im, struct viewed *seen, uint64_t off, struct span bytes)
+{
+	if (!seen || im->instead || im->flow)
+		return;
+	struct viewed **at = find_seen(im, seen);
+	if (!*at)
+		*at = seen;
+	viewed_of(seen, im->cuts);
+	viewed_note(seen, off, bytes);
+}
+
+void
+image_leave(struct image *im, struct viewed *seen)
+{
+	turn_take(&im->turn, 0);
+	struct viewed **at = find_seen(im, seen);
+	if (*at)
+		*at = seen->next;
+	turn_give(&im->turn, 0);
+	viewed_free(seen);
+}
+
 int
-image_read(struct image *im, const struct array_want *want, uint8_t *to, size_t *ret_len)
+image_read(struct image *im, const struct array_want *want, struct viewed *seen, uint8_t *to,
+	size_t *ret_len)
 {
 	int r = turn_take(&im->turn, want->deadline);
 	if (r < 0)
@@ -75,6 +109,8 @@ image_read(struct image *im, const struct array_want *want, uint8_t *to, size_t 
 	w.len = want->off < im->size ? (size_t)min_u64(want->len, im->size - want->off) : 0;
 	r = image_content(im, &w, to);
 	*ret_len = w.len;
+	if (r == 0)
+		note(im, seen, w.off, (struct span){to, w.len});
 	return turn_give(&im->turn, r);
 }
 
@@ -91,9 +127,24 @@ hold_instead(struct image *im, uint64_t off, struct span bytes, const struct arr
 	return r;
 }
 
+/* Where the handle has seen nothing the byte is another one. */
+static int
+put(struct image *im, uint64_t off, struct span bytes, const struct viewed *seen)
+{
+	CLEAN(clean_free) uint8_t *was = seen ? malloc(bytes.len) : NULL;
+	if (seen && !was)
+		return err_set(-ENOMEM, "no memory for what was written");
+	for (size_t i = 0; was && i < bytes.len; i++)
+		was[i] = (uint8_t)~bytes.data[i];
+	if (was)
+		viewed_lay(seen, off, bytes.len, was);
+	return held_put(&im->over, off, bytes, was);
+}
+
 /* More waits. */
 static int
-hold(struct image *im, uint64_t off, struct span bytes, const struct array_want *how)
+hold(struct image *im, uint64_t off, struct span bytes, const struct viewed *seen,
+	const struct array_want *how)
 {
 	if (im->instead)
 		return hold_instead(im, off, bytes, how);
@@ -103,7 +154,7 @@ hold(struct image *im, uint64_t off, struct span bytes, const struct array_want 
 		return err_set(-EFBIG,
 			"more than %zu bytes wait for a header that gives them a meaning",
 			im->start.most);
-	int r = before ? held_put(&im->over, off, (struct span){bytes.data, before}) : 0;
+	int r = before ? put(im, off, (struct span){bytes.data, before}, seen) : 0;
 	if (r == 0 && behind.len)
 		r = spill_write(&im->tail, off + before - im->end, behind, im->start.most);
 	if (r == 0)
@@ -113,21 +164,29 @@ hold(struct image *im, uint64_t off, struct span bytes, const struct array_want 
 }
 
 int
-image_write(struct image *im, uint64_t off, struct span bytes, const struct array_want *how)
+image_write(struct image *im, uint64_t off, struct span bytes, struct viewed *seen,
+	const struct array_want *how)
 {
 	if (off > INT64_MAX / 4 || !bytes.len)
 		return bytes.len ? err_set(-EFBIG, "no file is that long") : 0;
 	int r = turn_take(&im->turn, how->deadline);
 	if (r < 0)
 		return r;
+	if (seen)
+		viewed_of(seen, im->cuts);
 	if (im->flow)
 		r = image_flow_write(im, off, bytes, how);
 	else if (!im->waiting && !im->instead && im->form && off + bytes.len <= im->size)
-		r = image_through(im, off, bytes, how);
+		r = image_through(im, off, bytes, seen, how);
 	else
 		r = IMAGE_MUST_WAIT;
 	if (r == IMAGE_MUST_WAIT)
-		r = hold(im, off, bytes, how);
+		r = hold(im, off, bytes, seen, how);
+	for (struct viewed *s = im->seen; r == 0 && s; s = s->next)
+		if (s != seen)
+			viewed_drop(s, off, off + bytes.len);
+	if (r == 0)
+		note(im, seen, off, bytes);
 	return turn_give(&im->turn, r);
 }
 
@@ -162,6 +221,7 @@ image_truncate(struct image *im, uint64_t size, const struct array_want *how)
 	im->end = min_u64(im->end, size);
 	im->cut = min_u64(im->cut, size);
 	im->size = size;
+	im->cuts++;
 	im->waiting = true;
 	im->header_due = true;
 	return turn_give(&im->turn, 0);

@@ -11,6 +11,7 @@
 #include "view/image/image_change.h"
 
 struct image;
+struct viewed;
 struct spill;
 
 struct image_ops {
@@ -61,10 +62,16 @@ int image_flow_back(struct image *, const struct array_want *how);
 bool image_waits(struct image *);
 /* Did it begin empty, and is it still? */
 bool image_is_blank(struct image *);
-/* Bytes of the file as its writers see it; *ret_len: how many there are. */
-int image_read(struct image *, const struct array_want *want, uint8_t *to, size_t *ret_len);
-/* All or nothing. -ERANGE: no element has such a value. -EFBIG: too much waits. */
-int image_write(struct image *, uint64_t off, struct span, const struct array_want *how);
+/* Bytes of the file as its writers see it; *ret_len: how many there are. seen: of the handle, as
+ * below; NULL: nothing is known of it. */
+int image_read(struct image *, const struct array_want *want, struct viewed *, uint8_t *to,
+	size_t *ret_len);
+/* What the handle has seen goes, with it. */
+void image_leave(struct image *, struct viewed *);
+/* All or nothing; bytes of variables that are as the handle has seen them are not written, others'
+ * may be there by now. -ERANGE: no element has such a value. -EFBIG: too much waits. */
+int image_write(
+	struct image *, uint64_t off, struct span, struct viewed *, const struct array_want *how);
 int image_truncate(struct image *, uint64_t size, const struct array_want *how);
 
 enum image_why {

@@ -1,4 +1,5 @@
 /* Which arrays of the store the variables of a new header are, or will be. */
+#include "base/check.h"
 #include "base/path.h"
 #include "model/cf.h"
 #include "model/edit.h"
@@ -66,10 +67,11 @@ width_of(const struct image_target *of)
 	return t->kind == DTYPE_VLEN_TEXT || t->kind == DTYPE_VLEN_BYTES ? t->size : 0;
 }
 
-/* The same array, longer. */
+/* The same array, longer; *ret_rows: how long it is by now, and other writers may have made it
+ * longer than this one does. */
 static int
 grow(struct open_image *o, const struct nc_var *v, const struct image_target *old, uint64_t rows,
-	struct variable **ret)
+	uint64_t *ret_rows, struct variable **ret)
 {
 	CLEAN(node_unrefp) struct node *now = NULL;
 	int r = model_lookup(o->mount->model, old->node->path, &now);
@@ -80,11 +82,8 @@ grow(struct open_image *o, const struct nc_var *v, const struct image_target *ol
 	if (!flat_grows(o->mount, now))
 		return err_set(-EINVAL,
 			"variable '%s' cannot grow: its first dimension is not unlimited", v->name);
-	if (rows < now->array->shape[0])
-		return err_set(-EINVAL, "variable '%s' has %llu rows by now, more than %llu",
-			v->name, (unsigned long long)now->array->shape[0],
-			(unsigned long long)rows);
-	return variable_grown(o->mount, now, rows, width_of(old), ret);
+	*ret_rows = now->array->shape[0];
+	return variable_grown(o->mount, now, max_u64(rows, *ret_rows), width_of(old), ret);
 }
 
 /* What was new when the header was settled last is in the store by now. */
@@ -124,7 +123,7 @@ image_bind_known(struct open_image *o, const struct change *c, size_t i, struct 
 	int r = v->type == w->type ? copy_recode(&was->recode, &s->recode)
 				   : make_recode(old, was, v, now->file.format, &s->recode);
 	if (r == 0 && grown)
-		r = grow(o, v, old, grown, &variable);
+		r = grow(o, v, old, grown, &s->rows, &variable);
 	else if (r == 0 && old->variable)
 		variable = variable_ref(old->variable);
 	else if (r == 0)

@@ -5,6 +5,7 @@
 #include "view/image/image.h"
 #include "view/image/held.h"
 #include "view/image/nc4_input.h"
+#include "view/image/viewed.h"
 #include "view/image/spill.h"
 #include "view/image/turn.h"
 
@@ -13,6 +14,7 @@ struct image {
 	struct turn turn;        /* of the call that is under way: all below is its own */
 	struct image_form *form; /* beneath what was written, and what is compared with */
 	uint64_t cut;            /* bytes of that which still show */
+	unsigned cuts;           /* how often it was made longer or shorter by itself */
 	struct held over;        /* what was written before its end, … */
 	uint64_t end;            /* … which was there when nothing waited */
 	struct spill tail;       /* what lies behind that: records and variables that come */
@@ -23,6 +25,7 @@ struct image {
 	struct image_form *input_form; /* as the classic file that it would be; borrowed */
 	_Atomic(uint64_t) size;
 	atomic_bool waiting;
+	struct viewed *seen;     /* of its handles that have seen something */
 	struct image_flow *flow; /* NULL: what waits is in memory and temporary files */
 	atomic_bool flows;       /* there is one: read without a turn */
 	bool flowed;             /* it was tried */
@@ -55,9 +58,11 @@ size_t image_own_of(const struct change *, size_t own);
 
 /* Bytes of the file, all of which there are. */
 int image_content(struct image *, const struct array_want *want, uint8_t *to);
-/* A write below the end while nothing waits: stored as far as it is data. IMAGE_MUST_WAIT: it
+/* A write below the end while nothing waits: stored as far as it is data that the handle has not
+ * seen there. IMAGE_MUST_WAIT: it
  * changes the header, and nothing was done. */
-int image_through(struct image *, uint64_t off, struct span, const struct array_want *how);
+int image_through(struct image *, uint64_t off, struct span, const struct viewed *,
+	const struct array_want *how);
 /* Atoms of which only a part was written: they become what they are now. */
 int image_parts(struct image *, const struct array_want *how);
 /* Values of the file that differ from what its variables have; write: they are stored, else only

@@ -1,6 +1,7 @@
 /* netCDF files of a writable mount, as they are opened, read and written. */
 #include "view/image/images.h"
 
+#include "view/image/viewed.h"
 #include "view/kind.h"
 #include "view/netcdf/nc_plan.h"
 #include "view/netcdf/netcdf.h"
@@ -13,6 +14,12 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* A file as it was opened once. */
+struct handle {
+	struct open_image *image;
+	struct viewed seen; /* in the image's turn */
+};
 
 static int
 begin(struct mount *m)
@@ -63,6 +70,27 @@ lookup(struct mount *m, const char *path, struct entry *ret)
 	return r;
 }
 
+static struct open_image *
+image_of(const struct file *f)
+{
+	return ((struct handle *)f->own)->image;
+}
+
+/* What the handles of all images keep of what they have seen is a small part of the memory. */
+static size_t
+most_seen(const struct mount *m)
+{
+	enum { MOST = 8 << 20, LEAST = 64 << 10, PART = 16 };
+	const size_t files = max_u64(atomic_load(&m->waiting), 1);
+	return min_u64(MOST, max_u64(LEAST, data_memory(m->data) / PART / files));
+}
+
+static struct viewed *
+seen_by(struct file *f)
+{
+	return file_writes(f) ? &((struct handle *)f->own)->seen : NULL;
+}
+
 static int
 open_image(struct file *f, const struct entry *e, int flags)
 {
@@ -70,6 +98,9 @@ open_image(struct file *f, const struct entry *e, int flags)
 	int r = file_writes(f) ? images_stuck(f->mount, e->path) : 0;
 	if (!o && !file_writes(f))
 		return ZMAP_ABSENT;
+	struct handle *h = r == 0 ? calloc(1, sizeof *h) : NULL;
+	if (r == 0 && !h)
+		r = err_set(-ENOMEM, "no memory for an open file");
 	if (r == 0 && !o)
 		r = images_begin(f->mount, e, &o);
 	const bool counts = r == 0 && file_writes(f);
@@ -85,10 +116,13 @@ open_image(struct file *f, const struct entry *e, int flags)
 			images_leave(o, &opened);
 		if (o)
 			images_put(o, counts);
+		free(h);
 		f->flags = (f->flags & ~O_ACCMODE) | O_RDONLY;
 		return r;
 	}
-	f->own = o;
+	h->image = o;
+	h->seen.most = most_seen(f->mount);
+	f->own = h;
 	f->size = image_size(o->image);
 	f->direct = true;
 	return 0;
@@ -97,11 +131,11 @@ open_image(struct file *f, const struct entry *e, int flags)
 static int
 read_image(struct file *f, const struct array_want *want, struct reply *ret)
 {
-	struct open_image *o = f->own;
+	struct open_image *o = image_of(f);
 	size_t n = 0;
 	int r = buf_reserve(&ret->own, want->len + 1);
 	if (r == 0)
-		r = image_read(o->image, want, ret->own.data, &n);
+		r = image_read(o->image, want, seen_by(f), ret->own.data, &n);
 	if (r < 0 || !n)
 		return r;
 	ret->own.len = ret->len = n;
@@ -122,7 +156,7 @@ static int
 write_image(struct file *f, uint64_t off, struct span bytes, const struct array_want *how,
 	unsigned flags)
 {
-	struct open_image *o = f->own;
+	struct open_image *o = image_of(f);
 	if (!file_writes(f))
 		return err_set(-EBADF, "'%s' was opened to be read", f->path);
 	int r = images_usable(o);
@@ -130,7 +164,7 @@ write_image(struct file *f, uint64_t off, struct span bytes, const struct array_
 		return r;
 	if (flags & FILE_APPEND)
 		off = image_size(o->image);
-	r = image_write(o->image, off, bytes, how);
+	r = image_write(o->image, off, bytes, seen_by(f), how);
 	atomic_store(&o->written, clock_wall());
 	return sticks(r) ? images_fail(o, r) : r;
 }
@@ -138,7 +172,7 @@ write_image(struct file *f, uint64_t off, struct span bytes, const struct array_
 static int
 truncate_image(struct file *f, uint64_t size, bool through_handle)
 {
-	struct open_image *o = f->own;
+	struct open_image *o = image_of(f);
 	const struct array_want how = patience(f->mount, NULL);
 	if (!file_writes(f))
 		return err_set(-EBADF, "'%s' was opened to be read", f->path);
@@ -166,7 +200,7 @@ settle_now(struct open_image *o, enum image_why why, const struct array_want *ho
 static int
 settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *cancel)
 {
-	struct open_image *o = f->own;
+	struct open_image *o = image_of(f);
 	const struct array_want how = {.deadline = deadline, .cancel = cancel};
 	if (!file_writes(f))
 		return 0;
@@ -189,15 +223,19 @@ settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *can
 static uint64_t
 size_of(struct file *f)
 {
-	struct open_image *o = f->own;
+	struct open_image *o = image_of(f);
 	return image_size(o->image);
 }
 
 static void
 close_image(struct file *f)
 {
-	if (f->own)
-		images_put(f->own, file_writes(f));
+	struct handle *h = f->own;
+	if (!h)
+		return;
+	image_leave(h->image->image, &h->seen);
+	images_put(h->image, file_writes(f));
+	free(h);
 }
 
 /* A reader comes to what an image may have changed. */

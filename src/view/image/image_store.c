@@ -5,6 +5,7 @@
 
 #include "model/edit.h"
 #include "view/flat_share.h"
+#include "view/flats.h"
 #include "view/image/image_new.h"
 #include "view/image/image_target.h"
 #include "view/netcdf/nc_plan.h"
@@ -42,6 +43,19 @@ target_read(void *arg, void *target, const struct array_want *how, uint64_t off,
 	return r;
 }
 
+/* Are they whole elements, and nothing but the array's fill value? */
+static bool
+is_fill(const struct image_target *t, uint64_t off, struct span bytes)
+{
+	const size_t item = array_dtype(t->array)->size;
+	CLEAN(clean_free) uint8_t *fill = calloc(1, item + 1);
+	if (!fill || !item || off % item || bytes.len % item)
+		return false;
+	flat_fill_value(t->node->array, item, fill);
+	return !memcmp(bytes.data, fill, item) &&
+	       !memcmp(bytes.data, bytes.data + item, bytes.len - item);
+}
+
 static int
 target_write(void *arg, void *target, const struct array_want *how, uint64_t off, struct span bytes)
 {
@@ -51,6 +65,8 @@ target_write(void *arg, void *target, const struct array_want *how, uint64_t off
 	int r = usable(t);
 	w.off = off;
 	w.len = bytes.len;
+	if (w.under && is_fill(t, off, bytes)) /* of which rows are that others have not written */
+		return r;
 	if (r == 0 && t->round != 1 + atomic_load(&o->round)) {
 		t->round = 1 + atomic_load(&o->round);
 		r = images_touch(o, t->node->path);

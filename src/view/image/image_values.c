@@ -1,6 +1,7 @@
 #include "view/image/image_impl.h"
 
 #include "base/check.h"
+#include "view/image/image_fill.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,6 +13,7 @@ struct staged {
 	size_t var;
 	uint64_t atom, n;
 	size_t at; /* of the first one, in the list's bytes */
+	bool under;
 };
 
 struct staged_list {
@@ -42,9 +44,10 @@ guarded(const struct image_form *form, size_t var)
 		form->file.var[var].name);
 }
 
-/* Atoms of the file, the first of which begins at byte `in` of the variable. */
+/* Atoms of the file, the first of which begins at byte `in` of the variable. under: for rows in
+ * which no other writer has stored anything. */
 static int
-stage(struct staged_list *l, size_t var, uint64_t in, struct span bytes)
+stage_atoms(struct staged_list *l, size_t var, uint64_t in, struct span bytes, bool under)
 {
 	const struct image_source *s = &l->form->source[var];
 	CLEAN(buf_free) struct buf packed = {0};
@@ -62,8 +65,14 @@ stage(struct staged_list *l, size_t var, uint64_t in, struct span bytes)
 	if (r < 0)
 		return r;
 	l->of[l->n++] = (struct staged){
-		var, in / s->recode.atom_out, bytes.len / s->recode.atom_out, l->packed.len};
+		var, in / s->recode.atom_out, bytes.len / s->recode.atom_out, l->packed.len, under};
 	return buf_add(&l->packed, packed.data, packed.len);
+}
+
+static int
+stage(struct staged_list *l, size_t var, uint64_t in, struct span bytes)
+{
+	return stage_atoms(l, var, in, bytes, false);
 }
 
 /* Whole atoms; those that differ from what is shown, of which there is none where it is NULL. */
@@ -95,8 +104,10 @@ store(struct image *im, struct staged_list *l, const struct array_want *how)
 		const struct staged *s = &l->of[i];
 		const struct recode *c = &l->form->source[s->var].recode;
 		const struct span packed = {l->packed.data + s->at, (size_t)(s->n * c->atom_in)};
-		r = image_form_write(l->form, s->var, s->atom, packed, &im->start.ops->store,
-			im->start.arg, how);
+		struct array_want w = *how;
+		w.under = s->under;
+		r = image_form_write(
+			l->form, s->var, s->atom, packed, &im->start.ops->store, im->start.arg, &w);
 	}
 	return r;
 }
@@ -107,8 +118,9 @@ struct through {
 	struct image *im;
 	uint64_t off; /* of the write */
 	struct span bytes;
-	const uint8_t *shown; /* the same bytes as the file shows them; NULL: it cannot be read */
-	bool blind;           /* gaps mean nothing */
+	uint8_t *shown; /* the same bytes as the writer has seen them, or as the file shows them;
+			   NULL: it cannot be read */
+	bool blind;     /* gaps mean nothing */
 	const struct array_want *how;
 	struct staged_list list;
 };
@@ -150,8 +162,18 @@ part(struct through *t, const struct image_piece *p, uint64_t off, uint64_t from
 	const bool whole = complete(t, off, from, to, size, atom);
 	if (held && !whole)
 		return held_put(&t->im->over, from,
-			(struct span){t->bytes.data + (from - t->off), to - from});
+			(struct span){t->bytes.data + (from - t->off), to - from}, NULL);
 	return held || !whole ? 0 : stage(&t->list, p->var, p->in, (struct span){atom, size});
+}
+
+/* What is held of atoms that are written whole now counts as another value. */
+static void
+spoil(struct through *t, uint64_t from, uint64_t to)
+{
+	uint64_t a, b;
+	for (; t->shown && held_run(&t->im->over, from, to, &a, &b); from = b)
+		for (uint64_t i = a - t->off; i < b - t->off; i++)
+			t->shown[i] = (uint8_t)~t->bytes.data[i];
 }
 
 /* Bytes [from, to) of the file are a variable's. */
@@ -171,9 +193,8 @@ data(struct through *t, struct image_piece p, uint64_t from, uint64_t to, bool h
 	}
 	uint64_t whole = (to - from) / size * size;
 	if (r == 0 && whole && !held) {
-		uint64_t a, b;
-		bool any = held_run(&t->im->over, from, from + whole, &a, &b);
-		const uint8_t *shown = any || !t->shown ? NULL : t->shown + (from - t->off);
+		spoil(t, from, from + whole);
+		const uint8_t *shown = t->shown ? t->shown + (from - t->off) : NULL;
 		r = stage_changed(&t->list, p.var, p.in,
 			(struct span){t->bytes.data + (from - t->off), (size_t)whole}, shown);
 	}
@@ -219,7 +240,7 @@ pieces(struct through *t, bool held)
 			r = refuse_axis(t, &p, off, n);
 		else if (held && !t->blind && differs(t, off, n))
 			r = held_put(&t->im->over, off,
-				(struct span){t->bytes.data + (off - t->off), (size_t)n});
+				(struct span){t->bytes.data + (off - t->off), (size_t)n}, NULL);
 	}
 	return r;
 }
@@ -259,7 +280,8 @@ write_pieces(struct through *t)
 }
 
 int
-image_through(struct image *im, uint64_t off, struct span bytes, const struct array_want *how)
+image_through(struct image *im, uint64_t off, struct span bytes, const struct viewed *seen,
+	const struct array_want *how)
 {
 	struct through t = {.im = im, .off = off, .bytes = bytes, .how = how};
 	CLEAN(clean_free) uint8_t *shown = malloc(bytes.len);
@@ -268,7 +290,10 @@ image_through(struct image *im, uint64_t off, struct span bytes, const struct ar
 	w.len = bytes.len;
 	if (!shown)
 		return no_memory();
-	t.shown = image_content(im, &w, shown) < 0 ? NULL : shown;
+	const bool known = seen && viewed_has(seen, off, off + bytes.len);
+	t.shown = known || image_content(im, &w, shown) == 0 ? shown : NULL;
+	if (seen)
+		viewed_lay(seen, off, bytes.len, shown);
 	return write_pieces(&t);
 }
 
@@ -326,6 +351,46 @@ struct values {
 	bool write;
 };
 
+/* The variable's byte from which on the file had none. UINT64_MAX: it does not grow. */
+static uint64_t
+new_from(const struct change *c, size_t var)
+{
+	const size_t was = c->var[var];
+	const struct nc_var *v = &c->now->file.var[var];
+	const struct nc_var *w = was == CHANGE_NONE ? NULL : &c->was->file.var[was];
+	if (!w || !w->rank || !c->grown[w->dim[0]])
+		return UINT64_MAX;
+	return image_form_bytes(c->now, var) / c->now->file.dim[v->dim[0]].size *
+	       c->was->file.dim[w->dim[0]].size;
+}
+
+/* Whole atoms of rows that the file did not have. What a library lays there by itself is not
+ * written where other writers have made the row by now, nor where they make it at the same time,
+ * nor where the elements cannot have that value. */
+static int
+stage_rows(struct staged_list *l, size_t var, uint64_t in, struct span bytes)
+{
+	const struct nc_file *f = &l->form->file;
+	const struct nc_var *v = &f->var[var];
+	const struct image_source *s = &l->form->source[var];
+	const struct image_fill fill = image_fill_of(v);
+	const size_t size = s->recode.atom_out;
+	const uint64_t row = image_form_bytes(l->form, var) / f->dim[v->dim[0]].size;
+	int r = 0;
+	for (size_t at = 0, n; at < bytes.len && r == 0; at += n) {
+		const bool is = image_is_fill(&fill, bytes.data + at, size);
+		const bool theirs = in + at < s->rows * row;
+		n = size;
+		while (at + n < bytes.len && (in + at + n < s->rows * row) == theirs &&
+			image_is_fill(&fill, bytes.data + at + n, size) == is)
+			n += size;
+		if (!is || !theirs)
+			r = stage_atoms(l, var, in + at, (struct span){bytes.data + at, n}, is);
+		r = is && r == -ERANGE ? 0 : r;
+	}
+	return r;
+}
+
 /* Bytes [in, in + n) of a variable, whole atoms that lie side by side in the file. */
 static int
 window(struct values *v, size_t var, uint64_t in, uint64_t off, size_t n)
@@ -341,11 +406,14 @@ window(struct values *v, size_t var, uint64_t in, uint64_t off, size_t n)
 	w.off = off;
 	w.len = n;
 	int r = image_content(v->im, &w, bytes);
-	bool known = v->change->var[var] != CHANGE_NONE;
+	const bool fresh = in >= new_from(v->change, var);
+	bool known = !fresh && v->change->var[var] != CHANGE_NONE;
 	w.off = in;
 	if (r == 0 && known)
 		known = image_form_read_var(now, var, st, v->im->start.arg, &w, stored) == 0;
-	if (r == 0)
+	if (r == 0 && fresh)
+		r = stage_rows(&list, var, in, (struct span){bytes, n});
+	else if (r == 0)
 		r = stage_changed(&list, var, in, (struct span){bytes, n}, known ? stored : NULL);
 	if (r == 0 && v->write)
 		r = store(v->im, &list, v->how);
@@ -360,6 +428,7 @@ compare(struct values *v, size_t var, uint64_t in, uint64_t to)
 	const uint64_t size = v->change->now->source[var].recode.atom_out;
 	const uint64_t most = max_u64(WINDOW / size, 1) * size;
 	const struct image_source *s = &v->change->now->source[var];
+	const uint64_t fresh = new_from(v->change, var);
 	uint64_t left;
 	int r = 0;
 	if (!v->write && !s->guarded && !recode_undo_refuses(&s->recode))
@@ -369,6 +438,7 @@ compare(struct values *v, size_t var, uint64_t in, uint64_t to)
 	for (; in < to && r == 0; in += left) {
 		uint64_t off = image_form_place(v->change->now, var, in, &left);
 		left = min_u64(min_u64(left, to - in), most);
+		left = in < fresh ? min_u64(left, fresh - in) : left;
 		r = window(v, var, in, off, (size_t)left);
 	}
 	return r;
@@ -385,7 +455,7 @@ all_of_it(const struct values *v, size_t var)
 	return v->im->cut && !image_form_agree(c->now, var, c->was, was);
 }
 
-/* The next run of bytes that were written, from *from on. */
+/* The next run of bytes that were written and not seen there, from *from on. */
 static bool
 next_run(const struct image *im, uint64_t *from, uint64_t *to)
 {
@@ -393,7 +463,7 @@ next_run(const struct image *im, uint64_t *from, uint64_t *to)
 		*to = im->input_form->size;
 		return *from < *to;
 	}
-	if (!im->instead && held_run(&im->over, *from, im->end, from, to))
+	if (!im->instead && held_run_other(&im->over, *from, im->end, from, to))
 		return true;
 	if (!im->instead && *from < im->end)
 		*from = im->end;

@@ -135,7 +135,7 @@ put(struct mount *m, struct scratch *s, uint64_t off, struct span bytes,
 	const struct array_want *how)
 {
 	const uint64_t before = s->bytes.size;
-	int r = s->image ? image_write(s->image->image, off, bytes, how)
+	int r = s->image ? image_write(s->image->image, off, bytes, NULL, how)
 			 : spill_write(&s->bytes, off, bytes, MEMORY);
 	leave_image(s);
 	if (r < 0 || s->image || s->waits || !image_would_flow(&s->bytes, MEMORY, before))
@@ -199,7 +199,7 @@ read_scratch(struct file *f, const struct array_want *want, struct reply *ret)
 	uint64_t size = s->bytes.size;
 	n = want->off < size ? (size_t)min_u64(want->len, size - want->off) : 0;
 	if (s->image)
-		r = image_read(s->image->image, want, ret->own.data, &n);
+		r = image_read(s->image->image, want, NULL, ret->own.data, &n);
 	else if (n)
 		r = spill_read(&s->bytes, want->off, n, ret->own.data);
 	r = turn_give(&s->turn, r);

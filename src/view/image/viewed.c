@@ -1,0 +1,58 @@
+#include "view/image/viewed.h"
+
+void
+viewed_free(struct viewed *s)
+{
+	held_free(&s->young);
+	held_free(&s->old);
+}
+
+void
+viewed_of(struct viewed *s, unsigned file)
+{
+	if (s->file != file)
+		viewed_free(s);
+	s->file = file;
+}
+
+/* Where there is no memory, nothing was seen. */
+void
+viewed_note(struct viewed *s, uint64_t off, struct span bytes)
+{
+	if (held_bytes(&s->young) >= s->most) {
+		held_free(&s->old);
+		s->old = s->young;
+		s->young = (struct held){0};
+	}
+	if (held_put(&s->young, off, bytes, bytes.data) < 0)
+		viewed_free(s);
+}
+
+void
+viewed_drop(struct viewed *s, uint64_t from, uint64_t to)
+{
+	held_drop(&s->young, from, to);
+	held_drop(&s->old, from, to);
+}
+
+bool
+viewed_has(const struct viewed *s, uint64_t from, uint64_t to)
+{
+	uint64_t a, b;
+	while (from < to) {
+		if (held_run(&s->young, from, to, &a, &b) && a == from)
+			from = b;
+		else if (held_run(&s->old, from, to, &a, &b) && a == from)
+			from = b;
+		else
+			return false;
+	}
+	return true;
+}
+
+void
+viewed_lay(const struct viewed *s, uint64_t off, size_t n, uint8_t *to)
+{
+	held_lay(&s->old, off, n, to);
+	held_lay(&s->young, off, n, to);
+}

@@ -1,0 +1,101 @@
+/* A netCDF file into whose variables others write, too: blocks that a program writes back, and
+ * records that both make. */
+#include "image_shop.h"
+
+#include "view/image/viewed.h"
+
+#include <endian.h>
+
+static uint8_t *
+read_all(struct image *im, struct viewed *seen)
+{
+	const uint64_t size = image_size(im);
+	struct array_want w = {.len = size};
+	uint8_t *all = malloc(size);
+	size_t n = 0;
+	CHECK_INT(image_read(im, &w, seen, all, &n), 0);
+	CHECK_INT(n, size);
+	return all;
+}
+
+static int
+put_seen(struct image *im, uint64_t off, const void *bytes, size_t n, struct viewed *seen)
+{
+	return image_write(im, off, (struct span){bytes, n}, seen, &how);
+}
+
+/* What a block has of others' values is older than theirs. */
+static void
+test_block(void)
+{
+	struct shop s;
+	struct image *im = open_image(&s, true);
+	struct viewed seen = {.most = MOST};
+	uint8_t *all = read_all(im, &seen), *v = find_array(&s, "v")->data;
+	const uint64_t size = image_size(im), at = begin_of(im, 2, true);
+	v[3] = 200;
+	all[at + 1] = 7;
+	CHECK_INT(put_seen(im, 0, all, size, &seen), 0);
+	CHECK_INT(v[0], 7);
+	CHECK_INT(v[3], 200);
+	v[0] = 8;
+	all[at + 3] = 9;
+	CHECK_INT(put_seen(im, 0, all, size, &seen), 0);
+	CHECK_INT(v[0], 8);
+	CHECK_INT(v[1], 9);
+	/* By another handle, which has seen nothing, it counts as what it is; then it is not what
+	 * the first one has seen. */
+	all[at + 3] = 10;
+	CHECK_INT(put(im, 0, all, size), 0);
+	CHECK_INT(v[0], 7);
+	CHECK_INT(v[3], 103);
+	v[1] = 11;
+	CHECK_INT(put_seen(im, 0, all, size, &seen), 0);
+	CHECK_INT(v[1], 10);
+	image_leave(im, &seen);
+	free(all);
+	close_shop(&s, im);
+}
+
+/* The same while it waits; and of a record what a library lays there stays away from others'. */
+static void
+test_record(uint64_t theirs)
+{
+	static const uint8_t fill[20] = {
+		0x47, 0x9e, 0, 0, 0, 0, 0, 0, 0, 50, 0, 51, 0x80, 1, 0, 53, 0, 54};
+	struct shop s;
+	struct image *im = open_image(&s, true);
+	struct viewed seen = {.most = MOST};
+	uint8_t *all = read_all(im, &seen), *v = find_array(&s, "v")->data;
+	const uint64_t size = image_size(im), at = begin_of(im, 2, true);
+	int64_t *time = (void *)find_array(&s, "time")->data;
+	const uint32_t count = htobe32(TIME + 1);
+	CHECK_INT(put_seen(im, size, fill, sizeof fill, &seen), 0);
+	CHECK(image_waits(im));
+	v[3] = 200;
+	v[TIME * X + 2] = 99;
+	time[TIME] = 1000;
+	s.theirs = theirs;
+	all[at + 1] = 7;
+	memcpy(all + 4, &count, 4);
+	CHECK_INT(put_seen(im, 0, all, size, &seen), 0);
+	CHECK_INT(image_settle(im, IMAGE_FLUSH, &how), 0);
+	CHECK_STR(s.said, "time=5;");
+	CHECK_INT(v[0], 7);
+	CHECK_INT(v[3], 200);
+	CHECK_INT(v[TIME * X + 1], 51);
+	CHECK_INT(v[TIME * X + 2], 99);
+	CHECK_INT(time_at(&s, TIME), 1000);
+	image_leave(im, &seen);
+	free(all);
+	close_shop(&s, im);
+}
+
+int
+main(void)
+{
+	test_block();
+	test_record(0);
+	test_record(TIME + 1);
+	return check_end();
+}
