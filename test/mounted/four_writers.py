@@ -96,4 +96,5 @@ def check(store, mount):
     sys.exit("\n".join(bad) or None)
 
 
-{"make": make, "run": run, "check": check}[sys.argv[1]](*sys.argv[2:])
+if __name__ == "__main__":
+    {"make": make, "run": run, "check": check}[sys.argv[1]](*sys.argv[2:])

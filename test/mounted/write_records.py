@@ -1,0 +1,40 @@
+"""write_records.py run MOUNT OTHER PROGRAM: four writers append records of the variables of a store of four_writers.py, each those of one: two in either
+mount, by PROGRAM (write_records.c), which has dataset.nc open all the time, and by netCDF4, which opens VAR.nc for each record.
+write_records.py check STORE: they are all there, and every variable is as long as time."""
+
+import subprocess
+import sys
+
+import stores
+from four_writers import FIRST, ROWS, VARIABLES
+
+ONE = """import sys, netCDF4
+for k in range(%d, %d):
+    with netCDF4.Dataset(sys.argv[1], "r+") as file:
+        file[sys.argv[2]][k] = int(sys.argv[3]) + k""" % (FIRST, FIRST + ROWS)
+
+
+def run(mount, other, program):
+    writers = []
+    for i, name in enumerate(VARIABLES):
+        at = (mount, other)[i % 2]
+        command = [sys.executable, "-c", ONE, "%s/%s.nc" % (at, name), name, str(1000 * i)]
+        if i < 2:
+            command = [program, at + "/dataset.nc", name, str(FIRST), str(ROWS), str(1000 * i)]
+        writers.append((name, subprocess.Popen(command)))
+    sys.exit("\n".join("the writer of %s failed" % name for name, writer in writers if writer.wait()) or None)
+
+
+def check(store):
+    bad = []
+    for i, name in enumerate(VARIABLES):
+        a = stores.values(store, name)
+        rows = [sorted(set(row)) for row in a.reshape(len(a), -1)[FIRST:].tolist()]
+        if rows != [[1000 * i + k] for k in range(FIRST, FIRST + ROWS)]:
+            bad.append("%s: %s" % (name, rows))
+        if a[:FIRST].reshape(-1).tolist() != list(range(a[:FIRST].size)):
+            bad.append("%s: %s" % (name, a[:FIRST]))
+    sys.exit("\n".join(bad) or None)
+
+
+{"run": run, "check": check}[sys.argv[1]](*sys.argv[2:])

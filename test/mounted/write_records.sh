@@ -1,0 +1,18 @@
+#!/bin/bash
+# Four writers append records of different variables through netCDF files at once, two of them in either mount of one directory: in Zarr V2 with NCZarr's
+# metadata, and in shards.
+. "$(dirname "$0")/functions.sh"
+
+"$python" -c 'import zarr, netCDF4' 2>/dev/null || skip "no zarr-python or netCDF4"
+cc -o "$tmp/writer" "$here/write_records.c" -lnetcdf 2>"$tmp/said" || skip "no libnetcdf to compile with"
+for form in v2 shards; do
+	export STORES_FORM=$form
+	"$python" "$here/four_writers.py" make "$tmp/$form" || exit 1
+	must_mount "$tmp/$form" rw,unlimited=time
+	first=$mnt
+	must_mount "$tmp/$form" rw,unlimited=time
+	"$python" "$here/write_records.py" run "$first" "$mnt" "$tmp/writer" || fail "$form: records are refused: $(tail -n 3 "$first.log" "$log")"
+	umount_store "$first"
+	umount_store
+	"$python" "$here/write_records.py" check "$tmp/$form" || fail "$form: records are lost"
+done
