@@ -6,8 +6,9 @@
 #include "base/mem.h"
 
 enum {
-	QUEUED_MOST = 256, /* loads that wait for a worker before prefetching pauses */
-	STRIDES_AHEAD = 4, /* for each worker */
+	QUEUED_MOST = 256,  /* loads that wait for a worker before prefetching pauses */
+	STRIDES_AHEAD = 4,  /* for each worker */
+	POINT_CHUNKS = 256, /* of one request that are fetched ahead */
 };
 
 /* Has what is not there yet loaded. False: no room, or enough is under way. */
@@ -99,23 +100,21 @@ prefetch_stride(struct request *q)
 	const struct grid *g = &q->array->grid;
 	struct batch batch = {.array = q->array, .locked = true, .alone = true};
 	struct asks k;
+	struct hull hull[POINT_CHUNKS];
 	k.n = 0;
-	uint64_t at = s->last[0];
 	unsigned strides = array_slow(q->array) ? FAR : STRIDES_AHEAD * q->array->data->workers;
-	for (unsigned i = 0; i < strides; i++) {
-		at += (uint64_t)s->stride;
+	for (unsigned i = 1; i <= strides; i++) {
+		const uint64_t at = scan_point(s, i);
 		if (at >= g->bytes || q->want->len > g->bytes - at)
 			break;
-		struct box box;
-		struct part part;
-		grid_box(g, at / g->item, ceil_div(at + q->want->len, g->item), &box);
-		grid_first(g, &box, &part);
-		do {
-			struct extent_id id =
-				scan_extent(s, q->array, part.number, part.in_chunk, part.last);
-			if (!prefetch_extent(q, &batch, &k, &id, part.in_chunk))
+		const size_t n = grid_hulls(
+			g, at / g->item, ceil_div(at + q->want->len, g->item), hull, POINT_CHUNKS);
+		for (size_t j = 0; j < n; j++) {
+			struct extent_id id = scan_extent(
+				s, q->array, hull[j].number, hull[j].in_chunk, hull[j].last);
+			if (!prefetch_extent(q, &batch, &k, &id, hull[j].in_chunk))
 				goto send;
-		} while (grid_next(g, &box, &part));
+		}
 	}
 	prefetch_send(&batch, s, &k);
 send:

@@ -188,22 +188,21 @@ begin_boxes(struct request *q, uint64_t at, uint64_t last)
 {
 	const struct grid *g = &q->array->grid;
 	struct batch batch = request_batch(q);
+	struct box box;
+	struct hull hull[ASKS];
 	struct asks k;
-	for (k.n = 0; at < last && k.n < ASKS;) {
-		struct box box;
-		struct part part;
-		at += grid_box(g, at, last, &box);
-		if (!k.n && at >= last)
-			return;
-		grid_first(g, &box, &part);
-		do {
-			if (cover_has(q->over, part.number))
-				continue;
-			struct cache_request *ask = &k.ask[k.n++];
-			*ask = request_ask(q, part.number, part.in_chunk, part.last, true);
-			ask->keep = false;
-			ask->only_new = true;
-		} while (k.n < ASKS && grid_next(g, &box, &part));
+	if (grid_box(g, at, last, &box) >= last - at)
+		return;
+	const size_t n = grid_hulls(g, at, last, hull, ASKS);
+	k.n = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct hull *h = &hull[i];
+		if (cover_has(q->over, h->number))
+			continue;
+		struct cache_request *ask = &k.ask[k.n++];
+		*ask = request_ask(q, h->number, h->in_chunk, h->last, true);
+		ask->keep = false;
+		ask->only_new = true;
 	}
 	size_t done = cache_get_many(q->array->data->cache, k.ask, k.n, k.extent, k.found);
 	for (size_t i = 0; i < done; i++)

@@ -153,6 +153,43 @@ grid_next(const struct grid *g, const struct box *b, struct part *p)
 	return false;
 }
 
+/* Boxes come to the same chunks in the same order: the next one is mostly that behind *at. */
+static size_t
+find_hull(const struct hull *h, size_t n, uint64_t number, size_t *at)
+{
+	for (size_t i = 0; i < n; i++) {
+		*at = *at + 1 < n ? *at + 1 : 0;
+		if (h[*at].number == number)
+			return *at;
+	}
+	return n;
+}
+
+size_t
+grid_hulls(const struct grid *g, uint64_t from, uint64_t to, struct hull *ret, size_t most)
+{
+	size_t n = 0, at = 0;
+	while (from < to) {
+		struct box box;
+		struct part part;
+		const size_t known = n;
+		from += grid_box(g, from, to, &box);
+		grid_first(g, &box, &part);
+		do {
+			size_t i = find_hull(ret, known, part.number, &at);
+			if (i == known) /* of one box it comes once */
+				i = n;
+			if (i == most)
+				return n;
+			if (i == n)
+				ret[n++] = (struct hull){part.number, part.in_chunk, part.last};
+			ret[i].in_chunk = min_u64(ret[i].in_chunk, part.in_chunk);
+			ret[i].last = max_u64(ret[i].last, part.last);
+		} while (grid_next(g, &box, &part));
+	}
+	return n;
+}
+
 uint64_t
 grid_number(const struct grid *g, const uint64_t *index)
 {

@@ -55,6 +55,15 @@ struct part {
 void grid_first(const struct grid *, const struct box *, struct part *ret);
 bool grid_next(const struct grid *, const struct box *, struct part *);
 
+/* What one chunk has of a piece of the file, from the first byte in it to the last. */
+struct hull {
+	uint64_t number, in_chunk, last;
+};
+
+/* Of elements [from, to), which may be several boxes: of the first `most` chunks. Returns of how
+ * many. */
+size_t grid_hulls(const struct grid *, uint64_t from, uint64_t to, struct hull *ret, size_t most);
+
 uint64_t grid_number(const struct grid *, const uint64_t *index);
 void grid_index(const struct grid *, uint64_t number, uint64_t *ret_index);
 

@@ -10,7 +10,8 @@ enum {
 	OVERTAKE = 16 << 20, /* how far requests of one reader may overtake each other: read-ahead
 				on a busy machine */
 	STRIDE_LEN = 256 << 10,  /* longer requests are no points of a stride */
-	STRIDE_SLACK = 8 << 10,  /* strides look rounded to pages */
+	STRIDE_SLACK = 8 << 10,  /* strides look rounded to pages … */
+	PAGE = 4 << 10,          /* … of so many bytes */
 	WHOLE_BELOW = 128 << 10, /* chunks that are not worth loading in parts */
 	RAW_GRAIN = 64 << 10,    /* of chunks that are stored as they are */
 	GRAIN_GUESS = 256 << 10, /* until the first chunk says better */
@@ -79,6 +80,39 @@ is_stride(struct scan *s, size_t len)
 	return llabs(d1 - d2) <= STRIDE_SLACK && llabs(d1) > (int64_t)len;
 }
 
+/* Programs step by whole indices, of which the kernel shows the pages: the stride that fits these,
+ * and where the last point lies at least, so that those to come are not sought in other pages. */
+static void
+find_points(struct scan *s, const struct grid *g, int64_t before)
+{
+	const uint64_t far = (uint64_t)llabs(s->stride), off = s->last[0];
+	unsigned d = 0;
+	while (d + 1 < g->rank && g->file_step[d] > far + STRIDE_SLACK)
+		d++;
+	const uint64_t step = g->file_step[d], whole = (far + step / 2) / step * step;
+	const uint64_t exact = s->stride < 0 ? -whole : whole;
+	/* how far behind `off` the points before, and all that was known of them, say that it lies
+	 */
+	const int64_t by[] = {(int64_t)(s->last[1] + exact - off),
+		(int64_t)(s->last[2] + 2 * exact - off), (int64_t)(s->point + exact - off)};
+	int64_t least = 0, most = 0;
+	for (unsigned i = 0; i < 2 + (before == (int64_t)exact); i++) {
+		least = by[i] < least ? by[i] : least;
+		most = by[i] > most ? by[i] : most;
+	}
+	const bool fits = most - least < PAGE;
+	s->point = fits ? off + (uint64_t)most : off;
+	s->stride = fits ? (int64_t)exact : s->stride;
+}
+
+uint64_t
+scan_point(const struct scan *s, unsigned n)
+{
+	const uint64_t at = s->point + n * (uint64_t)s->stride;
+	const bool pages = ((s->last[0] - s->last[1]) | (s->last[1] - s->last[2])) % PAGE == 0;
+	return pages ? at - (at - s->last[0]) % PAGE : at;
+}
+
 bool
 scan_near(uint64_t front, uint64_t off)
 {
@@ -94,7 +128,8 @@ scan_begins(const struct scan *s, uint64_t off)
 void
 scan_note(struct scan *s, struct array *a, uint64_t off, size_t len)
 {
-	uint64_t end = off + len;
+	const uint64_t end = off + len;
+	const int64_t before = s->stride;
 	s->last[2] = s->last[1];
 	s->last[1] = s->last[0];
 	s->last[0] = off;
@@ -107,14 +142,18 @@ scan_note(struct scan *s, struct array *a, uint64_t off, size_t len)
 	}
 	s->covered += len;
 	s->high = max_u64(s->high, end);
-	bool dense = s->covered >= (s->high - s->start) / 2;
 	if (s->mode == SCAN_ORDER)
 		return;
+	const bool stride = is_stride(s, len);
+	/* one that steps backwards seems to overtake itself */
+	bool dense = s->covered >= (s->high - s->start) / 2 && !(stride && s->stride < 0);
 	if (dense && !a->grid.uneven &&
 		s->covered >= (plans_by_size(a) ? SIZE_KNOWN_BY : ORDER_FROM))
 		set_mode(s, a, SCAN_ORDER);
 	else
-		set_mode(s, a, is_stride(s, len) ? SCAN_STRIDE : SCAN_RANDOM);
+		set_mode(s, a, stride ? SCAN_STRIDE : SCAN_RANDOM);
+	if (s->mode == SCAN_STRIDE)
+		find_points(s, &a->grid, before);
 }
 
 void

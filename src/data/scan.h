@@ -18,6 +18,7 @@ struct scan {
 	uint64_t last[3];              /* offsets of the last requests, newest first */
 	unsigned nlast;
 	int64_t stride;
+	uint64_t point;  /* of a stride: where the last request's point lies at least */
 	uint64_t planes; /* of a chunk in one extent, in file order; 0: no plan yet */
 	bool keep_encoded;
 	uint64_t plan_share,
@@ -36,6 +37,9 @@ bool scan_begins(const struct scan *, uint64_t off);
 void scan_note(struct scan *, struct array *, uint64_t off, size_t len);
 /* The reader goes away. */
 void scan_end(struct scan *, struct array *);
+
+/* Of a stride: where the n-th request from now on will begin; below 0 it is huge. */
+uint64_t scan_point(const struct scan *, unsigned n);
 
 /* The extent to load for bytes [at, to) of a chunk. */
 struct extent_id scan_extent(

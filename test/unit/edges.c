@@ -139,6 +139,30 @@ walk(const struct grid *g, uint64_t from, uint64_t to)
 	CHECK_INT(seen, all);
 }
 
+/* Of each chunk that has some of it, the first and the last byte. */
+static void
+check_hulls(const struct grid *g, uint64_t from, uint64_t to)
+{
+	enum { MOST = 1000 };
+	struct hull h[MOST], some[2];
+	bool begins[MOST] = {0}, ends[MOST] = {0};
+	const size_t n = grid_hulls(g, from, to, h, MOST);
+	CHECK(n && n < MOST);
+	for (uint64_t at = from; at < to; at++) {
+		struct run run;
+		size_t i = 0;
+		grid_run(g, at * g->item, &run);
+		while (i < n && h[i].number != run.number)
+			i++;
+		CHECK(i < n && run.in_chunk >= h[i].in_chunk && run.in_chunk < h[i].last);
+		begins[i] |= run.in_chunk == h[i].in_chunk;
+		ends[i] |= run.in_chunk + g->item == h[i].last;
+	}
+	for (size_t i = 0; i < n; i++)
+		CHECK(begins[i] && ends[i]);
+	CHECK_INT(grid_hulls(g, from, to, some, 2), n < 2 ? n : 2);
+}
+
 int
 main(void)
 {
@@ -148,7 +172,10 @@ main(void)
 		CLEAN(edges_freep) struct edges *e = draw(&g);
 		uint64_t n = g.bytes / g.item, from = check_random(&seed) % n;
 		walk(&g, 0, n);
-		walk(&g, from, from + 1 + check_random(&seed) % (n - from));
+		const uint64_t to = from + 1 + check_random(&seed) % (n - from);
+		walk(&g, from, to);
+		check_hulls(&g, 0, n);
+		check_hulls(&g, from, to);
 	}
 	return check_end();
 }

@@ -1,0 +1,50 @@
+/* Where a reader's next points are sought: of all that the kernel can show of one that goes on by
+ * whole indices, in pages or as it asks. */
+#include "check.h"
+
+#include "data/scan.h"
+
+enum { PAGE = 4096, STEPS = 90, SEEN = 6, AHEAD = 8 };
+
+/* From byte `first` on, `by` bytes at a time. Returns how many of the requests to come were sought
+ * elsewhere. */
+static unsigned
+read_along(struct array *a, uint64_t first, int64_t by, uint64_t page, size_t len)
+{
+	struct scan s = {0};
+	unsigned wrong = 0;
+	for (int i = 0; i < STEPS; i++) {
+		const uint64_t at = first + (uint64_t)(i * by);
+		scan_note(&s, a, at - at % page, len);
+		CHECK(s.mode == (i < 2 ? SCAN_RANDOM : SCAN_STRIDE));
+		for (unsigned n = 1; i >= SEEN && n <= AHEAD; n++) {
+			const uint64_t next = at + n * (uint64_t)by;
+			wrong += scan_point(&s, n) != next - next % page;
+		}
+	}
+	return wrong;
+}
+
+int
+main(void)
+{
+	struct array a = {.raw = true};
+	const uint64_t shape[] = {2 * STEPS, 721, 1440}, chunk[] = {1, 721, 1440};
+	uint32_t seed = 3;
+	unsigned wrong = 0, all = 0;
+	CHECK_INT(grid_init(&a.grid, 3, shape, chunk, 4), 0);
+	const int64_t step = (int64_t)a.grid.file_step[0], row = (int64_t)a.grid.file_step[1];
+	for (int i = 0; i < 100; i++) {
+		const uint64_t first = STEPS * (uint64_t)step + 4 * (check_random(&seed) % 1000000);
+		wrong += read_along(&a, first, step, PAGE, 17 * PAGE);
+		wrong += read_along(&a, first, -step, PAGE, PAGE);
+		wrong += read_along(&a, first, 7 * row, PAGE, PAGE);
+		all += 3 * (STEPS - SEEN) * AHEAD;
+		CHECK_INT(read_along(&a, first, step, 1, 4), 0);
+		/* from plane to plane, and a row and an element on */
+		CHECK_INT(read_along(&a, first, -step / 2 - row - 4, 1, 4), 0);
+	}
+	printf("%u of %u are sought in another page\n", wrong, all);
+	CHECK(wrong < all / 20);
+	return check_end();
+}
