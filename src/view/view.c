@@ -27,8 +27,7 @@ enum {
 	FAR = 4,          /* blocks: CDO takes 256 KiB at a time */
 	SMALL = 4 << 20,  /* bytes of a span that is given whole or not at all */
 	WHOLE_BITS = 16,
-	IN_ORDER =
-		128 << 10, /* bytes that a reader of the whole file, and few others, begin with */
+	IN_ORDER = 128 << 10, /* bytes that readers of a whole file, and few others, begin with */
 };
 
 int
@@ -65,7 +64,7 @@ view_guard(struct view_reader *r)
 		i++;
 	r->data =
 		i == l->nspans ? l->size : l->span[i].start + (i < l->fixed ? 0 : l->record_start);
-	r->guarded = true;
+	r->guarded = l->block;
 }
 
 bool
@@ -491,7 +490,9 @@ view_read(struct view_reader *r, const struct array_want *want, struct reply *re
 	w.len = min_u64(w.len, size - w.off);
 	if (r->plain)
 		return read_stream(r, 0, &w, ret);
-	int e = r->guarded && r->layout->block ? read_blocks(r, &w, ret) : read_spans(r, &w, ret);
+	/* libhdf5 asks for what it lacks: nothing besides is tried for it until something fails. */
+	const bool blocks = r->guarded && (r->layout->classic || atomic_load(&r->failed));
+	int e = blocks ? read_blocks(r, &w, ret) : read_spans(r, &w, ret);
 	if (e < 0)
 		atomic_store_explicit(&r->failed, true, memory_order_relaxed);
 	return e;

@@ -49,8 +49,9 @@ struct layout {
 	 * they may fail because they have elements that are refused or because a read has failed.
 	 * 0: not so. */
 	uint64_t block;
-	bool classic; /* libnetcdf takes what a read() of it lacks for zeros; libhdf5 asks for the
-			 rest */
+	/* libnetcdf takes what a read() of it lacks for zeros; libhdf5 asks for the rest, and has
+	 * blocks from the first failure on. */
+	bool classic;
 };
 
 /* Empty; spans are added in file order by the one thread that makes it, before any reader. */

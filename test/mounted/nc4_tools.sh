@@ -54,14 +54,14 @@ for command in "ncks -O -4 -d time,3,9" "cdo -s -O -f nc4 seltimestep,4/10"; do
 done
 umount_store
 
-# counted WHAT PROGRAM: $asked and $decoded, requests of the kernel and chunks that it takes, on a new mount
+# counted WHAT PROGRAM: $asked, $decoded and $bytes, requests of the kernel, chunks and bytes of them that it takes, on a new mount
 counted()
 {
 	must_mount "$tmp/store"
 	"$python" -c "import os, random; m = '$mnt'; random.seed(4)
 $2" || fail "$1"
-	asked=$(stat_value 'fuse_requests_total{op="read"}') decoded=$(stat_value chunk_decodes_total)
-	echo "$1: $asked requests, $decoded chunks"
+	asked=$(stat_value 'fuse_requests_total{op="read"}') decoded=$(stat_value chunk_decodes_total) bytes=$(stat_value chunk_decoded_bytes_total)
+	echo "$1: $asked requests, $decoded chunks, $bytes bytes of them"
 	umount_store
 }
 
@@ -75,10 +75,12 @@ counted "all of it by netCDF4" "$nc; v[:]"
 [ "$decoded" -le $((chunks + 3)) ] || fail "netCDF4 decodes $decoded chunks, more than $chunks and three of coordinates"
 counted "a point of the flat file" "$flat
 for t in range(40): os.pread(f, 4, ((t * 256 + 100) * 300 + 7) * 4)"
-most=$((asked * 3 / 2 + 16)) chunks=$decoded
+most=$((asked * 3 / 2 + 16)) chunks=$decoded most_bytes=$((bytes * 3))
 counted "a point by netCDF4" "$nc; v[:, 100, 7]"
 [ "$asked" -le $most ] || fail "a point by netCDF4 takes $asked requests, more than $most"
 [ "$decoded" -le $((chunks + 3)) ] || fail "a point by netCDF4 decodes $decoded chunks, more than $chunks and three of coordinates"
+# libhdf5 asks for 64 KiB for each
+[ "$bytes" -le $most_bytes ] || fail "a point by netCDF4 decodes $bytes bytes, more than $most_bytes"
 counted "2000 pieces of the flat file" "$flat
 for i in range(2000): os.pread(f, 1200, random.randrange(40 * 256) * 1200)"
 most=$((asked * 3 / 2 + 16)) chunks=$decoded
