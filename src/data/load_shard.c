@@ -132,6 +132,16 @@ was_absent(struct load *l, const struct extent *p)
 	return ZMAP_ABSENT;
 }
 
+/* What has been found is the load's for now. */
+static void
+use(const struct load *l, struct index *x)
+{
+	const struct extent *p = x->extent;
+	take(x, p ? p->data : x->own.data, shard_entries_bytes(l->array->shard));
+	memcpy(x->version, p ? p->version : l->stat.version, sizeof x->version);
+	x->begun = p ? p->begun : l->extent->begun;
+}
+
 /* One that was compared with the store since `fresh`. Outcomes as zmap_get. */
 static int
 find_index(struct load *l, int64_t fresh, struct index *x)
@@ -151,14 +161,24 @@ find_index(struct load *l, int64_t fresh, struct index *x)
 	} else if (p && !p->data) {
 		r = was_absent(l, p);
 	}
-	if (r != 0) {
+	if (r == 0)
+		use(l, x);
+	else
 		let_go(l, x);
-		return r;
-	}
-	take(x, p ? p->data : x->own.data, shard_entries_bytes(a->shard));
-	memcpy(x->version, p ? p->version : l->stat.version, sizeof x->version);
-	x->begun = p ? p->begun : l->extent->begun;
-	return 0;
+	return r;
+}
+
+/* One that the store is asked for now, for this load alone. The same. */
+static int
+ask_index(struct load *l, struct index *x)
+{
+	*x = (struct index){0};
+	int r = fetch_index(l, NULL, &x->own);
+	if (r == 0)
+		use(l, x);
+	else
+		let_go(l, x);
+	return r;
 }
 
 /* What the index alone tells. 0: the chunk's bytes are needed. */
@@ -386,23 +406,22 @@ from_shard(struct load *l, struct zmap_get *g)
 {
 	int64_t fresh = array_fresh(l->array, clock_now());
 	char gone[ZMAP_VERSION] = "";
+	bool alone = false;
 	int r = ZMAP_CHANGED;
 	if (is_absent(l) && !l->anew)
 		return no_index(l, g, ZMAP_ABSENT);
 	for (int i = 0; i < VERSION_TRIES && r == ZMAP_CHANGED; i++, fresh = clock_now()) {
 		struct index x;
 		struct shard_place p;
-		r = find_index(l, fresh, &x);
+		r = alone ? ask_index(l, &x) : find_index(l, fresh, &x);
 		if (r != 0)
 			return no_index(l, g, r);
-		/* A reader of a version that is gone finds the index of that one again. */
-		bool again = *gone && !strcmp(x.version, gone);
+		/* The cache gives the version that is gone to readers of that one, and an index
+		 * that was asked for before the shard changed. */
+		bool again = !alone && *gone && !strcmp(x.version, gone);
+		alone |= again;
 		memcpy(gone, x.version, sizeof gone);
 		r = again ? ZMAP_CHANGED : judge(l, g, &x, &p);
-		if (r == ZMAP_CHANGED) {
-			let_go(l, &x);
-			return r;
-		}
 		if (r == 0)
 			r = fetch_chunk(l, g, &x, &p);
 		let_go(l, &x);
