@@ -124,8 +124,10 @@ static int
 take_found(struct cache *c, const struct cache_request *a, struct extent *p, struct extent **ret)
 {
 	int r = p->state == EXTENT_READY ? CACHE_READY : CACHE_BUSY;
-	if (a->only_new)
+	if (a->only_new) {
+		atomic_store(&p->left, false);
 		return r;
+	}
 	p->pins++;
 	p->used |= a->hurry != CACHE_PREFETCH;
 	if (p->until == EXTENT_CURRENT && a->hurry != CACHE_PREFETCH && a->now > p->given)
@@ -325,6 +327,8 @@ cool(struct cache *c, const struct extent_id *which, enum cool how)
 				  : !stored && p->id.off - which->off < which->len;
 		if ((!all && !in) || (how & COOL_UNREAD && p->used))
 			continue;
+		if (how & COOL_UNREAD)
+			atomic_store(&p->left, true);
 		table_cool(c, p, p->id.off == EXTENT_ENCODED || how & COOL_RAW);
 	}
 }

@@ -89,7 +89,8 @@ struct extent {
 	_Atomic(struct task *) told;  /* the task that will load it, while no thread has begun */
 	void *owner;
 	struct extent *batch; /* the next extent that the same task loads */
-	atomic_bool ahead;    /* loaded before a reader asked for it, and none has since */
+	atomic_bool ahead;    /* loaded before a reader asked for it, and none has since … */
+	atomic_bool left;     /* … and the reader that it is loaded for has gone elsewhere */
 	enum keep keep;
 	atomic_uint waiting; /* readers that wait for the load */
 	/* The cache's, under its lock: */

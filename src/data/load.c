@@ -7,6 +7,7 @@
 
 enum {
 	SCRATCH_SMALL = 1 << 20, /* loads that need less are not worth counting */
+	LARGE = 1 << 20,         /* stored bytes whose transfer is worth ending */
 	PATIENCE = 4, /* as many times as a task may take, until loads that need much memory are
 			 given up */
 };
@@ -17,20 +18,44 @@ enum {
  * under way goes on. */
 static const int64_t REOPENED = SECOND;
 
+/* The reader has gone elsewhere. */
 static bool
-is_unwanted(const struct load *l, int64_t since)
+is_left(const struct extent *p)
+{
+	return atomic_load(&p->left) && atomic_load(&p->ahead);
+}
+
+/* Has no reader the array open, since so long? */
+static bool
+is_closed(const struct array *a, int64_t since)
+{
+	int64_t left = atomic_load(&a->left);
+	return left && clock_now() - left >= since;
+}
+
+/* To have the rest of a small chunk sent costs less than another connection. */
+static bool
+is_large(const struct array *a)
+{
+	size_t mean = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
+	return (mean ? mean : a->grid.chunk_bytes) >= LARGE;
+}
+
+static bool
+is_unwanted(const struct load *l, bool begun)
 {
 	const struct array *a = l->array;
-	int64_t left = atomic_load(&a->left);
+	const struct extent *p = l->extent;
 	return cancelled(&a->data->ending) ||
-	       (left && !atomic_load(&l->extent->waiting) && clock_now() - left >= since);
+	       (!atomic_load(&p->waiting) && (is_closed(a, begun ? REOPENED : 0) ||
+						     (is_left(p) && (!begun || is_large(a)))));
 }
 
 static bool
 look(struct cancel *c)
 {
 	return is_unwanted(
-		(struct load *)(void *)((char *)c - offsetof(struct load, cancel)), REOPENED);
+		(struct load *)(void *)((char *)c - offsetof(struct load, cancel)), true);
 }
 
 /* --- the outcome --- */
@@ -307,7 +332,7 @@ load_now(struct load *l)
 	size_t scratch = l->extent->scratch.cost;
 	int r = array_chunk_key(a, l->extent->id.chunk, l->key);
 	cache_borrow(a->data->cache, scratch);
-	bool wanted = !is_unwanted(l, 0);
+	bool wanted = !is_unwanted(l, false);
 	if (r == 0 && wanted) {
 		if (!(a->zmap->caps & ZMAP_NEAR))
 			load_check_begin(l);

@@ -87,6 +87,28 @@ fault "kind=slow&match=/([4-9]|1.).0&rate=100000"
 head -c 9000000 "$mnt/other" >/dev/null
 idle "a file was closed"
 
+# nor the chunk ahead of a reader that goes elsewhere
+calm
+forget
+fault "kind=slow&match=big/6.0&rate=100000"
+"$python" - "$mnt/big" "$tmp/there" <<'END' &
+import os, sys, time
+with open(sys.argv[1], "rb", buffering=0) as file:
+    file.seek(5 << 22)
+    got = sum(len(file.read(1 << 18)) for _ in range(10))
+    while not os.path.exists(sys.argv[2]):
+        time.sleep(0.05)
+    file.seek(20 << 22)
+    file.read(4)
+    time.sleep(60)
+END
+reader=$!
+disown
+eventually 20 asked_for big/6.0 || fail "nothing is asked for ahead of a reader: $(asked)"
+touch "$tmp/there"
+idle "a reader goes elsewhere"
+kill -9 $reader
+
 # another program that reads the same chunks gets them all the same, and they are asked for once
 calm
 forget
