@@ -98,7 +98,8 @@ create(struct cache *c, const struct cache_request *a, struct waiter *w, struct 
 		return err_set(-ENOMEM, "no memory for a cached chunk");
 	if (beside)
 		room_put_beside(c, p);
-	p->used = a->hurry != CACHE_PREFETCH;
+	if (a->hurry != CACHE_PREFETCH)
+		table_use(c, p);
 	p->touched = p->asked = a->now;
 	p->pins += a->keep;
 	p->since = a->since;
@@ -129,7 +130,8 @@ take_found(struct cache *c, const struct cache_request *a, struct extent *p, str
 		return r;
 	}
 	p->pins++;
-	p->used |= a->hurry != CACHE_PREFETCH;
+	if (a->hurry != CACHE_PREFETCH)
+		table_use(c, p);
 	if (p->until == EXTENT_CURRENT && a->hurry != CACHE_PREFETCH && a->now > p->given)
 		p->given = a->now;
 	table_touch(p, a->now);
@@ -320,7 +322,7 @@ cool(struct cache *c, const struct extent_id *which, enum cool how)
 	bool all = which->len == SIZE_MAX, stored = which->off == EXTENT_ENCODED;
 	for (struct extent *p = *table_bucket(c, which); p; p = p->hash_next) {
 		if (p->id.space != which->space || p->id.chunk != which->chunk ||
-			p->list != &c->hot)
+			p->list == &c->cold || p->list == &c->spare)
 			continue;
 		bool in = p->id.off == EXTENT_ENCODED
 				  ? stored
@@ -339,9 +341,9 @@ cache_cool(struct cache *c, const struct extent_id *which, size_t n, enum cool h
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = 0; i < n; i++)
 		cool(c, &which[i], how);
-	while (c->cold.bytes > c->cold_max && room_evict(c, &c->cold, true))
+	while (c->cold.bytes > c->cold_max && room_evict(c, &c->cold))
 		;
-	while (c->spare.bytes > c->spare_max && room_evict(c, &c->spare, true))
+	while (c->spare.bytes > c->spare_max && room_evict(c, &c->spare))
 		;
 	cache_unlock(c);
 }

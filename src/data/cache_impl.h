@@ -59,7 +59,8 @@ struct cache {
 	pthread_mutex_t lock; /* guards all below */
 	struct extent *bucket[CACHE_BUCKETS];
 	struct objects objects;
-	struct lru hot, cold, spare; /* spare: cold ones whose bytes are the stored ones */
+	struct lru hot, unread, cold, spare; /* unread: prefetched, and no reader has had them yet;
+						spare: cold ones whose bytes are the stored ones */
 	size_t used, extents;
 	struct extent *beside; /* the one that is in memory beside the budget: charge 0; or NULL */
 	int64_t expired;       /* of the last cache_expire */
@@ -92,10 +93,12 @@ cache_hash(uint64_t space, uint64_t number)
 /* Where the extents of a chunk are, among others; linked by hash_next. */
 struct extent **table_bucket(struct cache *, const struct extent_id *);
 pthread_cond_t *table_cond(struct cache *, const struct extent *);
-/* A new extent, with one pin, LOADING. It takes over the pin of prev. NULL: no memory. */
+/* A new extent, with one pin, LOADING, unread. It takes over the pin of prev. NULL: no memory. */
 struct extent *table_insert(
 	struct cache *, const struct extent_id *, struct extent *prev, size_t *loading);
 void table_touch(struct extent *, int64_t now);
+/* A reader has it. */
+void table_use(struct cache *, struct extent *);
 void table_cool(struct cache *, struct extent *, bool stored);
 /* Puts back what was taken out of it and is pinned. */
 void table_restore(struct cache *, struct extent *);
@@ -143,9 +146,8 @@ void version_join_past(struct extent *);
 /* The versions before are remembered no more. */
 void version_forget(struct object *);
 
-/* Evicts the oldest extent of a list that is not pinned; unused: also one that was prefetched and
- * that no reader has had yet. */
-bool room_evict(struct cache *, struct lru *, bool unused);
+/* Evicts the oldest extent of a list that is not pinned. */
+bool room_evict(struct cache *, struct lru *);
 /* Room for n more bytes: free, cold, spare or (unless prefetching) least recently used. */
 bool room_make(struct cache *, size_t n, enum cache_hurry);
 /* The same; what is larger than the whole budget goes alone. */

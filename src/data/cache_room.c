@@ -7,10 +7,10 @@
 #include <errno.h>
 
 bool
-room_evict(struct cache *c, struct lru *l, bool unused)
+room_evict(struct cache *c, struct lru *l)
 {
 	struct extent *p = l->head;
-	while (p && (p->pins || p == c->beside || !(p->used || unused)))
+	while (p && (p->pins || p == c->beside))
 		p = p->lru_next;
 	if (!p)
 		return false;
@@ -27,11 +27,11 @@ room_make(struct cache *c, size_t n, enum cache_hurry hurry)
 		n += c->lend > c->lent ? c->lend - c->lent : 0;
 	}
 	while (c->used + n > c->budget) {
-		if (room_evict(c, &c->cold, true) || room_evict(c, &c->spare, true))
+		if (room_evict(c, &c->cold) || room_evict(c, &c->spare))
 			continue;
 		if (hurry == CACHE_PREFETCH)
 			return false;
-		if (!room_evict(c, &c->hot, false) && !room_evict(c, &c->hot, true))
+		if (!room_evict(c, &c->hot) && !room_evict(c, &c->unread))
 			return false;
 	}
 	return true;

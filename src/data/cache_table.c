@@ -45,6 +45,17 @@ table_touch(struct extent *p, int64_t now)
 }
 
 void
+table_use(struct cache *c, struct extent *p)
+{
+	p->used = true;
+	if (p->list != &c->unread)
+		return;
+	lru_remove(p->list, p);
+	p->list = &c->hot;
+	lru_append(p->list, p);
+}
+
+void
 table_drop(struct cache *c, struct extent *p)
 {
 	if (p->dropped)
@@ -66,7 +77,7 @@ put_in(struct cache *c, struct extent *p)
 	p->hash_next = *b;
 	*b = p;
 	object_add(p);
-	p->list = &c->hot;
+	p->list = p->used ? &c->hot : &c->unread;
 	lru_append(p->list, p);
 }
 
