@@ -77,7 +77,7 @@ open_file_resume(struct request *r)
 static bool
 goes_whole(const struct server *s, const struct entry *e, const struct file *f)
 {
-	return s->direct_io == DIRECT_AUTO ? s->direct_mappings && file_is_classic(f)
+	return s->direct_io == DIRECT_AUTO ? s->direct_mappings && file_goes_whole(f)
 					   : s->direct_io == DIRECT_YES && entry_is_netcdf(e);
 }
 

@@ -371,9 +371,9 @@ file_guard(struct file *f)
 }
 
 bool
-file_is_classic(const struct file *f)
+file_goes_whole(const struct file *f)
 {
-	return f->reader && f->layout->classic;
+	return f->reader && f->layout->direct;
 }
 
 bool

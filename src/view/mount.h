@@ -135,8 +135,9 @@ bool file_is_spread(const struct file *);
 bool file_own_size(struct file *, uint64_t *ret);
 /* Was it opened for writing? */
 bool file_is_writable(const struct file *);
-/* A file of the classic format: libnetcdf takes what a read() of it lacks for zeros. */
-bool file_is_classic(const struct file *);
+/* Is each read() of it to be whole or to fail, so that it goes past the kernel's pages? A netCDF
+ * file, but for one of netCDF-4 with much metadata. */
+bool file_goes_whole(const struct file *);
 /* A read of these bytes was answered for having no time left, while its thread is still at it: what
  * is asked for again at once does not wait as long. */
 void file_late(struct file *, uint64_t off, size_t len);

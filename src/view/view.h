@@ -52,6 +52,9 @@ struct layout {
 	/* libnetcdf takes what a read() of it lacks for zeros; libhdf5 asks for the rest, and has
 	 * blocks from the first failure on. */
 	bool classic;
+	/* Is it read past the kernel's pages where it can be? A read() then is whole or fails, and
+	 * no byte of a large one is copied twice. */
+	bool direct;
 };
 
 /* Empty; spans are added in file order by the one thread that makes it, before any reader. */

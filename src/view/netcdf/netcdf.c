@@ -11,6 +11,9 @@
 /* netcdf-c reads as much at a time as st_blksize says, which is this, or 8 KiB. */
 enum { BLOCK = 64 << 10 };
 
+/* Above that libhdf5 reads it in thousands of small pieces, which are worth to be had in pages. */
+enum { DIRECT_HEADER = 64 << 10 };
+
 /* A plan of so many variables takes megabytes, which the threads that make plans after one another
  * would each keep. */
 enum { MANY = 4096 };
@@ -135,13 +138,16 @@ lay_out(struct mount *m, const struct node *n, const struct nc_want *want, struc
 	int r = nc_plan_make(m, n, want, &p);
 	if (r)
 		return r;
+	const bool classic = p.file.format != NC_4;
+	const bool direct = classic || p.file.header.len <= DIRECT_HEADER;
 	r = layout_new(p.version, &l);
 	if (r == 0)
-		r = p.file.format == NC_4 ? add_all_nc4(&p, l) : add_all(&p, l);
+		r = classic ? add_all(&p, l) : add_all_nc4(&p, l);
 	if (r == 0) {
 		layout_end(l);
 		l->block = BLOCK;
-		l->classic = p.file.format != NC_4;
+		l->classic = classic;
+		l->direct = direct;
 		*ret = MOVE(l);
 	}
 	const bool many = p.file.nvars >= MANY;
