@@ -67,14 +67,30 @@ prefetch_band(struct request *q, struct batch *batch, const struct band *b)
 	return prefetch_send(batch, s, &k);
 }
 
-/* True: some have been sent. */
+/* Where the next one of several readers in file order began: most readers that share a file end
+ * where another began. */
+static uint64_t
+next_origin(const struct request *q)
+{
+	struct array *a = q->array;
+	uint64_t next = UINT64_MAX;
+	if (atomic_load(&a->data->scans) < 2)
+		return next;
+	LOCKED(&a->lock)
+		for (const struct stream *o = a->streams; o; o = o->next)
+			if (o != q->stream && o->origin >= q->scan.high)
+				next = min_u64(next, o->origin);
+	return next;
+}
+
+/* True: some have been sent. stop: nothing is loaded from there on. */
 static bool
-prefetch_order(struct request *q)
+prefetch_order(struct request *q, uint64_t stop)
 {
 	struct scan *s = &q->stream->scan;
 	const struct grid *g = &q->array->grid;
 	struct batch batch = {.array = q->array, .locked = true};
-	uint64_t to = min_u64(g->bytes, s->high + scan_window(s, q->array));
+	uint64_t to = min_u64(min_u64(g->bytes, stop), s->high + scan_window(s, q->array));
 	while (s->ahead < to) {
 		if (s->ahead % (g->chunk[g->lead] * g->file_step[g->lead]) == 0)
 			scan_plan(s, q->array);
@@ -181,10 +197,11 @@ ahead_load(struct request *q)
 	bool sent = false;
 	if (q->scan.mode == SCAN_RANDOM)
 		return;
+	const uint64_t stop = q->scan.mode == SCAN_ORDER ? next_origin(q) : UINT64_MAX;
 	mem_hold();
 	LOCKED(&s->lock) {
 		if (s->scan.mode == SCAN_ORDER)
-			sent = prefetch_order(q);
+			sent = prefetch_order(q, stop);
 		else if (s->scan.mode == SCAN_STRIDE)
 			sent = prefetch_stride(q);
 	}

@@ -19,7 +19,8 @@ struct stream {
 	unsigned refs;       /* its reader, those whose lead it is, and requests */
 	struct stream *lead; /* the one that stands for this one, NULL: none */
 	bool first; /* it was the only one, and has been the oldest since: it follows none */
-	atomic_ullong front; /* scan.high in file order, UINT64_MAX otherwise */
+	atomic_ullong front;  /* scan.high in file order, UINT64_MAX otherwise */
+	atomic_ullong origin; /* likewise scan.start */
 	atomic_ullong
 		at; /* where its own reader asked last, whichever stream its requests go through */
 	pthread_mutex_t lock; /* guards all below */

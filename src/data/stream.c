@@ -30,7 +30,7 @@ stream_new(struct array *a, struct stream **ret)
 		return err_set(-ENOMEM, "no memory");
 	s->array = array_ref(a);
 	s->refs = 1;
-	s->front = UINT64_MAX;
+	s->front = s->origin = UINT64_MAX;
 	pthread_mutex_init(&s->lock, NULL);
 	LOCKED(&a->lock) {
 		struct stream **last = &a->streams;
@@ -121,7 +121,7 @@ rest(struct stream *s)
 {
 	scan_end(&s->scan, s->array);
 	s->scan.covered = 0;
-	s->front = UINT64_MAX;
+	s->front = s->origin = UINT64_MAX;
 }
 
 /* --- one request --- */
@@ -137,6 +137,7 @@ note(struct stream *s, struct request *q)
 	if (s->scan.mode == SCAN_ORDER && !s->scan.planes)
 		scan_plan(&s->scan, a);
 	s->front = s->scan.mode == SCAN_ORDER ? s->scan.high : UINT64_MAX;
+	s->origin = s->scan.mode == SCAN_ORDER ? s->scan.start : UINT64_MAX;
 	q->scan = s->scan;
 	if (s->nactive < ACTIVE_MOST)
 		s->active[s->nactive++] = q->want->off;

@@ -144,6 +144,38 @@ test_grown(void)
 	setup_end(&s);
 }
 
+/* Two readers, of the second half and of the first: nothing is loaded twice because one reads ahead
+ * beyond the place where the other began. */
+static void
+test_halves(void)
+{
+	enum { CHUNKS = 40, CHUNK = 1 << 20, PIECE = 128 << 10 };
+	struct setup s = {0};
+	struct stream *of[2];
+	setup_begin(&s, 16 << 20, 1, 10);
+	array_unref(s.array);
+	free(s.flat);
+	s.meta.dtype.size = 1;
+	s.shape[0] = s.bytes = (size_t)CHUNKS * CHUNK;
+	s.chunk[0] = CHUNK;
+	s.flat = malloc(s.bytes);
+	for (size_t i = 0; i < s.bytes; i++)
+		s.flat[i] = (uint8_t)(i >> 12);
+	for (uint64_t i = 0; i < CHUNKS; i++)
+		put_chunk(&s, &i, CHUNK);
+	CHECK_INT(array_open(s.data, s.zmap, "v", &s.meta, 0, &s.array), 0);
+	for (int half = 1; half >= 0; half--) {
+		CHECK_INT(stream_new(s.array, &of[half]), 0);
+		for (uint64_t at = 0; at < s.bytes / 2; at += PIECE)
+			check_read(&s, of[half], half * s.bytes / 2 + at, PIECE);
+	}
+	nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL); /* what was begun ahead comes */
+	CHECK_INT(stat_of(s.data, "zarrfs_chunk_fetches_total"), CHUNKS);
+	stream_free(of[0]);
+	stream_free(of[1]);
+	setup_end(&s);
+}
+
 static unsigned long long
 budget_of(size_t memory)
 {
@@ -172,6 +204,7 @@ main(void)
 	test_own_thread();
 	test_slow_store();
 	test_grown();
+	test_halves();
 	test_budget();
 	return check_end();
 }
