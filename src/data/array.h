@@ -164,6 +164,8 @@ int array_write(struct array *, const struct array_want *where, const void *byte
 int array_flush(struct array *, struct cancel *);
 /* Is anything not stored yet? */
 bool array_is_staged(const struct array *);
+/* Is any of these bytes? */
+bool array_touched(const struct array *, uint64_t off, size_t len);
 bool data_is_staged(const struct data *);
 /* The leading dimension had more indices, which the metadata no longer have: what was written there
  * and what is stored there goes, and the tail of the last chunks becomes fill, durably. -errno:

@@ -150,6 +150,41 @@ cover_take(struct array *a, const struct array_want *want, struct cover *ret)
 	return r;
 }
 
+static bool
+touched(const struct grid *g, const struct part *p, const struct staged_chunk *c)
+{
+	struct rows_walk w;
+	bool any = false;
+	grid_rows(g, p, &w);
+	do {
+		const struct rows *r = &w.rows;
+		uint64_t in = r->in_chunk;
+		for (uint64_t i = 0; i < r->count; i++, in += r->chunk_step)
+			any |= layer_touches(c->now, in, in + r->bytes) ||
+			       layer_touches(c->storing, in, in + r->bytes);
+	} while (grid_rows_next(&w));
+	return any;
+}
+
+bool
+array_touched(const struct array *a, uint64_t off, size_t len)
+{
+	struct staging *s = a->data->staging;
+	const struct array_want want = {.off = off, .len = len};
+	bool any = false;
+	if (!staging_any(s))
+		return false;
+	LOCKED(&s->lock) {
+		struct walk w;
+		bool more = walk_first(a, &want, &w);
+		for (; more && !any; more = walk_next(&w)) {
+			const struct staged_chunk *c = staging_chunk(s, a->space, w.part.number);
+			any = c && touched(&a->grid, &w.part, c);
+		}
+	}
+	return any;
+}
+
 void
 cover_drop(struct array *a, struct cover *o)
 {

@@ -247,7 +247,9 @@ layer_lay_under(
 bool
 layer_touches(const struct layer *l, size_t from, size_t to)
 {
-	if (!l->count || to <= l->lo || from >= l->lo + l->len)
+	if (l && layer_touches(l->under, from, to))
+		return true;
+	if (!l || !l->count || to <= l->lo || from >= l->lo + l->len)
 		return false;
 	size_t end = min_u64(to, l->lo + l->len) - l->lo;
 	return next_written(l, max_u64(from, l->lo) - l->lo, end) < end;

@@ -46,7 +46,7 @@ void layer_lay_under(
 	const struct layer *l, const struct layer_rows *, size_t at, size_t n, uint8_t *to);
 /* Was anything written, to the layer or under it? */
 bool layer_any(const struct layer *l);
-/* Was any of bytes [from, to) written? */
+/* Was any of bytes [from, to) written, to it or under it? l NULL: no. */
 bool layer_touches(const struct layer *, size_t from, size_t to);
 /* Was each of them written, to one layer or the other? Either may be NULL. */
 bool layer_has(const struct layer *a, const struct layer *b, size_t at, size_t n);

@@ -60,8 +60,9 @@ key_of(const struct array_meta *a, uint64_t element, char *ret, size_t size)
  * length, too. */
 enum { DAY = 86400, LENGTH_WITHIN = 600 };
 
-/* Rows that another writer has stored and whose length is not stored yet, or what was left when the
- * array was made shorter: the metadata tell, which are much newer then. */
+/* Rows that another file of this mount has written, or another writer has stored and whose length
+ * is not stored yet, or what was left when the array was made shorter: the metadata tell, which are
+ * much newer then. */
 static bool
 is_young(const struct tail *t, const struct zmap_stat *st)
 {
@@ -75,8 +76,9 @@ is_foreign(struct tail *t, uint64_t element, bool *ret)
 	char key[sizeof t->key], part[512];
 	struct zmap_stat st = {0};
 	const char *path = t->node->path;
-	*ret = false;
-	if (!key_of(t->node->array, element, part, sizeof part) ||
+	const size_t item = t->flat->item;
+	*ret = array_touched(flat_variable(t->layout)->array, element * item, item);
+	if (*ret || !key_of(t->node->array, element, part, sizeof part) ||
 		snprintf(key, sizeof key, "%s%s%s", path, *path ? "/" : "", part) >=
 			(int)sizeof key)
 		return 0;

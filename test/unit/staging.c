@@ -219,6 +219,8 @@ test_under(const struct written_kind *k)
 	want.under = true;
 	written_values(&w, 0, under, sizeof under);
 	CHECK_INT(array_write(side.array, &want, under), 0);
+	CHECK(array_touched(side.array, 4 * row, 1) && !array_touched(side.array, 5 * row, row));
+	CHECK(!array_touched(other.array, 0, w.bytes));
 	CHECK_INT(written_write(&w, &other, row, row + item), 0);
 	CHECK_INT(array_flush(other.array, NULL), 0);
 	memcpy(w.flat, under, row);
