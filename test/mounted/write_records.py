@@ -1,5 +1,5 @@
-"""write_records.py run MOUNT OTHER PROGRAM: four writers append records of the variables of a store of four_writers.py, each those of one: two in either
-mount, by PROGRAM (write_records.c), which has dataset.nc open all the time, and by netCDF4, which opens VAR.nc for each record.
+"""write_records.py run HOW MOUNT OTHER PROGRAM: four writers append records of the variables of a store of four_writers.py, each those of one: two in either
+mount, by PROGRAM (write_records.c), which has its file open all the time: VAR.nc, or, HOW being mixed, dataset.nc, and netCDF4 opens VAR.nc for each record.
 write_records.py check STORE: they are all there, and every variable is as long as time."""
 
 import subprocess
@@ -14,13 +14,14 @@ for k in range(%d, %d):
         file[sys.argv[2]][k] = int(sys.argv[3]) + k""" % (FIRST, FIRST + ROWS)
 
 
-def run(mount, other, program):
+def run(how, mount, other, program):
     writers = []
     for i, name in enumerate(VARIABLES):
         at = (mount, other)[i % 2]
-        command = [sys.executable, "-c", ONE, "%s/%s.nc" % (at, name), name, str(1000 * i)]
-        if i < 2:
-            command = [program, at + "/dataset.nc", name, str(FIRST), str(ROWS), str(1000 * i)]
+        file = "%s/%s.nc" % (at, "dataset" if how == "mixed" and i < 2 else name)
+        command = [program, file, name, str(FIRST), str(ROWS), str(1000 * i)]
+        if how == "mixed" and i >= 2:
+            command = [sys.executable, "-c", ONE, file, name, str(1000 * i)]
         writers.append((name, subprocess.Popen(command)))
     sys.exit("\n".join("the writer of %s failed" % name for name, writer in writers if writer.wait()) or None)
 

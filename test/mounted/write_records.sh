@@ -7,12 +7,15 @@
 cc -o "$tmp/writer" "$here/write_records.c" -lnetcdf 2>"$tmp/said" || skip "no libnetcdf to compile with"
 for form in v2 shards; do
 	export STORES_FORM=$form
-	"$python" "$here/four_writers.py" make "$tmp/$form" || exit 1
-	must_mount "$tmp/$form" rw,unlimited=time
-	first=$mnt
-	must_mount "$tmp/$form" rw,unlimited=time
-	"$python" "$here/write_records.py" run "$first" "$mnt" "$tmp/writer" || fail "$form: records are refused: $(tail -n 3 "$first.log" "$log")"
-	umount_store "$first"
-	umount_store
-	"$python" "$here/write_records.py" check "$tmp/$form" || fail "$form: records are lost"
+	for how in mixed open; do
+		store=$tmp/$form.$how
+		"$python" "$here/four_writers.py" make "$store" || exit 1
+		must_mount "$store" rw,unlimited=time
+		first=$mnt
+		must_mount "$store" rw,unlimited=time
+		"$python" "$here/write_records.py" run $how "$first" "$mnt" "$tmp/writer" || fail "$store: records are refused: $(tail -n 3 "$first.log" "$log")"
+		umount_store "$first"
+		umount_store
+		"$python" "$here/write_records.py" check "$store" || fail "$store: records are lost"
+	done
 done

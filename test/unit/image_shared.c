@@ -91,9 +91,41 @@ test_record(uint64_t theirs)
 	close_shop(&s, im);
 }
 
+/* The next record is there before the header that counts it, and is settled in between. */
+static void
+test_uncounted(void)
+{
+	struct shop s;
+	struct image *im = open_image(&s, true);
+	struct viewed seen = {.most = MOST};
+	const uint64_t size = image_size(im);
+	uint8_t *all = read_all(im, &seen), record[40] = {0}, *again;
+	record[9] = 50;
+	record[29] = 60;
+	CHECK_INT(put_seen(im, size, record, sizeof record, &seen), 0);
+	for (uint32_t n = TIME + 1; n <= TIME + 2; n++) {
+		const uint32_t count = htobe32(n);
+		memcpy(all + 4, &count, 4);
+		CHECK_INT(put_seen(im, 0, all, begin_of(im, 1, true), &seen), 0);
+		CHECK_INT(image_settle(im, IMAGE_LOOK, &how), 0);
+		CHECK(!image_waits(im));
+		CHECK_INT(image_size(im), size + sizeof record);
+	}
+	CHECK_STR(s.said, "time=5;time=6;");
+	CHECK_INT(find_array(&s, "v")->data[TIME * X], 50);
+	CHECK_INT(find_array(&s, "v")->data[(TIME + 1) * X], 60);
+	again = read_all(im, &seen);
+	CHECK_MEM(again + size, record, sizeof record);
+	image_leave(im, &seen);
+	free(again);
+	free(all);
+	close_shop(&s, im);
+}
+
 int
 main(void)
 {
+	test_uncounted();
 	test_block();
 	test_record(0);
 	test_record(TIME + 1);

@@ -176,7 +176,7 @@ image_write(struct image *im, uint64_t off, struct span bytes, struct viewed *se
 		viewed_of(seen, im->cuts);
 	if (im->flow)
 		r = image_flow_write(im, off, bytes, how);
-	else if (!im->waiting && !im->instead && im->form && off + bytes.len <= im->size)
+	else if (!im->waiting && !im->instead && im->form && off + bytes.len <= im->end)
 		r = image_through(im, off, bytes, seen, how);
 	else
 		r = IMAGE_MUST_WAIT;
@@ -299,9 +299,33 @@ make_form(struct image *im, const struct array_want *how, struct image_form **re
 	return r;
 }
 
-/* What the file shows from now on: nothing waits any more. */
+/* What lies behind all that the header counts: records that are to be counted by the next one. */
+static int
+take_rest(struct image *im, const struct image_form *now, const struct array_want *how,
+	struct spill *ret, uint64_t *ret_from)
+{
+	enum { PIECE = 1 << 20 };
+	const struct nc_file *f = &now->file;
+	const uint64_t counted = max_u64(now->size, f->record_start + f->record_size * f->records);
+	const uint64_t from = im->input ? im->size : min_u64(round_up(counted, 4), im->size);
+	CLEAN(clean_free) uint8_t *bytes = malloc(min_u64(PIECE, im->size - from) + 1);
+	int r = bytes ? 0 : err_set(-ENOMEM, "no memory for a file");
+	struct array_want w = *how;
+	for (w.off = from; r == 0 && w.off < im->size; w.off += w.len) {
+		w.len = (size_t)min_u64(PIECE, im->size - w.off);
+		r = image_content(im, &w, bytes);
+		if (r == 0)
+			r = spill_write(
+				ret, w.off - from, (struct span){bytes, w.len}, im->start.most);
+	}
+	*ret_from = from;
+	return r;
+}
+
+/* What the file shows from now on: nothing waits any more, but for a rest behind `end`, which is
+ * taken over. */
 static void
-adopt(struct image *im, struct image_form *now)
+adopt(struct image *im, struct image_form *now, uint64_t end, struct spill *rest)
 {
 	image_form_free(im->form, &im->start.ops->store, im->start.arg);
 	im->form = now;
@@ -309,12 +333,14 @@ adopt(struct image *im, struct image_form *now)
 		im->waiting = im->header_due = false;
 		return;
 	}
-	im->cut = im->size;
+	im->cut = im->end = end;
 	im->instead = NULL;
-	im->end = im->size;
 	spill_free(&im->own);
 	spill_free(&im->tail);
+	im->tail = *rest;
+	*rest = (struct spill){.fd = -1};
 	held_drop(&im->over, 0, now->header.len);
+	held_drop(&im->over, end, UINT64_MAX / 2);
 	for (size_t i = 0; i < now->file.nvars; i++) {
 		uint64_t left;
 		for (uint64_t in = 0; im->over.pages && in < image_form_bytes(now, i); in += left) {
@@ -380,6 +406,8 @@ settle_header(struct image *im, const struct array_want *how)
 	const struct image_ops *ops = im->start.ops;
 	struct image_form *now = NULL;
 	struct change c = {0};
+	struct spill rest = {.fd = -1};
+	uint64_t end = 0;
 	const bool rewritten = im->cut == 0;
 	const bool of_group = im->start.own == CHANGE_NONE;
 	int r = make_form(im, how, &now);
@@ -397,14 +425,17 @@ settle_header(struct image *im, const struct array_want *how)
 	if (r == 0)
 		r = image_values(im, &c, how, true);
 	if (r == 0)
+		r = take_rest(im, now, how, &rest, &end);
+	if (r == 0)
 		r = ops->commit(im->start.arg, &c, how);
 	if (r < 0)
 		image_form_free(now, &ops->store, im->start.arg);
 	else {
 		if (im->start.own != CHANGE_NONE)
 			im->start.own = image_own_of(&c, im->start.own);
-		adopt(im, now);
+		adopt(im, now, end, &rest);
 	}
+	spill_free(&rest);
 	change_free(&c);
 	end_input(im);
 	return r;
