@@ -36,11 +36,13 @@ static const struct fuzz_key key[] = {
 static const char *const file[] = {"v.nc4", "x.nc4", "v.rec.nc4", "dataset.nc4", "dataset.rec.nc4",
 	"g/v.nc4", "g/dataset.nc4", "g/h/dataset.nc4", NULL};
 
+enum { STEP = 1 << 17 };
+
 static void
-read_at(struct file *f, uint64_t off, struct buf *ret)
+read_at(struct file *f, uint64_t off, size_t len, struct buf *ret)
 {
 	struct reply r = {0};
-	struct array_want w = {.off = off, .len = 1 << 17, .deadline = clock_now() + SECOND};
+	struct array_want w = {.off = off, .len = len, .deadline = clock_now() + SECOND};
 	if (file_read(f, &w, &r) == 0) {
 		if (r.len > w.len || buf_reserve(ret, ret->len + r.len) < 0)
 			abort();
@@ -50,9 +52,20 @@ read_at(struct file *f, uint64_t off, struct buf *ret)
 	reply_done(&r);
 }
 
+/* Bytes [at, at + step) at their place, if they can be read. */
+static bool
+copy(struct file *f, uint64_t at, size_t step, FILE *to)
+{
+	CLEAN(buf_free) struct buf got = {0};
+	read_at(f, at, step, &got);
+	fseeko(to, (off_t)at, SEEK_SET);
+	return got.len && fwrite(got.data, 1, got.len, to) == got.len;
+}
+
 static void
 keep(struct file *f)
 {
+	enum { UNIT = 8 }; /* where elements begin, which may be unreadable behind metadata */
 	static unsigned n;
 	const char *folder = getenv("FUZZ_NC4_KEEP");
 	const uint64_t size = file_size(f);
@@ -61,16 +74,12 @@ keep(struct file *f)
 		return;
 	snprintf(path, sizeof path, "%s/%u.nc4", folder, n++);
 	FILE *o = fopen(path, "w");
-	for (uint64_t at = 0; o && at < size; at += 1 << 17) {
-		CLEAN(buf_free) struct buf got = {0};
-		read_at(f, at, &got);
-		if (!got.len)
-			(void)!ftruncate(
-				fileno(o), (off_t)(at + (1 << 17) < size ? at + (1 << 17) : size));
-		fseeko(o, (off_t)at, SEEK_SET);
-		if (got.len)
-			fwrite(got.data, 1, got.len, o);
-	}
+	for (uint64_t at = 0; o && at < size; at += STEP)
+		if (!copy(f, at, STEP, o))
+			for (uint64_t k = at; k < at + STEP && k < size; k += UNIT)
+				copy(f, k, UNIT, o);
+	if (o && (fflush(o) || ftruncate(fileno(o), (off_t)size)))
+		abort();
 	if (o)
 		fclose(o);
 }
@@ -103,10 +112,10 @@ look(struct mount *m, const char *path)
 			CLEAN(buf_free) struct buf thrown = {0};
 			if (n != e.size)
 				abort();
-			read_at(f, 0, &start[i]);
+			read_at(f, 0, STEP, &start[i]);
 			if (start[i].len)
 				check(&start[i], n);
-			read_at(f, n > 1000 ? n - 1000 : 0, &thrown);
+			read_at(f, n > 1000 ? n - 1000 : 0, STEP, &thrown);
 			if (i)
 				keep(f);
 		}

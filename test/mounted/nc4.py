@@ -95,6 +95,7 @@ def make(store):
     stores.put(store, "rec/time", np.arange(4) * 6, dims("time", units="hours since 2000-01-01"), dtype="<i4")
     stores.put(store, "rec/r", np.arange(4 * 30, dtype="<f4").reshape(4, 5, 6), dims("time", "lat", "lon"), chunks=(1, 5, 6))
     stores.put(store, "rec/lat", np.arange(5.0), dims("lat"))
+    stores.put(store, "none/gap", np.zeros((4, 70000, 0, 70000), "f4"), dims("time", "p", "n", "q"), chunks=(1, 7, 1, 7))
     stores.put(store, "rec/large", np.arange(3 << 16, dtype="<f8").reshape(3, 1 << 16), dims("time3", "cell"), chunks=(1, 1 << 16))
 
 
@@ -246,6 +247,8 @@ def check_records(check, root, mnt):
             check_values(check, "time in " + path, nc["time"][...], root["rec/time"][...])
             check.same("chunks of r", nc["r"].chunking(), [4, 5, 6])
             check.same("chunks of lat", nc["lat"].chunking() if "lat" in nc.variables else "contiguous", "contiguous")
+    with open_raw(mnt + "/none/gap.rec.nc4") as nc:  # chunks of so many elements would have more than 4 GiB
+        check.same("shape of gap", nc["gap"].shape, (4, 70000, 0, 70000))
     with open_raw(mnt + "/rec/large.rec.nc4") as nc:
         check.same("chunks of large", nc["large"].chunking(), [129, 1 << 16])
         check_values(check, "large", nc["large"][...], root["rec/large"][...])

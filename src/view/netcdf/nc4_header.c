@@ -267,8 +267,11 @@ put_layout(struct nc4 *n, size_t i)
 		h5_contiguous(&n->h5, v->bytes ? v->begin : H5_UNDEFINED, v->bytes);
 		return;
 	}
+	bool none = false; /* a dimension of length 0 counts as 1 here, and the others as theirs */
+	for (unsigned k = 1; k < v->rank; k++)
+		none |= !n->file->dim[v->dim[k]].size;
 	for (unsigned k = 0; k < v->rank; k++)
-		n->size[k] = k ? max_u64(n->file->dim[v->dim[k]].size, 1) : v->chunk_rows;
+		n->size[k] = k && none ? 1 : k ? n->file->dim[v->dim[k]].size : v->chunk_rows;
 	h5_chunked(&n->h5, v->bytes ? n->tree_at[i] : H5_UNDEFINED, v->rank, n->size, element);
 }
 

@@ -227,6 +227,10 @@ measure(const struct nc_file *f, struct nc_var *v)
 		return err_set(-EFBIG, "variable '%s' has too many bytes", v->name);
 	if (!grows)
 		return 0;
+	if (!row) { /* nothing is stored, in chunks of any shape */
+		v->chunk_rows = 1;
+		return 0;
+	}
 	if (row > CHUNK_MAX)
 		return err_set(-EFBIG, "variable '%s' has rows of more than 4 GiB", v->name);
 	v->chunk_rows = rows_of_chunk(rows, row, f->dim[v->dim[0]].unlimited);
