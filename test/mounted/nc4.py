@@ -3,6 +3,7 @@ nc4.py check STORE MNT: what netCDF4-python, h5py and xarray (those of them that
 nc4.py equal STORE FILE VARIABLE...: copies that tools have made have the variables' values"""
 
 import ctypes
+import os
 import sys
 
 import netCDF4
@@ -96,6 +97,7 @@ def make(store):
     stores.put(store, "rec/r", np.arange(4 * 30, dtype="<f4").reshape(4, 5, 6), dims("time", "lat", "lon"), chunks=(1, 5, 6))
     stores.put(store, "rec/lat", np.arange(5.0), dims("lat"))
     stores.put(store, "none/gap", np.zeros((4, 70000, 0, 70000), "f4"), dims("time", "p", "n", "q"), chunks=(1, 7, 1, 7))
+    stores.put(store, "none/deep", np.zeros((1,) * 32, "S2"), dims(*("d%d" % k for k in range(32))))
     stores.put(store, "rec/large", np.arange(3 << 16, dtype="<f8").reshape(3, 1 << 16), dims("time3", "cell"), chunks=(1, 1 << 16))
 
 
@@ -249,6 +251,9 @@ def check_records(check, root, mnt):
             check.same("chunks of lat", nc["lat"].chunking() if "lat" in nc.variables else "contiguous", "contiguous")
     with open_raw(mnt + "/none/gap.rec.nc4") as nc:  # chunks of so many elements would have more than 4 GiB
         check.same("shape of gap", nc["gap"].shape, (4, 70000, 0, 70000))
+    with open_raw(mnt + "/none/dataset.nc4") as nc:  # a text has a dimension more, and HDF5 32 at most
+        check.same("variables of none", list(nc.variables), ["gap"])
+    check.that(not os.path.exists(mnt + "/none/deep.nc4"), "there is a deep.nc4, with 33 dimensions")
     with open_raw(mnt + "/rec/large.rec.nc4") as nc:
         check.same("chunks of large", nc["large"].chunking(), [129, 1 << 16])
         check_values(check, "large", nc["large"][...], root["rec/large"][...])

@@ -121,6 +121,17 @@ check_record(struct nc_build *b)
 	}
 }
 
+/* HDF5 knows no more, and refuses all of a file that has them. */
+static void
+check_ranks(struct nc_build *b)
+{
+	enum { HDF5_RANK_MAX = 32 };
+	for (size_t i = 0; i < b->n; i++)
+		if (!b->candidate[i].out && b->candidate[i].rank > HDF5_RANK_MAX)
+			nc_build_leave_out(
+				b, &b->candidate[i], "it has more than 32 dimensions in netCDF-4");
+}
+
 /* In a netCDF-4 file what grows lies in chunks of whole rows. */
 static void
 check_chunks(struct nc_build *b)
@@ -166,6 +177,7 @@ choose_record(struct nc_build *b)
 		return ZMAP_ABSENT;
 	}
 	if (b->want->format == NC_4) {
+		check_ranks(b);
 		check_chunks(b);
 	} else {
 		choose_empty(b);
