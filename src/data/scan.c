@@ -220,6 +220,23 @@ scan_plan(struct scan *s, struct array *a)
 	s->planes = ceil_div(depth, ceil_div(depth, fit)); /* the same number of passes, evenly */
 }
 
+/* Does a reader in file order, which did not begin at the beginning, perhaps want only the chunk
+ * that it reads, so large that another one would take long to come? */
+static bool
+is_short(const struct scan *s, const struct array *a)
+{
+	const struct grid *g = &a->grid;
+	return a->remote && a->ranged && s->mode == SCAN_ORDER && s->start && g->slab_chunks == 1 &&
+	       g->chunk_bytes >= START_WHOLE && s->covered < LARGE_FIRST * g->chunk_bytes;
+}
+
+/* Are bytes from `at` on of a chunk what the kernel reads ahead of such a reader? */
+static bool
+is_beyond(const struct scan *s, const struct array *a, uint64_t chunk, uint64_t at)
+{
+	return at < BEYOND && chunk * a->grid.chunk_bytes > s->start && is_short(s, a);
+}
+
 struct extent_id
 scan_extent(const struct scan *s, const struct array *a, uint64_t chunk, uint64_t at, uint64_t to)
 {
@@ -230,7 +247,7 @@ scan_extent(const struct scan *s, const struct array *a, uint64_t chunk, uint64_
 	if (a->remote && s->mode == SCAN_RANDOM && !s->start && g->chunk_bytes <= START_WHOLE)
 		return id; /* most readers that begin at the beginning go on, and would fetch it
 			      again */
-	if (s->mode != SCAN_ORDER && parts) {
+	if ((s->mode != SCAN_ORDER || is_beyond(s, a, chunk, at)) && parts) {
 		uint64_t grain = atomic_load_explicit(&a->grain, memory_order_relaxed);
 		unit = a->raw ? RAW_GRAIN : grain ? grain : GRAIN_GUESS;
 		n = ceil_div(to, unit) - at / unit;
@@ -383,6 +400,8 @@ far_yet(const struct scan *s, const struct array *a)
 	const struct grid *g = &a->grid;
 	uint64_t first = s->start ? 0 : FAR_FIRST / s->planes, growth = GROWTH;
 	if (g->slab_chunks == 1 && g->chunk_bytes >= LARGE) {
+		if (is_short(s, a))
+			return 0;
 		if (s->covered < max_u64(LARGE_FIRST * g->chunk_bytes, LOOK)) {
 			const uint64_t most = max_u64(g->chunk_bytes, FAR_FIRST);
 			return s->start ? min_u64(GROWTH * s->covered, most - BEYOND)

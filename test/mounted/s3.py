@@ -2,7 +2,7 @@
 s3.py odd STORE WANT: one whose names have every odd character
 s3.py many STORE N: N variables, consolidated
 s3.py long STORE N: v, of N chunks of 128 KiB, wide, of two chunks of 4 MiB, packed, of 24 compressed chunks of 1 MiB, fields, of 48
-    chunks of 4 MiB that are stored small, cubes, of 8 × 8 chunks of 1.5 MiB that are stored in a quarter of it, and grid, a small one
+    chunks of 4 MiB that are stored small, large, of three of 16 MiB, cubes, of 8 × 8 chunks of 1.5 MiB that are stored in a quarter of it, and grid, a small one
     with coordinates time, lat and lon, consolidated
 s3.py index CEPH_CONF BUCKET KEY N: the index of BUCKET gets N more entries like the one of KEY, whose last six characters count up"""
 
@@ -68,6 +68,7 @@ def make_long(store, count):
     stores.put(store, "wide", np.arange(1 << 21, dtype="i4").reshape(2, -1), chunks=(1, 1 << 20), compressor=None)
     packed = np.random.default_rng(1).integers(0, 1 << 24, (24, 1 << 18), "i4")
     stores.put(store, "packed", packed, chunks=(1, 1 << 18), compressor=stores.BLOSC)
+    stores.put(store, "large", np.arange(3 << 22, dtype="i4").reshape(3, -1), chunks=(1, 1 << 22), compressor=None)
     fields = np.broadcast_to(np.arange(48, dtype="i4")[:, None], (48, 1 << 20))
     stores.put(store, "fields", fields, chunks=(1, 1 << 20), compressor=stores.BLOSC)
     cubes = np.random.default_rng(2).integers(0, 1 << 8, (24, 1024, 1024), "i4")

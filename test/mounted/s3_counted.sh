@@ -286,6 +286,15 @@ same "the last field's last value" "$(dd if="$mnt/fields" bs=1M status=none | ta
 calm
 umount_store
 
+# of the chunk behind a large one that a reader wants, only what the kernel reads ahead is fetched
+must_mount s3://bucket/long.zarr
+forget
+same "a large chunk's last value" "$(dd if="$mnt/large" bs=16M skip=1 count=1 iflag=fullblock status=none | tail -c 4 | od -A n -t d4 | xargs)" 8388607
+eventually 20 all_answered || fail "reading one large chunk: requests are under way"
+behind=$(curl -s "$PROXY/-/log" | awk '/large.2[.]0/ { n += $5 } END { print n + 0 }')
+[ "$behind" -le $((4 << 20)) ] || fail "reading one large chunk: $behind bytes of the next: $(asked)"
+umount_store
+
 # a reader in order that seeks does not wait for what was to be read next: with two connections, whose requests take
 # long, the chunk there is asked for before most of what was prefetched
 cat >"$tmp/seek.py" <<'END'

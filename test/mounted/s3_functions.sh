@@ -110,6 +110,18 @@ forget()
 	curl -s -X DELETE "$PROXY/-/log" || fail "the proxy is gone"
 }
 
+# under_way: requests that are not answered to their end
+under_way()
+{
+	curl -s "$PROXY/-/counts" | sed 's/.*"now": *\([0-9]*\).*/\1/'
+}
+
+# shellcheck disable=SC2317 # by eventually
+all_answered()
+{
+	[ "$(under_way)" = 0 ]
+}
+
 # requests [REGEX]: how many since then, of those whose line "METHOD TARGET RANGE STATUS BYTES FAULT" fits
 requests()
 {

@@ -23,12 +23,6 @@ trap 'kill $server 2>/dev/null; finish' EXIT
 eventually 20 curl -fsS -o /dev/null "http://127.0.0.1:$port/.zmetadata" 2>/dev/null || fail "Python's server does not answer"
 begin_proxy "http://127.0.0.1:$port"
 
-# under_way: requests that are not answered to their end
-under_way()
-{
-	curl -s "$PROXY/-/counts" | sed 's/.*"now": *\([0-9]*\).*/\1/'
-}
-
 # a second in which no request is under way, and none comes
 # shellcheck disable=SC2317 # by eventually
 nothing_sent()
