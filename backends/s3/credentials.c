@@ -19,6 +19,7 @@ struct credentials {
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t fetched;
 	bool fetching;
+	bool given_up;       /* the last fetch was cancelled, and says nothing */
 	bool anonymous;      /* nothing is to be signed */
 	bool refused;        /* the server did not take the present keys */
 	bool old;            /* they had expired when they were fetched */
@@ -100,7 +101,8 @@ fetch(struct credentials *c, provider_fn *source, int64_t deadline, struct cance
 		r = nothing_found();
 	LOCKED(&c->lock) {
 		c->fetching = false;
-		c->next_fetch = clock_now() + AGAIN_AFTER;
+		c->given_up = r < 0 && cancelled(cancel);
+		c->next_fetch = clock_now() + (c->given_up ? 0 : AGAIN_AFTER);
 		c->anonymous = anonymous;
 		if (r >= 0) {
 			old = c->keys;
@@ -159,7 +161,7 @@ credentials_get(struct credentials *c, int64_t deadline, struct cancel *cancel, 
 					return err_add(r, "waiting for credentials");
 				wait_a_little(c);
 				s = state(c);
-				fetched = !c->fetching;
+				fetched = !c->fetching && !c->given_up;
 			}
 			bool due = s == GONE ? !fetched : s == LATE && clock_now() >= c->next_fetch;
 			mine = due && !c->fetching;
