@@ -21,8 +21,12 @@ struct index {
 	int64_t begun;         /* clock_now() before the store was asked for it, or whether it has
 				  changed */
 	struct extent *extent; /* where it is cached, pinned; NULL: it is not */
-	struct buf own;        /* else where it is */
+	struct buf own;        /* else where it is … */
+	size_t borrowed;       /* … and memory for it that the cache knows of */
 };
+
+/* As it is stored, as entries, and sorted. */
+enum { INDEX_COPIES = 3, INDEX_SMALL = 256 << 10 };
 
 static void
 let_go(struct load *l, struct index *x)
@@ -30,6 +34,7 @@ let_go(struct load *l, struct index *x)
 	if (x->extent)
 		cache_unpin(l->array->data->cache, &x->extent, 1);
 	buf_free(&x->own);
+	cache_give_back(l->array->data->cache, x->borrowed);
 	*x = (struct index){0};
 }
 
@@ -47,9 +52,6 @@ index_extent(const struct load *l)
 	return (struct extent_id){
 		l->array->space, ~object, EXTENT_ENCODED, index_len(l->array), object};
 }
-
-/* As it is stored, as entries, and sorted. */
-enum { INDEX_COPIES = 3, INDEX_SMALL = 256 << 10 };
 
 size_t
 load_index_scratch(struct load *l)
@@ -172,7 +174,8 @@ find_index(struct load *l, int64_t fresh, struct index *x)
 static int
 ask_index(struct load *l, struct index *x)
 {
-	*x = (struct index){0};
+	*x = (struct index){.borrowed = INDEX_COPIES * index_len(l->array)};
+	cache_borrow(l->array->data->cache, x->borrowed);
 	int r = fetch_index(l, NULL, &x->own);
 	if (r == 0)
 		use(l, x);
@@ -399,6 +402,11 @@ no_index(struct load *l, const struct zmap_get *g, int r)
 	return g->if_match ? ZMAP_CHANGED : r;
 }
 
+/* The cache gives the index of a version that is gone to readers of that one, and one that was
+ * asked for before the shard changed. After that often a load asks for it alone, and so often at
+ * most. */
+enum { AGAIN_MOST = 2, ALONE_TRIES = 4 };
+
 /* Bytes of the chunk, which is one of a shard: by its index, which is asked for where it is not
  * cached. */
 static int
@@ -406,27 +414,28 @@ from_shard(struct load *l, struct zmap_get *g)
 {
 	int64_t fresh = array_fresh(l->array, clock_now());
 	char gone[ZMAP_VERSION] = "";
-	bool alone = false;
+	unsigned again = 0; /* how often it was the index of the version that is gone */
 	int r = ZMAP_CHANGED;
 	if (is_absent(l) && !l->anew)
 		return no_index(l, g, ZMAP_ABSENT);
-	for (int i = 0; i < VERSION_TRIES && r == ZMAP_CHANGED; i++, fresh = clock_now()) {
+	for (int i = 0; i < VERSION_TRIES && r == ZMAP_CHANGED; fresh = clock_now()) {
 		struct index x;
 		struct shard_place p;
+		const bool alone = again >= AGAIN_MOST;
+		i += alone ? VERSION_TRIES / ALONE_TRIES : 1;
 		r = alone ? ask_index(l, &x) : find_index(l, fresh, &x);
 		if (r != 0)
 			return no_index(l, g, r);
-		/* The cache gives the version that is gone to readers of that one, and an index
-		 * that was asked for before the shard changed. */
-		bool again = !alone && *gone && !strcmp(x.version, gone);
-		alone |= again;
+		bool same = !alone && *gone && !strcmp(x.version, gone);
+		again += same;
 		memcpy(gone, x.version, sizeof gone);
-		r = again ? ZMAP_CHANGED : judge(l, g, &x, &p);
+		r = same ? ZMAP_CHANGED : judge(l, g, &x, &p);
 		if (r == 0)
 			r = fetch_chunk(l, g, &x, &p);
 		let_go(l, &x);
-		if (g->if_match)
+		if (g->if_match && (alone || l->extent->superseded))
 			break;
+		again = g->if_match ? AGAIN_MOST : again;
 	}
 	return r;
 }

@@ -12,6 +12,16 @@ static const struct written_kind kind = {"shard", {.kind = DTYPE_UINT, .size = 4
 		"\"little\"}}, {\"name\": \"crc32c\"}]"}},
 	true};
 
+/* The same in chunks of which parts are loaded. */
+static const struct written_kind parted = {"parted", {.kind = DTYPE_UINT, .size = 4},
+	{{"sharding_indexed",
+		"\"codecs\": [{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}, "
+		"{\"name\": \"blosc\", \"configuration\": {\"typesize\": 4, \"cname\": \"lz4\", "
+		"\"clevel\": 1, \"shuffle\": \"noshuffle\", \"blocksize\": 65536}}], "
+		"\"index_codecs\": [{\"name\": \"bytes\", \"configuration\": {\"endian\": "
+		"\"little\"}}, {\"name\": \"crc32c\"}]"}},
+	true};
+
 /* A store that stops in the midst of some gets. */
 struct gated {
 	struct zmap zmap;
@@ -148,6 +158,42 @@ test_older_index(struct written_array *w, struct zmap *z)
 	written_close(&other);
 }
 
+static uint32_t
+number_at(const struct written *side, uint64_t number)
+{
+	struct reader r = {.side = *side, .number = (unsigned)number};
+	read_number(&r);
+	CHECK_INT(r.result, 0);
+	return r.got;
+}
+
+/* A part of a chunk, whose index is remembered from before. */
+static void
+test_parts(void)
+{
+	enum { NUMBERS = 1 << 20, CHUNK = NUMBERS / 4 };
+	static uint32_t all[NUMBERS];
+	const struct data_options options = {.memory = 64 << 20, .workers = 2, .ttl = 60 * SECOND};
+	struct written_array w = {0};
+	struct written mine = {0}, other = {0};
+	struct zmap *z = store_open("", "mem", "parts", true);
+	written_begin_as(&w, &parted, &(struct written_shape){1, {NUMBERS}, {CHUNK}, {NUMBERS}});
+	written_open(&w, z, &options, &mine);
+	written_open(&w, z, &options, &other);
+	for (uint32_t value = 1; value <= 2; value++) {
+		struct array_want want = written_want(0, sizeof all);
+		for (unsigned i = 0; i < NUMBERS; i++) /* not so much smaller */
+			all[i] = i % 2 ? check_random(&w.seed) : value;
+		CHECK_INT(array_write(other.array, &want, all), 0);
+		CHECK_INT(array_flush(other.array, NULL), 0);
+		CHECK_INT(number_at(&mine, (4 - value) * CHUNK - CHUNK), value);
+	}
+	written_close(&mine);
+	written_close(&other);
+	written_end(&w);
+	zmap_close(z);
+}
+
 int
 main(void)
 {
@@ -157,5 +203,6 @@ main(void)
 	test_older_index(&w, z);
 	written_end(&w);
 	zmap_close(z);
+	test_parts();
 	return check_end();
 }
