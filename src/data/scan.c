@@ -100,7 +100,7 @@ find_points(struct scan *s, const struct grid *g, int64_t before)
 		least = by[i] < least ? by[i] : least;
 		most = by[i] > most ? by[i] : most;
 	}
-	const bool fits = most - least < PAGE;
+	const bool fits = whole && most - least < PAGE;
 	s->point = fits ? off + (uint64_t)most : off;
 	s->stride = fits ? (int64_t)exact : s->stride;
 }
@@ -227,7 +227,7 @@ is_short(const struct scan *s, const struct array *a)
 {
 	const struct grid *g = &a->grid;
 	return a->remote && a->ranged && s->mode == SCAN_ORDER && s->start && g->slab_chunks == 1 &&
-	       g->chunk_bytes >= START_WHOLE && s->covered < LARGE_FIRST * g->chunk_bytes;
+	       g->chunk_bytes >= START_WHOLE && s->covered < g->chunk_bytes + BEYOND;
 }
 
 /* Are bytes from `at` on of a chunk what the kernel reads ahead of such a reader? */
@@ -247,7 +247,9 @@ scan_extent(const struct scan *s, const struct array *a, uint64_t chunk, uint64_
 	if (a->remote && s->mode == SCAN_RANDOM && !s->start && g->chunk_bytes <= START_WHOLE)
 		return id; /* most readers that begin at the beginning go on, and would fetch it
 			      again */
-	if ((s->mode != SCAN_ORDER || is_beyond(s, a, chunk, at)) && parts) {
+	if (is_beyond(s, a, chunk, at)) {
+		unit = BEYOND;
+	} else if (s->mode != SCAN_ORDER && parts) {
 		uint64_t grain = atomic_load_explicit(&a->grain, memory_order_relaxed);
 		unit = a->raw ? RAW_GRAIN : grain ? grain : GRAIN_GUESS;
 		n = ceil_div(to, unit) - at / unit;
