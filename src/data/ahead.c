@@ -67,6 +67,9 @@ prefetch_band(struct request *q, struct batch *batch, const struct band *b)
 	return prefetch_send(batch, s, &k);
 }
 
+/* A reader that has asked for nothing for so long (ns) is not one of those that share a file. */
+static const int64_t PASSING = 2 * SECOND;
+
 /* Where the next one of several readers in file order began: most readers that share a file end
  * where another began. */
 static uint64_t
@@ -78,7 +81,8 @@ next_origin(const struct request *q)
 		return next;
 	LOCKED(&a->lock)
 		for (const struct stream *o = a->streams; o; o = o->next)
-			if (o != q->stream && o->origin >= q->scan.high)
+			if (o != q->stream && o->origin >= q->scan.high &&
+				q->now - o->asked < PASSING)
 				next = min_u64(next, o->origin);
 	return next;
 }
@@ -175,7 +179,7 @@ ahead_pass(struct stream *st, uint64_t passed)
 }
 
 void
-ahead_leave(struct stream *st)
+ahead_leave(struct stream *st, bool closed)
 {
 	struct scan *s = &st->scan;
 	struct array *a = st->array;
@@ -184,7 +188,7 @@ ahead_leave(struct stream *st)
 	for (uint64_t at = s->high; at < s->ahead;) {
 		struct band b;
 		scan_band(s, &a->grid, at, &b);
-		cool_band(s, a, &b, COOL_UNREAD);
+		cool_band(s, a, &b, closed ? COOL_UNREAD : COOL_UNREAD | COOL_LEFT);
 		at = b.end;
 	}
 	s->ahead = s->high;

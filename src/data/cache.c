@@ -125,10 +125,10 @@ static int
 take_found(struct cache *c, const struct cache_request *a, struct extent *p, struct extent **ret)
 {
 	int r = p->state == EXTENT_READY ? CACHE_READY : CACHE_BUSY;
-	if (a->only_new) {
+	if (r == CACHE_BUSY && atomic_load(&p->left))
 		atomic_store(&p->left, false);
+	if (a->only_new)
 		return r;
-	}
 	p->pins++;
 	if (a->hurry != CACHE_PREFETCH)
 		table_use(c, p);
@@ -329,7 +329,7 @@ cool(struct cache *c, const struct extent_id *which, enum cool how)
 				  : !stored && p->id.off - which->off < which->len;
 		if ((!all && !in) || (how & COOL_UNREAD && p->used))
 			continue;
-		if (how & COOL_UNREAD)
+		if (how & COOL_LEFT)
 			atomic_store(&p->left, true);
 		table_cool(c, p, p->id.off == EXTENT_ENCODED || how & COOL_RAW);
 	}

@@ -170,6 +170,7 @@ enum cool {
 	COOL_ALL,
 	COOL_UNREAD = 1, /* only those that no reader has read */
 	COOL_RAW = 2,    /* what is decoded is what is stored */
+	COOL_LEFT = 4,   /* the reader has gone elsewhere: large transfers end */
 };
 void cache_cool(struct cache *, const struct extent_id *, size_t n, enum cool);
 /* The loader tells in which version the store has the chunk, before cache_finish. True: it had

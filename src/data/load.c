@@ -51,11 +51,16 @@ is_unwanted(const struct load *l, bool begun)
 						     (is_left(p) && (!begun || is_large(a)))));
 }
 
+/* Once it was said, it holds: a reader that has come meanwhile asks again. */
 static bool
 look(struct cancel *c)
 {
-	return is_unwanted(
-		(struct load *)(void *)((char *)c - offsetof(struct load, cancel)), true);
+	const struct load *l = (const struct load *)(const void *)((const char *)c -
+								   offsetof(struct load, cancel));
+	bool unwanted = is_unwanted(l, true);
+	if (unwanted)
+		atomic_store(&c->wanted_no_more, true);
+	return unwanted;
 }
 
 /* --- the outcome --- */

@@ -21,6 +21,7 @@ struct stream {
 	bool first; /* it was the only one, and has been the oldest since: it follows none */
 	atomic_ullong front;  /* scan.high in file order, UINT64_MAX otherwise */
 	atomic_ullong origin; /* likewise scan.start */
+	atomic_llong asked;   /* clock_now() of the last request */
 	atomic_ullong
 		at; /* where its own reader asked last, whichever stream its requests go through */
 	pthread_mutex_t lock; /* guards all below */
@@ -109,9 +110,9 @@ void request_answer(struct request *, const void *data, size_t len);
 void ahead_load(struct request *);
 /* The stream's lock is held. passed: no reader reads before it any more. */
 void ahead_pass(struct stream *, uint64_t passed);
-/* The stream's lock is held. The reader goes elsewhere: what was loaded ahead of it is not worth
- * more than anything else. */
-void ahead_leave(struct stream *);
+/* The stream's lock is held. The reader goes elsewhere, or has closed the file and may open it
+ * again: what was loaded ahead of it is not worth more than anything else. */
+void ahead_leave(struct stream *, bool closed);
 
 /* The answer as pinned chunks. -EAGAIN: not in one go, or chunks changed meanwhile. */
 int direct_read(struct request *);

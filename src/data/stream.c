@@ -61,7 +61,7 @@ stream_unref(struct stream *s)
 	}
 	if (s->scan.mode == SCAN_ORDER)
 		ahead_pass(s, s->scan.high);
-	ahead_leave(s);
+	ahead_leave(s, true);
 	scan_end(&s->scan, s->array);
 	stream_unref(s->lead);
 	array_unref(s->array);
@@ -132,12 +132,13 @@ note(struct stream *s, struct request *q)
 {
 	struct array *a = s->array;
 	if (scan_begins(&s->scan, q->want->off))
-		ahead_leave(s);
+		ahead_leave(s, false);
 	scan_note(&s->scan, a, q->want->off, q->want->len);
 	if (s->scan.mode == SCAN_ORDER && !s->scan.planes)
 		scan_plan(&s->scan, a);
 	s->front = s->scan.mode == SCAN_ORDER ? s->scan.high : UINT64_MAX;
 	s->origin = s->scan.mode == SCAN_ORDER ? s->scan.start : UINT64_MAX;
+	s->asked = q->now;
 	q->scan = s->scan;
 	if (s->nactive < ACTIVE_MOST)
 		s->active[s->nactive++] = q->want->off;
