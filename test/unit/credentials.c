@@ -1,10 +1,5 @@
 /* Where keys come from, and in which order: files, environment, programs, services. */
-#include "backends/net/client.h"
-#include "backends/s3/credentials.h"
-#include "backends/s3/settings.h"
-
-#include "store.h"
-#include "test/check.h"
+#include "credentials_home.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,40 +7,6 @@
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-
-static struct place home;
-
-static void
-write_file(const char *name, const char *text)
-{
-	char path[400];
-	snprintf(path, sizeof path, "%s/%s", home.path, name);
-	FILE *f = fopen(path, "w");
-	CHECK(f);
-	if (f) {
-		fputs(text, f);
-		fclose(f);
-	}
-}
-
-/* Nothing is set, and home is where nothing is. */
-static void
-clean(void)
-{
-	static const char *const names[] = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
-		"AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_REGION",
-		"AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_CONFIG_FILE",
-		"AWS_SHARED_CREDENTIALS_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-		"AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_AUTHORIZATION_TOKEN",
-		"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
-		"AWS_ROLE_ARN", "AWS_ENDPOINT_URL_STS", "GS_ACCESS_KEY_ID", "GS_SECRET_ACCESS_KEY",
-		"NCRCENV_RC", "NCRCENV_IGNORE", "NCRCENV_HOME", "http_proxy", "https_proxy",
-		"all_proxy", "AWS_CA_BUNDLE"};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		unsetenv(names[i]);
-	setenv("HOME", home.path, 1);
-	setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
-}
 
 struct tried {
 	char id[64], secret[64], token[64];
@@ -86,8 +47,6 @@ find_keys(const char *store, const struct zmap_options *o, int want)
 	url_free(&u);
 	return t;
 }
-
-static const struct zmap_options nothing;
 
 /* Nothing is set but what files of ~/.aws say. */
 static void
@@ -477,62 +436,6 @@ test_expired(void)
 	CHECK_STR(t.id, "OLD");
 }
 
-struct asker {
-	struct credentials *credentials;
-	struct cancel cancel;
-	struct keys *keys;
-	int result;
-	pthread_t thread;
-};
-
-static void *
-ask(void *arg)
-{
-	struct asker *a = arg;
-	a->result =
-		credentials_get(a->credentials, clock_now() + 20 * SECOND, &a->cancel, &a->keys);
-	return NULL;
-}
-
-/* A load that is not wanted any more fetches keys for others too. */
-static void
-test_cancelled(void)
-{
-	struct settings s = {0};
-	struct client *client = NULL;
-	struct asker first = {0}, second = {0};
-	struct url u;
-	char text[600];
-	clean();
-	setenv("NCRCENV_IGNORE", "1", 1);
-	snprintf(text, sizeof text, "[default]\ncredential_process = sh \"%s/slow\"\n", home.path);
-	write_file(".aws/credentials", text);
-	write_file("slow",
-		"[ -e asked ] || { touch asked; sleep 20; }\n"
-		"echo '{\"Version\": 1, \"AccessKeyId\": \"K\", \"SecretAccessKey\": \"s\"}'\n");
-	CHECK_INT(url_parse("s3://bucket", &u), 0);
-	CHECK_INT(settings_gather(&u, &nothing, &s), 0);
-	CHECK_INT(client_new(&(struct client_options){0}, &client), 0);
-	CHECK_INT(credentials_new(&s, client, &first.credentials), 0);
-	second.credentials = first.credentials;
-	CHECK_INT(pthread_create(&first.thread, NULL, ask, &first), 0);
-	while (access("asked", F_OK) != 0)
-		usleep(1000);
-	CHECK_INT(pthread_create(&second.thread, NULL, ask, &second), 0);
-	usleep(200000);
-	atomic_store(&first.cancel.wanted_no_more, true);
-	pthread_join(first.thread, NULL);
-	pthread_join(second.thread, NULL);
-	CHECK_INT(first.result, -EINTR);
-	CHECK_INT(second.result, 0);
-	CHECK(second.keys && !strcmp(second.keys->id, "K"));
-	keys_unref(second.keys);
-	credentials_free(first.credentials);
-	client_free(client);
-	settings_free(&s);
-	url_free(&u);
-}
-
 int
 main(void)
 {
@@ -545,7 +448,6 @@ main(void)
 	test_google();
 	test_process();
 	test_expired();
-	test_cancelled();
 	test_services();
 	test_renewal();
 	place_remove(&home);
