@@ -136,6 +136,8 @@ size_t staged_visible(const struct array *, uint64_t chunk);
 
 /* Rows of the array's chunks. */
 struct layer_rows staged_rows(const struct array *);
+/* What a decoded chunk has beyond the array's edges, but for that of the leading dimension. */
+void staged_fill_edges(const struct array *, uint64_t chunk, uint8_t *decoded);
 
 /* One object on its way to the store. */
 struct store {

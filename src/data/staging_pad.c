@@ -39,6 +39,29 @@ staged_rows(const struct array *a)
 	return (struct layer_rows){g->chunk_bytes / rows, g->item, a->fill};
 }
 
+/* So that a row is all fill if what is seen of it is. */
+void
+staged_fill_edges(const struct array *a, uint64_t chunk, uint8_t *decoded)
+{
+	const struct grid *g = &a->grid;
+	uint64_t index[RANK_MAX], seen[RANK_MAX];
+	if (g->uneven || staged_needed(a, chunk) == g->chunk_bytes)
+		return;
+	grid_index(g, chunk, index);
+	for (unsigned d = 1; d < g->rank; d++)
+		seen[d] = min_u64(g->chunk[d], g->shape[d] - index[d] * g->chunk[d]);
+	const unsigned last = g->rank - 1;
+	const uint64_t line = g->chunk[last] * g->item;
+	for (uint64_t at = 0; at < g->chunk_bytes; at += line) {
+		uint64_t from = seen[last] * g->item;
+		for (unsigned d = 1; d < last; d++)
+			if (at / g->chunk_step[d] % g->chunk[d] >= seen[d])
+				from = 0;
+		if (from < line)
+			array_fill(a, decoded + at + from, line - from);
+	}
+}
+
 /* The part of a chunk that lies within the array. */
 static void
 find_visible(const struct grid *g, uint64_t number, struct part *ret)

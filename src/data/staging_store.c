@@ -128,6 +128,8 @@ store_merge(struct store *st, const struct staged_chunk *c, const struct span *s
 	if (r < 0)
 		return r;
 	const struct layer_rows rows = staged_rows(a);
+	if (l && l->under && l->under->count)
+		staged_fill_edges(a, c->number, own->data);
 	layer_lay_under(l, &rows, 0, n, own->data);
 	layer_lay(l, 0, n, own->data);
 	*ret = (struct span){own->data, n};

@@ -1,5 +1,5 @@
-/* The inside of an image, for image.c (what waits) and image_values.c (what goes to variables). No
- * other file includes it. */
+/* The inside of an image, for image.c (what waits), image_through.c and image_values.c (what goes
+ * to variables at once, and under a new header). No other file includes it. */
 #pragma once
 
 #include "view/image/image.h"
