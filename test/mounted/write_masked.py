@@ -33,7 +33,7 @@ def make(store):
         for name in "abc":
             array(store, name, chunk[:1], chunk)
         return
-    chunk = np.full((8, 4), 7, "<f4")  # what another writer left behind the edge is not fill
+    chunk = np.full((16, 4), 7, "<f4")  # what another writer left behind the edge is not fill
     chunk[:2, :3], chunk[2:, :3] = 1, 0
     for name in "abp":
         array(store, name, chunk[:2, :3], chunk)
@@ -68,8 +68,8 @@ def both(mounts, fill, second, first):
     for d in files:
         if not fill:
             d.set_fill_off()
-    for d, rows in zip(files[::-1], (second, first)):
-        for name, values in rows.items():
+    for d, values_of in zip(files[::-1], (second, first)):
+        for name, values in values_of.items():
             d[name][at] = np.ma.masked_equal(values, MISSING)
         d.close()
     return at
@@ -78,12 +78,17 @@ def both(mounts, fill, second, first):
 def edges(first, second, store):
     def is_now(at, **want):
         for name, values in want.items():
-            got = np.fromfile(os.path.join(store, name, "0.0"), "<f4").reshape(8, 4)[at, :3]
+            got = np.fromfile(os.path.join(store, name, "0.0"), "<f4").reshape(16, 4)[at, :3]
             assert np.array_equal(got, np.array(values, "f4")), "%s, record %d: %s, not %s" % (name, at, got, values)
 
     some, none, mounts = [1, MISSING, 3], [MISSING] * 3, (first, second)
     is_now(both(mounts, True, second={"b": [5, 6, 7]}, first={"b": some}), a=none, b=some, p=none)
     is_now(both(mounts, True, second={"b": [5, 6, 7]}, first={"a": some}), a=some, b=[5, 6, 7], p=none)
+    zero = [0, 0, 0]  # what no program wrote, or one did
+    is_now(both(mounts, False, second={"b": [5, 6, 7]}, first={"a": some}), a=some, b=[5, 6, 7], p=zero)
+    is_now(both(mounts, True, second={"b": zero}, first={"a": some}), a=some, b=zero, p=none)
+    is_now(both(mounts, True, second={"a": some}, first={"b": zero}), a=some, b=zero, p=none)
+    is_now(both(mounts, True, second={"a": some, "b": zero, "p": zero}, first={}), a=some, b=zero, p=zero)
 
 
 if __name__ == "__main__":

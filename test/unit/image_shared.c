@@ -91,6 +91,32 @@ test_record(uint64_t theirs)
 	close_shop(&s, im);
 }
 
+/* Zeros in a record: no program's, unless the library has laid fill into another variable of it.
+ */
+static void
+test_zeros(bool filled)
+{
+	struct shop s;
+	struct image *im = open_image(&s, true);
+	struct viewed seen = {.most = MOST};
+	uint8_t *all = read_all(im, &seen), *v = find_array(&s, "v")->data;
+	const uint64_t size = image_size(im);
+	const uint32_t count = htobe32(TIME + 1);
+	uint8_t record[20] = {0x40};
+	if (filled)
+		record[0] = 0x47, record[1] = 0x9e;
+	memset(v + TIME * X, 99, X);
+	s.theirs = TIME + 1;
+	CHECK_INT(put_seen(im, size, record, sizeof record, &seen), 0);
+	memcpy(all + 4, &count, 4);
+	CHECK_INT(put_seen(im, 0, all, size, &seen), 0);
+	CHECK_INT(image_settle(im, IMAGE_FLUSH, &how), 0);
+	CHECK_INT(v[TIME * X + 1], filled ? 0 : 99);
+	image_leave(im, &seen);
+	free(all);
+	close_shop(&s, im);
+}
+
 /* The next record is there before the header that counts it, and is settled in between. */
 static void
 test_uncounted(void)
@@ -129,5 +155,7 @@ main(void)
 	test_block();
 	test_record(0);
 	test_record(TIME + 1);
+	test_zeros(false);
+	test_zeros(true);
 	return check_end();
 }

@@ -22,6 +22,11 @@ struct values {
 	const struct change *change;
 	const struct array_want *how;
 	bool write;
+	struct values_record {
+		bool known, filled;
+		uint64_t number;
+		unsigned dim;
+	} record; /* the last one of which it was asked whether libraries fill it */
 };
 
 /* The variable's byte from which on the file had none. UINT64_MAX: it does not grow. */
@@ -42,9 +47,17 @@ struct row {
 	size_t var;
 	uint64_t in, bytes;
 	bool fill;   /* it is what a library lays into rows that get no values */
+	bool zero;   /* all of its bytes are: what a library that lays nothing there leaves */
 	bool theirs; /* the store has the row by now */
 	bool under;
 };
+
+static uint64_t
+row_bytes(const struct image_form *now, size_t var)
+{
+	const struct nc_file *f = &now->file;
+	return image_form_bytes(now, var) / f->dim[f->var[var].dim[0]].size;
+}
 
 /* Bytes [in, in + n) of a variable, of those that lie side by side in the file. *n: how many. */
 static int
@@ -58,21 +71,76 @@ content(struct values *v, size_t var, uint64_t in, size_t *n, uint8_t *to)
 }
 
 static int
-judge(struct values *v, struct row *row, uint8_t *bytes, size_t most)
+look_at(struct values *v, struct row *row, uint8_t *bytes, size_t most)
 {
-	const struct image_source *s = &v->change->now->source[row->var];
 	const struct image_fill fill = image_fill_of(&v->change->now->file.var[row->var]);
 	int r = 0;
-	row->fill = true;
-	for (uint64_t at = 0, n; at < row->bytes && r == 0 && row->fill; at += n) {
+	row->fill = row->zero = true;
+	for (uint64_t at = 0, n; at < row->bytes && r == 0 && (row->fill || row->zero); at += n) {
 		size_t some = (size_t)min_u64(most, row->bytes - at);
 		r = content(v, row->var, row->in + at, &some, bytes);
-		row->fill = r == 0 && image_is_fill(&fill, bytes, some);
+		row->fill &= r == 0 && image_is_fill(&fill, bytes, some);
+		row->zero &= r == 0 && !bytes[0] && !memcmp(bytes, bytes + 1, some - 1);
 		n = some;
 	}
-	row->theirs = row->in < s->rows * row->bytes;
-	row->under = row->fill && row->bytes <= most;
 	return r;
+}
+
+/* Is a row of that number all fill, and not by being zeros? Then so are those that got no values.
+ */
+static int
+look_for_fill(struct values *v, uint64_t number, unsigned dim, bool *ret)
+{
+	const struct image_form *now = v->change->now;
+	CLEAN(clean_free) uint8_t *bytes = malloc(WINDOW);
+	int r = bytes ? 0 : err_set(-ENOMEM, "no memory for elements");
+	*ret = false;
+	for (size_t i = 0; i < now->file.nvars && r == 0 && !*ret; i++) {
+		const struct nc_var *of = &now->file.var[i];
+		if (!of->rank || of->dim[0] != dim)
+			continue;
+		struct row row = {.var = i, .bytes = row_bytes(now, i)};
+		row.in = number * row.bytes;
+		r = look_at(v, &row, bytes, WINDOW);
+		*ret = row.fill && !row.zero;
+	}
+	return r;
+}
+
+/* May the zeros of the row be there for that no program wrote to it? Not where libraries lay fill
+ * into such rows, nor in the file of the variable. */
+static int
+is_blank(struct values *v, const struct row *row, bool *ret)
+{
+	const struct change *c = v->change;
+	struct values_record *k = &v->record;
+	const uint64_t number = row->in / row->bytes;
+	const unsigned dim = c->now->file.var[row->var].dim[0];
+	int r = 0;
+	*ret = row->zero && !v->im->instead && !v->im->input &&
+	       c->var[row->var] != v->im->start.own && !c->now->source[row->var].recode.part;
+	if (*ret && (!k->known || k->number != number || k->dim != dim)) {
+		r = look_for_fill(v, number, dim, &k->filled);
+		k->known = r == 0;
+		k->number = number;
+		k->dim = dim;
+	}
+	*ret = *ret && r == 0 && !k->filled;
+	return r;
+}
+
+static int
+judge(struct values *v, struct row *row, uint8_t *bytes, size_t most)
+{
+	bool blank;
+	int r = look_at(v, row, bytes, most);
+	if (r == 0)
+		r = is_blank(v, row, &blank);
+	if (r < 0)
+		return r;
+	row->theirs = row->in < v->change->now->source[row->var].rows * row->bytes;
+	row->under = (row->fill || blank) && row->bytes <= most;
+	return 0;
 }
 
 /* Atoms of a row that is not all fill. Those that the library has laid there need not be such as
@@ -113,7 +181,7 @@ store_row(struct values *v, const struct row *row, uint8_t *bytes, size_t most)
 		size_t some = (size_t)min_u64(most, row->bytes - at);
 		r = content(v, row->var, row->in + at, &some, bytes);
 		const struct span piece = {bytes, some};
-		if (r == 0 && row->fill)
+		if (r == 0 && (row->fill || row->under))
 			r = image_stage_atoms(&list, row->var, row->in + at, piece, row->under);
 		else if (r == 0)
 			r = stage_mixed(&list, row->var, row->in + at, piece);
@@ -131,10 +199,8 @@ static int
 rows(struct values *v, size_t var, uint64_t in, uint64_t to)
 {
 	const struct image_form *now = v->change->now;
-	const struct nc_file *f = &now->file;
 	const uint64_t size = now->source[var].recode.atom_out;
-	struct row row = {.var = var};
-	row.bytes = image_form_bytes(now, var) / f->dim[f->var[var].dim[0]].size;
+	struct row row = {.var = var, .bytes = row_bytes(now, var)};
 	const uint64_t most = max_u64(window_of(size), v->im->start.most / ROW_PART / size * size);
 	const size_t room = (size_t)min_u64(row.bytes, most);
 	CLEAN(clean_free) uint8_t *bytes = malloc(room + 1);
@@ -225,7 +291,7 @@ next_run(const struct image *im, uint64_t *from, uint64_t *to)
 int
 image_values(struct image *im, const struct change *c, const struct array_want *how, bool write)
 {
-	struct values v = {im, c, how, write};
+	struct values v = {.im = im, .change = c, .how = how, .write = write};
 	uint64_t from = 0, to;
 	int r = 0;
 	for (size_t i = 0; i < c->now->file.nvars && r == 0; i++)
