@@ -368,7 +368,7 @@ data_differ(struct image *im, uint64_t from, const struct array_want *how, bool 
 	uint64_t to;
 	int r = bytes ? 0 : err_set(-ENOMEM, "no memory for a file");
 	*ret = false;
-	for (; r == 0 && !*ret && held_run(&im->over, from, im->end, &from, &to); from = to) {
+	for (; r == 0 && !*ret && held_run_other(&im->over, from, im->end, &from, &to); from = to) {
 		struct array_want w = *how;
 		to = min_u64(to, from + PIECE);
 		w.off = from;

@@ -29,6 +29,8 @@ struct image_ops {
 	int (*begin)(void *arg, const struct image_form *now);
 	/* They are not to be, after all. */
 	void (*undo)(void *arg, const struct image_form *now);
+	/* What is read from now on is what is stored by now. NULL: it always is. */
+	void (*expire)(void *arg);
 	/* What went through is stored. */
 	int (*flush)(void *arg, const struct image_form *, const struct array_want *how);
 };

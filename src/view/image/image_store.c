@@ -248,11 +248,18 @@ bind(void *arg, const struct change *c, struct image_form *now, const struct arr
 	return r < 0 ? r : share_rows(o, c, how, flat_share_clear);
 }
 
+static void
+expire(void *arg)
+{
+	data_expire(((struct open_image *)arg)->mount->data);
+}
+
 const struct image_ops image_mount_ops = {
 	.store = {.read = target_read, .write = target_write, .let_go = image_target_free},
 	.bind = bind,
 	.begin = image_new_begin,
 	.undo = image_new_undo,
 	.commit = commit,
+	.expire = expire,
 	.flush = flush,
 };

@@ -11,8 +11,9 @@ struct through {
 	struct image *im;
 	uint64_t off; /* of the write */
 	struct span bytes;
-	uint8_t *shown; /* the same bytes as the writer has seen them, or as the file shows them;
-			   NULL: it cannot be read */
+	const struct viewed *seen; /* by the writer; NULL: nothing */
+	uint8_t *shown; /* the same bytes: of variables as the writer has seen them, and another
+			   byte where it has not; NULL: none is the same */
 	bool blind;     /* gaps mean nothing */
 	const struct array_want *how;
 	struct image_stage list;
@@ -39,6 +40,21 @@ complete(const struct through *t, uint64_t off, uint64_t from, uint64_t to, size
 	return true;
 }
 
+/* The write has bytes [from, to) of an atom. The rest of it, where the writer has seen that, is as
+ * it was then: so the atom is no mixture with another writer's. */
+static int
+put_by(struct through *t, uint64_t off, uint64_t from, uint64_t to, size_t size, uint8_t *atom)
+{
+	struct held *o = &t->im->over;
+	const struct span some = {t->bytes.data + (from - t->off), to - from};
+	if (!t->seen || !viewed_has(t->seen, off, from) || !viewed_has(t->seen, to, off + size))
+		return held_put(o, from, some, NULL);
+	viewed_lay(t->seen, off, size, atom);
+	held_lay(o, off, size, atom);
+	memcpy(atom + (from - off), some.data, some.len);
+	return held_put(o, off, (struct span){atom, size}, NULL);
+}
+
 /* The write has a part of an atom, bytes [from, to) of the file. held: it is put by until the rest
  * comes; else what it completes is staged. */
 static int
@@ -46,19 +62,18 @@ part(struct through *t, const struct image_piece *p, uint64_t off, uint64_t from
 	bool held)
 {
 	const size_t size = t->list.form->source[p->var].recode.atom_out;
+	const struct held *o = &t->im->over;
 	uint64_t a, b;
-	if (!differs(t, from, to - from) && !held_run(&t->im->over, off, off + size, &a, &b))
+	if (!differs(t, from, to - from) && !held_run(o, off, off + size, &a, &b))
 		return 0;
 	CLEAN(clean_free) uint8_t *atom = malloc(size);
 	if (!atom)
 		return err_set(-ENOMEM, "no memory for elements");
 	const bool whole = complete(t, off, from, to, size, atom);
-	if (held && !whole)
-		return held_put(&t->im->over, from,
-			(struct span){t->bytes.data + (from - t->off), to - from}, NULL);
-	return held || !whole ? 0
-			      : image_stage_atoms(
-					&t->list, p->var, p->in, (struct span){atom, size}, false);
+	const struct span all = {atom, size};
+	if (held)
+		return whole ? 0 : put_by(t, off, from, to, size, atom);
+	return whole ? image_stage_atoms(&t->list, p->var, p->in, all, false) : 0;
 }
 
 /* What is held of atoms that are written whole now counts as another value. */
@@ -174,22 +189,48 @@ write_pieces(struct through *t)
 	return r;
 }
 
+/* What the write is compared with. Where others may have written meanwhile, that is nothing but
+ * what the writer has seen. */
+static int
+show(struct through *t, const struct image_piece *p, uint64_t off, size_t n)
+{
+	const struct image *im = t->im;
+	const struct image_source *s = &im->form->source[p->var];
+	uint8_t *to = t->shown + (off - t->off);
+	struct array_want w = *t->how;
+	w.off = p->in;
+	w.len = n;
+	if (p->owner == IMAGE_HEADER) {
+		memcpy(to, im->form->header.data + off, n);
+	} else if (p->owner == IMAGE_GAP) {
+		memset(to, 0, n);
+		held_lay(&im->over, off, n, to);
+	} else if (s->guarded) { /* it may only be written as it is */
+		return image_form_read_var(
+			im->form, p->var, &im->start.ops->store, im->start.arg, &w, to);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			to[i] = (uint8_t)~t->bytes.data[off - t->off + i];
+		if (t->seen)
+			viewed_lay(t->seen, off, n, to);
+	}
+	return 0;
+}
+
 int
 image_through(struct image *im, uint64_t off, struct span bytes, const struct viewed *seen,
 	const struct array_want *how)
 {
-	struct through t = {.im = im, .off = off, .bytes = bytes, .how = how};
-	CLEAN(clean_free) uint8_t *shown = malloc(bytes.len);
-	struct array_want w = *how;
-	w.off = off;
-	w.len = bytes.len;
-	if (!shown)
-		return err_set(-ENOMEM, "no memory for elements");
-	const bool known = seen && viewed_has(seen, off, off + bytes.len);
-	t.shown = known || image_content(im, &w, shown) == 0 ? shown : NULL;
-	if (seen)
-		viewed_lay(seen, off, bytes.len, shown);
-	return write_pieces(&t);
+	struct through t = {.im = im, .off = off, .bytes = bytes, .seen = seen, .how = how};
+	CLEAN(clean_free) uint8_t *shown = t.shown = malloc(bytes.len);
+	uint64_t end = off + bytes.len, n;
+	int r = shown ? 0 : err_set(-ENOMEM, "no memory for elements");
+	for (; off < end && r == 0; off += n) {
+		const struct image_piece p = image_form_at(im->form, off);
+		n = min_u64(p.left, end - off);
+		r = show(&t, &p, off, (size_t)n);
+	}
+	return r < 0 ? r : write_pieces(&t);
 }
 
 int

@@ -22,6 +22,7 @@ struct values {
 	const struct change *change;
 	const struct array_want *how;
 	bool write;
+	bool meant; /* what is looked at differs from what its writer has seen */
 	struct values_record {
 		bool known, filled;
 		uint64_t number;
@@ -228,7 +229,7 @@ window(struct values *v, size_t var, uint64_t in, uint64_t off, size_t n)
 	w.off = off;
 	w.len = n;
 	int r = image_content(v->im, &w, bytes);
-	bool known = v->change->var[var] != CHANGE_NONE;
+	bool known = v->change->var[var] != CHANGE_NONE && (!v->meant || now->source[var].guarded);
 	w.off = in;
 	if (r == 0 && known)
 		known = image_form_read_var(now, var, st, v->im->start.arg, &w, stored) == 0;
@@ -272,20 +273,36 @@ all_of_it(const struct values *v, size_t var)
 	return v->im->cut && !image_form_agree(c->now, var, c->was, was);
 }
 
-/* The next run of bytes that were written and not seen there, from *from on. */
+/* The next run of bytes that were written and not seen there, from *from on; meant: they are
+ * known to be others. */
 static bool
-next_run(const struct image *im, uint64_t *from, uint64_t *to)
+next_run(const struct image *im, uint64_t *from, uint64_t *to, bool *meant)
 {
+	*meant = false;
 	if (im->input) {
 		*to = im->input_form->size;
 		return *from < *to;
 	}
-	if (!im->instead && held_run_other(&im->over, *from, im->end, from, to))
+	if (!im->instead && held_run_other(&im->over, *from, im->end, from, to)) {
+		*meant = true;
 		return true;
+	}
 	if (!im->instead && *from < im->end)
 		*from = im->end;
 	*to = im->size;
 	return *from < im->size;
+}
+
+/* What is compared with the store is to be compared with what that has now. */
+static void
+expire(const struct values *v)
+{
+	const struct image_ops *ops = v->im->start.ops;
+	bool any = false;
+	for (size_t i = 0; i < v->change->now->file.nvars; i++)
+		any |= v->change->var[i] != CHANGE_NONE && all_of_it(v, i);
+	if (ops->expire && v->write && (any || v->im->instead || v->im->input))
+		ops->expire(v->im->start.arg);
 }
 
 int
@@ -294,10 +311,11 @@ image_values(struct image *im, const struct change *c, const struct array_want *
 	struct values v = {.im = im, .change = c, .how = how, .write = write};
 	uint64_t from = 0, to;
 	int r = 0;
+	expire(&v);
 	for (size_t i = 0; i < c->now->file.nvars && r == 0; i++)
 		if (c->now->source[i].target && all_of_it(&v, i))
 			r = compare(&v, i, 0, image_form_bytes(c->now, i));
-	while (r == 0 && next_run(im, &from, &to)) {
+	while (r == 0 && next_run(im, &from, &to, &v.meant)) {
 		struct image_piece p = image_form_at(c->now, from);
 		to = min_u64(to, p.left < to - from ? from + p.left : to);
 		if (p.owner == IMAGE_DATA && c->now->source[p.var].target && !all_of_it(&v, p.var))
