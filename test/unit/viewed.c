@@ -10,10 +10,32 @@ static uint8_t want[SIZE];
 static bool noted[SIZE];
 static uint32_t seed = 5;
 
+/* Many handles together take no more than what all may, and a little for each. */
+static void
+test_all(void)
+{
+	enum { HANDLES = 20, ALL = 1 << 20, EACH = 3 << 20, PIECE = 300000 };
+	struct viewed_all all = {.most = ALL};
+	struct viewed s[HANDLES] = {0};
+	static uint8_t bytes[PIECE];
+	for (int i = 0; i < HANDLES; i++) {
+		s[i].most = MOST;
+		s[i].all = &all;
+		for (uint64_t at = 0; at < EACH; at += PIECE)
+			viewed_note(&s[i], at, (struct span){bytes, PIECE});
+		CHECK(viewed_has(&s[i], EACH - 1000, EACH));
+	}
+	CHECK(atomic_load(&all.bytes) < ALL + HANDLES * PIECE * 5 / 2);
+	for (int i = 0; i < HANDLES; i++)
+		viewed_free(&s[i]);
+	CHECK_INT(atomic_load(&all.bytes), 0);
+}
+
 int
 main(void)
 {
 	struct viewed s = {.most = MOST};
+	test_all();
 	for (int i = 0; i < STEPS && !check_failed; i++) {
 		uint32_t n = 1 + check_random(&seed) % LATELY,
 			 at = check_random(&seed) % (SIZE - n);

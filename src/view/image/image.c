@@ -182,8 +182,9 @@ image_write(struct image *im, uint64_t off, struct span bytes, struct viewed *se
 		r = IMAGE_MUST_WAIT;
 	if (r == IMAGE_MUST_WAIT)
 		r = hold(im, off, bytes, seen, how);
-	for (struct viewed *s = im->seen; r == 0 && s; s = s->next)
-		if (s != seen)
+	/* What failed may be there in part. */
+	for (struct viewed *s = im->seen; s; s = s->next)
+		if (r < 0 || s != seen)
 			viewed_drop(s, off, off + bytes.len);
 	if (r == 0)
 		note(im, seen, off, bytes);

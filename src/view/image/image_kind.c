@@ -77,12 +77,14 @@ image_of(const struct file *f)
 }
 
 /* What the handles of all images keep of what they have seen is a small part of the memory. */
-static size_t
-most_seen(const struct mount *m)
+static void
+begin_seen(struct mount *m, struct viewed *ret)
 {
-	enum { MOST = 8 << 20, LEAST = 64 << 10, PART = 16 };
-	const size_t files = max_u64(atomic_load(&m->waiting), 1);
-	return min_u64(MOST, max_u64(LEAST, data_memory(m->data) / PART / files));
+	enum { MOST = 8 << 20, PART = 16 };
+	const size_t most = data_memory(m->data) / PART;
+	ret->all = images_viewed(m->images);
+	ret->most = min_u64(MOST, most / 2);
+	atomic_store(&ret->all->most, most);
 }
 
 static struct viewed *
@@ -121,7 +123,7 @@ open_image(struct file *f, const struct entry *e, int flags)
 		return r;
 	}
 	h->image = o;
-	h->seen.most = most_seen(f->mount);
+	begin_seen(f->mount, &h->seen);
 	f->own = h;
 	f->size = image_size(o->image);
 	f->direct = true;

@@ -1,5 +1,6 @@
 #include "view/image/images_impl.h"
 
+#include "view/image/viewed.h"
 #include "view/kind.h"
 #include "view/netcdf/nc_plan.h"
 #include "view/netcdf/netcdf.h"
@@ -19,10 +20,17 @@ struct failed {
 };
 
 struct images {
+	struct viewed_all viewed;
 	pthread_mutex_t lock; /* guards all below, and of each image what its header says */
 	struct open_image *first;
 	struct failed *failed;
 };
+
+struct viewed_all *
+images_viewed(struct images *t)
+{
+	return &t->viewed;
+}
 
 int
 images_new(struct images **ret)

@@ -9,6 +9,7 @@
 struct images;
 struct nc_plan;
 struct spill;
+struct viewed_all;
 
 struct open_image {
 	struct open_image *next;
@@ -34,6 +35,7 @@ struct open_image {
 
 int images_new(struct images **ret);
 struct images *images_free(struct images *);
+struct viewed_all *images_viewed(struct images *); /* by the handles of all */
 
 /* That of the path, held; NULL: there is none. */
 struct open_image *images_find(struct mount *, const char *path);

@@ -1,10 +1,30 @@
 #include "view/image/viewed.h"
 
+#include "base/check.h"
+
+enum { LAST = 256 << 10 }; /* bytes that are remembered however little memory there is */
+
+static void
+count(struct viewed *s)
+{
+	const size_t now = held_bytes(&s->young) + held_bytes(&s->old);
+	if (s->all)
+		atomic_fetch_add(&s->all->bytes, now - s->counted);
+	s->counted = now;
+}
+
 void
 viewed_free(struct viewed *s)
 {
 	held_free(&s->young);
 	held_free(&s->old);
+	count(s);
+}
+
+static bool
+too_much(const struct viewed *s)
+{
+	return s->all && atomic_load(&s->all->bytes) > s->all->most;
 }
 
 void
@@ -19,6 +39,7 @@ viewed_of(struct viewed *s, unsigned file)
 void
 viewed_note(struct viewed *s, uint64_t off, struct span bytes)
 {
+	const size_t last = min_u64(bytes.len, LAST);
 	if (held_bytes(&s->young) >= s->most) {
 		held_free(&s->old);
 		s->old = s->young;
@@ -26,6 +47,18 @@ viewed_note(struct viewed *s, uint64_t off, struct span bytes)
 	}
 	if (held_put(&s->young, off, bytes, bytes.data) < 0)
 		viewed_free(s);
+	count(s);
+	if (too_much(s)) {
+		held_free(&s->old);
+		count(s);
+	}
+	if (too_much(s) && held_bytes(&s->young) > 2 * LAST) {
+		off += bytes.len - last;
+		bytes = (struct span){bytes.data + bytes.len - last, last};
+		held_free(&s->young);
+		held_put(&s->young, off, bytes, bytes.data);
+		count(s);
+	}
 }
 
 void
@@ -33,6 +66,7 @@ viewed_drop(struct viewed *s, uint64_t from, uint64_t to)
 {
 	held_drop(&s->young, from, to);
 	held_drop(&s->old, from, to);
+	count(s);
 }
 
 bool

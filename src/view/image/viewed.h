@@ -1,12 +1,23 @@
 /* What one handle of a file has read and written lately. netCDF libraries write whole blocks back,
  * in which they have changed a few bytes: those that are as the handle has seen them are not what
- * its program writes. Not locked: its owner does that. An empty one is {.most = …}. */
+ * its program writes. Not locked: its owner does that. An empty one is {.most = …,
+ * .all = …}. */
 #pragma once
 
 #include "view/image/held.h"
 
+#include <stdatomic.h>
+
+/* What the handles of all files have noted. */
+struct viewed_all {
+	atomic_size_t bytes;
+	atomic_size_t most; /* from there on each handle forgets of its own what it noted before */
+};
+
 struct viewed {
 	struct viewed *next;    /* of the same file */
+	struct viewed_all *all; /* NULL: it is the only one … */
+	size_t counted;         /* … of it, what this one takes */
 	struct held young, old; /* what was noted before the last so many bytes goes */
 	size_t most;            /* bytes that either may take */
 	unsigned file;          /* which bytes the file had then: see viewed_of */
