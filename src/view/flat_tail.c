@@ -18,9 +18,9 @@ struct tail {
 	uint8_t *bytes; /* elements as they are stored */
 	uint64_t off;   /* of the first */
 	size_t len;
-	char key[1024]; /* of the chunk that was asked about last */
-	bool foreign;   /* what it holds there is another writer's */
 };
+
+enum { KEY = 1024 };
 
 static bool
 is_fill(const struct tail *t, size_t at)
@@ -70,27 +70,14 @@ is_young(const struct tail *t, const struct zmap_stat *st)
 	return st->mtime && age < DAY * SECOND && since < LENGTH_WITHIN * SECOND;
 }
 
-static int
-is_foreign(struct tail *t, uint64_t element, bool *ret)
+/* Of the object that holds the element. False: it is too long. */
+static bool
+object_of(const struct tail *t, uint64_t element, char *ret)
 {
-	char key[sizeof t->key], part[512];
-	struct zmap_stat st = {0};
+	char part[512];
 	const char *path = t->node->path;
-	const size_t item = t->flat->item;
-	*ret = array_touched(flat_variable(t->layout)->array, element * item, item);
-	if (*ret || !key_of(t->node->array, element, part, sizeof part) ||
-		snprintf(key, sizeof key, "%s%s%s", path, *path ? "/" : "", part) >=
-			(int)sizeof key)
-		return 0;
-	if (strcmp(key, t->key) != 0) {
-		int r = zmap_stat(t->flat->mount->zmap, key, &st);
-		if (r < 0)
-			return r;
-		memcpy(t->key, key, sizeof key);
-		t->foreign = r == 0 && is_young(t, &st);
-	}
-	*ret = t->foreign;
-	return 0;
+	return key_of(t->node->array, element, part, sizeof part) &&
+	       snprintf(ret, KEY, "%s%s%s", path, *path ? "/" : "", part) < KEY;
 }
 
 void
@@ -125,21 +112,53 @@ flat_put_fill(struct flat *w, struct array *a, uint64_t off, uint64_t end)
 	return r;
 }
 
+/* Bytes [from, to) of the piece, of one object. What waits there when it is looked at is another
+ * file's; the object is asked after all that, for what waited when it was read may be stored since.
+ */
+static int
+clear_run(struct tail *t, size_t from, size_t to, const char *key)
+{
+	const size_t item = t->flat->item;
+	struct array *a = flat_variable(t->layout)->array;
+	struct zmap_stat st = {0};
+	bool any = false;
+	for (size_t at = from; at < to; at += item) {
+		const bool waits = !is_fill(t, at) && array_touched(a, t->off + at, item);
+		if (waits) {
+			memset(t->bytes + at, 0, item);
+			flat_fill_value(t->node->array, item, t->bytes + at);
+		}
+		any |= !is_fill(t, at);
+	}
+	if (!any)
+		return 0;
+	int r = key ? zmap_stat(t->flat->mount->zmap, key, &st) : ZMAP_ABSENT;
+	if (r < 0 || (r == 0 && is_young(t, &st)))
+		return r;
+	r = 0;
+	for (size_t at = from; at < to && r == 0; at += item)
+		if (!is_fill(t, at))
+			r = flat_put_fill(t->flat, a, t->off + at, t->off + at + item);
+	return r;
+}
+
 /* Elements that are neither fill nor another writer's become fill. */
 static int
 clear_piece(struct tail *t)
 {
-	size_t item = t->flat->item;
-	struct array *a = flat_variable(t->layout)->array;
+	const size_t item = t->flat->item;
+	char key[KEY], next[KEY];
 	int r = 0;
-	for (size_t at = 0; at < t->len && r == 0; at += item) {
-		bool foreign = false;
-		uint64_t off = t->off + at;
+	for (size_t at = 0, end; at < t->len && r == 0; at = end) {
+		end = at + item;
 		if (is_fill(t, at))
 			continue;
-		r = is_foreign(t, off / item, &foreign);
-		if (r == 0 && !foreign)
-			r = flat_put_fill(t->flat, a, off, off + item);
+		const bool known = object_of(t, (t->off + at) / item, key);
+		while (end < t->len &&
+			(is_fill(t, end) || (object_of(t, (t->off + end) / item, next) == known &&
+						    (!known || !strcmp(key, next)))))
+			end += item;
+		r = clear_run(t, at, end, known ? key : NULL);
 	}
 	return r;
 }
