@@ -257,13 +257,25 @@ check_values(const struct array *a, const uint8_t *bytes, const struct array_wan
 	return r < 0 ? err_add(r, "from element %" PRIu64 " on", (w->off + skip) / item) : 0;
 }
 
+/* Else what is stored behind the array's edges are no rows of fill. */
+static bool
+fill_is_storable(const struct array *a)
+{
+	return codec_chain_check(a->chain, (struct span){a->fill, a->grid.item}) == 0;
+}
+
 int
 array_write(struct array *a, const struct array_want *want, const void *bytes)
 {
 	struct staging *s = a->data->staging;
 	struct writer w = {.staging = s, .array = a, .want = want, .bytes = bytes};
 	struct array *was = NULL, *gone = NULL;
+	struct array_want plain = *want;
 	int r = array_writable(a);
+	if (r == 0 && want->under && !fill_is_storable(a)) {
+		plain.under = false;
+		w.want = &plain;
+	}
 	if (r == 0)
 		r = check_values(a, bytes, want);
 	if (r < 0 || !want->len)

@@ -82,6 +82,12 @@ def edges(first, second, store):
             assert np.array_equal(got, np.array(values, "f4")), "%s, record %d: %s, not %s" % (name, at, got, values)
 
     some, none, mounts = [1, MISSING, 3], [MISSING] * 3, (first, second)
+    with netCDF4.Dataset(os.path.join(first, "dataset.nc"), "r+") as d:  # the same program makes the record by another name too
+        at = d["a"].shape[0]
+        d["b"][at] = np.ma.masked_equal(none, MISSING)
+        with open(os.path.join(first, "a"), "ab") as flat:
+            flat.write(np.array([5, 6, 7], "<f4").tobytes())
+    is_now(at, a=[5, 6, 7], b=none)
     is_now(both(mounts, True, second={"b": [5, 6, 7]}, first={"b": some}), a=none, b=some, p=none)
     is_now(both(mounts, True, second={"b": [5, 6, 7]}, first={"a": some}), a=some, b=[5, 6, 7], p=none)
     zero = [0, 0, 0]  # what no program wrote, or one did

@@ -67,8 +67,8 @@ width_of(const struct image_target *of)
 	return t->kind == DTYPE_VLEN_TEXT || t->kind == DTYPE_VLEN_BYTES ? t->size : 0;
 }
 
-/* The same array, longer; *ret_rows: how long it is by now, and other writers may have made it
- * longer than this one does. */
+/* The same array, longer; *ret_rows: how long other writers have made it by now, perhaps longer
+ * than this one does; 0: it was this mount that did. */
 static int
 grow(struct open_image *o, const struct nc_var *v, const struct image_target *old, uint64_t rows,
 	uint64_t *ret_rows, struct variable **ret)
@@ -82,8 +82,9 @@ grow(struct open_image *o, const struct nc_var *v, const struct image_target *ol
 	if (!flat_grows(o->mount, now))
 		return err_set(-EINVAL,
 			"variable '%s' cannot grow: its first dimension is not unlimited", v->name);
-	*ret_rows = now->array->shape[0];
-	return variable_grown(o->mount, now, max_u64(rows, *ret_rows), width_of(old), ret);
+	*ret_rows = model_is_own(o->mount->model, now->path, now) ? 0 : now->array->shape[0];
+	return variable_grown(
+		o->mount, now, max_u64(rows, now->array->shape[0]), width_of(old), ret);
 }
 
 /* What was new when the header was settled last is in the store by now. */

@@ -133,7 +133,7 @@ is_blank(struct values *v, const struct row *row, bool *ret)
 static int
 judge(struct values *v, struct row *row, uint8_t *bytes, size_t most)
 {
-	bool blank;
+	bool blank = false;
 	int r = look_at(v, row, bytes, most);
 	if (r == 0)
 		r = is_blank(v, row, &blank);
