@@ -25,7 +25,7 @@ prefetch_send(struct batch *b, const struct scan *s, struct asks *k)
 		if (k->found[i] != CACHE_CREATED)
 			continue;
 		atomic_fetch_add_explicit(&a->data->counts.prefetched, 1, memory_order_relaxed);
-		batch_add(b, k->extent[i], scan_keeps(s, a));
+		batch_add(b, k->extent[i], scan_keeps(s, a, &k->extent[i]->id));
 	}
 	bool all = done == k->n;
 	k->n = 0;

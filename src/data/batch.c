@@ -86,7 +86,7 @@ batch_add(struct batch *b, struct extent *p, enum keep keep)
 {
 	unsigned i = task_of(b, p);
 	struct batch_task *t = &b->task[i];
-	p->keep = keep == KEEP_SPARE && p->id.len < b->array->grid.chunk_bytes ? KEEP_NOT : keep;
+	p->keep = keep;
 	p->ahead = !b->urgent;
 	*(t->n ? t->last : &t->first) = p;
 	t->last = &p->batch;

@@ -108,13 +108,6 @@ fetch_index(struct load *l, const struct extent *prev, struct buf *ret)
 	return buf_add(ret, &l->stat.size, sizeof l->stat.size);
 }
 
-static void
-take(struct index *x, const uint8_t *data, size_t entries)
-{
-	x->entries = data;
-	memcpy(&x->size, data + entries, sizeof x->size);
-}
-
 /* A shard that is absent has no version. */
 static int
 fill_index(struct load *l, struct extent *p, struct buf *from, int r)
@@ -134,14 +127,20 @@ was_absent(struct load *l, const struct extent *p)
 	return ZMAP_ABSENT;
 }
 
-/* What has been found is the load's for now. */
-static void
-use(const struct load *l, struct index *x)
+/* What has been found is the load's for now, unless r says that nothing was. Returns r. */
+static int
+use(struct load *l, struct index *x, int r)
 {
 	const struct extent *p = x->extent;
-	take(x, p ? p->data : x->own.data, shard_entries_bytes(l->array->shard));
+	if (r != 0) {
+		let_go(l, x);
+		return r;
+	}
+	x->entries = p ? p->data : x->own.data;
+	memcpy(&x->size, x->entries + shard_entries_bytes(l->array->shard), sizeof x->size);
 	memcpy(x->version, p ? p->version : l->stat.version, sizeof x->version);
 	x->begun = p ? p->begun : l->extent->begun;
+	return 0;
 }
 
 /* One that was compared with the store since `fresh`. Outcomes as zmap_get. */
@@ -163,11 +162,7 @@ find_index(struct load *l, int64_t fresh, struct index *x)
 	} else if (p && !p->data) {
 		r = was_absent(l, p);
 	}
-	if (r == 0)
-		use(l, x);
-	else
-		let_go(l, x);
-	return r;
+	return use(l, x, r);
 }
 
 /* One that the store is asked for now, for this load alone. The same. */
@@ -176,12 +171,7 @@ ask_index(struct load *l, struct index *x)
 {
 	*x = (struct index){.borrowed = INDEX_COPIES * index_len(l->array)};
 	cache_borrow(l->array->data->cache, x->borrowed);
-	int r = fetch_index(l, NULL, &x->own);
-	if (r == 0)
-		use(l, x);
-	else
-		let_go(l, x);
-	return r;
+	return use(l, x, fetch_index(l, NULL, &x->own));
 }
 
 /* What the index alone tells. 0: the chunk's bytes are needed. */

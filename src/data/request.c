@@ -50,7 +50,7 @@ request_batch(const struct request *q)
 void
 request_load(struct request *q, struct batch *b, struct extent *p)
 {
-	batch_add(b, p, scan_keeps(&q->scan, q->array));
+	batch_add(b, p, scan_keeps(&q->scan, q->array, &p->id));
 }
 
 int

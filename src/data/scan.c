@@ -302,14 +302,15 @@ scan_larger(const struct scan *s, const struct array *a, struct cache_request *a
 }
 
 enum keep
-scan_keeps(const struct scan *s, const struct array *a)
+scan_keeps(const struct scan *s, const struct array *a, const struct extent_id *id)
 {
 	size_t mean = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
 	uint64_t stored = mean ? mean : a->grid.chunk_bytes / 2;
 	if (s->mode == SCAN_ORDER && s->keep_encoded)
 		return KEEP_FOR_PASS;
 	if (s->mode == SCAN_ORDER)
-		return a->data->options.remote && s->planes == a->grid.chunk[a->grid.lead]
+		return a->data->options.remote && id->len == a->grid.chunk_bytes &&
+				       s->planes == a->grid.chunk[a->grid.lead]
 			       ? KEEP_SPARE
 			       : KEEP_NOT;
 	bool parts = a->remote && a->ranged && !a->raw && a->grid.chunk_bytes > WHOLE_BELOW;

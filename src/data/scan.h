@@ -50,7 +50,7 @@ struct extent_id scan_extent(
 void scan_larger(const struct scan *, const struct array *, struct cache_request *);
 
 /* Are the stored bytes of chunks to be cached too, because other extents of them will be wanted? */
-enum keep scan_keeps(const struct scan *, const struct array *);
+enum keep scan_keeps(const struct scan *, const struct array *, const struct extent_id *);
 
 /* What follows in file order from offset `at`: chunks first … first + n - 1, each with the extent
  * that holds byte in_chunk, up to file offset `end`; last: no later part of the file needs these
