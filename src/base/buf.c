@@ -8,6 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
+bool
+span_repeats(struct span s, const void *item, size_t size)
+{
+	return size && s.len >= size && !memcmp(s.data, item, size) &&
+	       !memcmp(s.data, s.data + size, s.len - size);
+}
+
 static int
 reserve(struct buf *b, size_t cap, void *(*get)(size_t *size))
 {

@@ -18,6 +18,9 @@ struct span {
 	size_t len;
 };
 
+/* Is it nothing but this item, which has `size` bytes, once or more often? size 0: no. */
+bool span_repeats(struct span, const void *item, size_t size);
+
 /* At least cap bytes of room; contents up to len are kept. 0 or -ENOMEM. */
 int buf_reserve(struct buf *, size_t cap);
 /* The same where cap is what it may become, and mostly will not. */

@@ -1,5 +1,6 @@
 #include "data/layer.h"
 
+#include "base/buf.h"
 #include "base/check.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -221,13 +222,6 @@ layer_lay(const struct layer *l, size_t at, size_t n, uint8_t *to)
 	}
 }
 
-static bool
-is_fill(const struct layer_rows *rows, const uint8_t *at, size_t n)
-{
-	const size_t item = rows->item;
-	return n >= item && !memcmp(at, rows->fill, item) && !memcmp(at, at + item, n - item);
-}
-
 void
 layer_lay_under(
 	const struct layer *l, const struct layer_rows *rows, size_t at, size_t n, uint8_t *to)
@@ -239,7 +233,8 @@ layer_lay_under(
 	const size_t end = min_u64(at + n, u->lo + u->len);
 	for (size_t next; from < end; from = next) {
 		next = min_u64(at + n, (from / rows->row + 1) * rows->row);
-		if (layer_touches(u, from, next) && is_fill(rows, to + (from - at), next - from))
+		const struct span row = {to + (from - at), next - from};
+		if (layer_touches(u, from, next) && span_repeats(row, rows->fill, rows->item))
 			layer_lay(u, from, next - from, to + (from - at));
 	}
 }

@@ -34,6 +34,7 @@ void layer_cut(struct layer *, size_t from);
 
 /* Lays what was written of bytes [at, at + n) over them at `to`. l NULL: nothing. */
 void layer_lay(const struct layer *l, size_t at, size_t n, uint8_t *to);
+
 /* Rows of so many bytes, of elements of so many. */
 struct layer_rows {
 	size_t row, item;

@@ -140,11 +140,9 @@ bool
 store_goes(const struct store *st, struct span decoded)
 {
 	const struct array *a = st->array;
-	size_t item = a->grid.item;
 	if (!a->data->options.delete_empty || st->keeps || load_check_fill(a) < 0)
 		return false;
-	return !memcmp(decoded.data, a->fill, item) &&
-	       !memcmp(decoded.data, decoded.data + item, decoded.len - item);
+	return span_repeats(decoded, a->fill, a->grid.item);
 }
 
 bool

@@ -1,5 +1,7 @@
 #include "view/image/image_fill.h"
 
+#include "base/buf.h"
+
 #include <string.h>
 
 /* As netCDF's documentation has them, by type. */
@@ -34,6 +36,5 @@ image_fill_of(const struct nc_var *v)
 bool
 image_is_fill(const struct image_fill *f, const uint8_t *bytes, size_t n)
 {
-	return f->size && n >= f->size && !memcmp(bytes, f->bytes, f->size) &&
-	       !memcmp(bytes, bytes + f->size, n - f->size);
+	return span_repeats((struct span){bytes, n}, f->bytes, f->size);
 }

@@ -52,8 +52,7 @@ is_fill(const struct image_target *t, uint64_t off, struct span bytes)
 	if (!fill || !item || off % item || bytes.len % item)
 		return false;
 	flat_fill_value(t->node->array, item, fill);
-	return !memcmp(bytes.data, fill, item) &&
-	       !memcmp(bytes.data, bytes.data + item, bytes.len - item);
+	return span_repeats(bytes, fill, item);
 }
 
 static int
