@@ -134,10 +134,8 @@ put(struct image *im, uint64_t off, struct span bytes, const struct viewed *seen
 	CLEAN(clean_free) uint8_t *was = seen ? malloc(bytes.len) : NULL;
 	if (seen && !was)
 		return err_set(-ENOMEM, "no memory for what was written");
-	for (size_t i = 0; was && i < bytes.len; i++)
-		was[i] = (uint8_t)~bytes.data[i];
 	if (was)
-		viewed_lay(seen, off, bytes.len, was);
+		viewed_show(seen, off, bytes, was);
 	return held_put(&im->over, off, bytes, was);
 }
 

@@ -15,7 +15,7 @@ struct image_source {
 	struct nc_axis axis;
 	struct recode recode; /* owned */
 	bool guarded;         /* what it holds may only grow: others use it too */
-	uint64_t rows;        /* under a header by which it grows: how many the store has by now */
+	uint64_t rows; /* under a header by which it grows: how many others have made by now */
 };
 
 struct image_form {

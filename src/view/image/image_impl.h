@@ -59,8 +59,7 @@ size_t image_own_of(const struct change *, size_t own);
 /* Bytes of the file, all of which there are. */
 int image_content(struct image *, const struct array_want *want, uint8_t *to);
 /* A write below the end while nothing waits: stored as far as it is data that the handle has not
- * seen there. IMAGE_MUST_WAIT: it
- * changes the header, and nothing was done. */
+ * seen there. IMAGE_MUST_WAIT: it changes the header, and nothing was done. */
 int image_through(struct image *, uint64_t off, struct span, const struct viewed *,
 	const struct array_want *how);
 /* Atoms of which only a part was written: they become what they are now. */

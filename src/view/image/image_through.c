@@ -13,8 +13,7 @@ struct through {
 	struct span bytes;
 	const struct viewed *seen; /* by the writer; NULL: nothing */
 	uint8_t *shown; /* the same bytes: of variables as the writer has seen them, and another
-			   byte where it has not; NULL: none is the same */
-	bool blind;     /* gaps mean nothing */
+			   byte where it has not; NULL: none is the same, and gaps mean nothing */
 	const struct array_want *how;
 	struct image_stage list;
 };
@@ -148,7 +147,7 @@ pieces(struct through *t, bool held)
 			r = data(t, p, off, off + n, held);
 		else if (p.owner == IMAGE_DATA && !held)
 			r = refuse_axis(t, &p, off, n);
-		else if (held && !t->blind && differs(t, off, n))
+		else if (held && t->shown && differs(t, off, n))
 			r = held_put(&t->im->over, off,
 				(struct span){t->bytes.data + (off - t->off), (size_t)n}, NULL);
 	}
@@ -209,10 +208,7 @@ show(struct through *t, const struct image_piece *p, uint64_t off, size_t n)
 		return image_form_read_var(
 			im->form, p->var, &im->start.ops->store, im->start.arg, &w, to);
 	} else {
-		for (size_t i = 0; i < n; i++)
-			to[i] = (uint8_t)~t->bytes.data[off - t->off + i];
-		if (t->seen)
-			viewed_lay(t->seen, off, n, to);
+		viewed_show(t->seen, off, (struct span){t->bytes.data + (off - t->off), n}, to);
 	}
 	return 0;
 }
@@ -237,7 +233,7 @@ int
 image_blind(struct image *im, uint64_t off, struct span bytes, const struct array_want *how)
 {
 	const struct buf *h = &im->form->header;
-	struct through t = {.im = im, .off = off, .bytes = bytes, .how = how, .blind = true};
+	struct through t = {.im = im, .off = off, .bytes = bytes, .how = how};
 	const size_t n = off < h->len ? (size_t)min_u64(bytes.len, h->len - off) : 0;
 	if (n && memcmp(h->data + off, bytes.data, n) != 0)
 		return IMAGE_MUST_WAIT;

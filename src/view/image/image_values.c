@@ -49,7 +49,7 @@ struct row {
 	uint64_t in, bytes;
 	bool fill;   /* it is what a library lays into rows that get no values */
 	bool zero;   /* all of its bytes are: what a library that lays nothing there leaves */
-	bool theirs; /* the store has the row by now */
+	bool theirs; /* another writer has made the row by now */
 	bool under;
 };
 

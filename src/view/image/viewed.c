@@ -90,3 +90,12 @@ viewed_lay(const struct viewed *s, uint64_t off, size_t n, uint8_t *to)
 	held_lay(&s->old, off, n, to);
 	held_lay(&s->young, off, n, to);
 }
+
+void
+viewed_show(const struct viewed *s, uint64_t off, struct span bytes, uint8_t *to)
+{
+	for (size_t i = 0; i < bytes.len; i++)
+		to[i] = (uint8_t)~bytes.data[i];
+	if (s)
+		viewed_lay(s, off, bytes.len, to);
+}

@@ -33,3 +33,6 @@ void viewed_drop(struct viewed *, uint64_t from, uint64_t to);
 bool viewed_has(const struct viewed *, uint64_t from, uint64_t to);
 /* Lays what was seen of [off, off + n) over the bytes at `to`. */
 void viewed_lay(const struct viewed *, uint64_t off, size_t n, uint8_t *to);
+/* What bytes that are written at `off` are compared with: those that were seen there, and others
+ * where none were. s NULL: nowhere. */
+void viewed_show(const struct viewed *s, uint64_t off, struct span bytes, uint8_t *to);
