@@ -104,18 +104,11 @@ wrote(struct flat *w, const struct layout *l, uint64_t end)
 		facts_written(&w->mount->facts, flat_variable(l)->node->path, clock_wall());
 }
 
-/* Makes room for bytes up to `end`. With the turn to grow. */
+/* Room for bytes up to `end`, unless the mount is told meanwhile that others have made some. */
 static int
-reach(struct flat *w, uint64_t end, struct flat_state *ret)
+lay_out_to(struct flat *w, uint64_t end, const struct layout *before)
 {
-	struct layout *l = NULL;
-	flat_now(w, ret);
-	if (end <= ret->layout->size)
-		return 0;
-	if (!w->grows)
-		return err_set(-EFBIG,
-			"its first dimension is not unlimited, so that it has %llu bytes",
-			(unsigned long long)ret->layout->size);
+	CLEAN(layout_unrefp) struct layout *l = NULL;
 	CLEAN(node_unrefp) struct node *n = NULL;
 	LOCKED(&w->lock)
 		n = node_ref(w->node);
@@ -123,15 +116,30 @@ reach(struct flat *w, uint64_t end, struct flat_state *ret)
 	if (r < 0)
 		return r;
 	LOCKED(&w->lock) {
+		if (w->layout != before)
+			break;
 		struct layout *old = w->layout;
 		w->layout = l;
 		l = old;
 		atomic_fetch_add(&w->generation, 1);
 	}
-	layout_unref(l);
-	flat_state_done(ret);
-	flat_now(w, ret);
 	return 0;
+}
+
+/* Makes room for bytes up to `end`. With the turn to grow. */
+static int
+reach(struct flat *w, uint64_t end, struct flat_state *ret)
+{
+	int r = 0;
+	for (flat_now(w, ret); r == 0 && end > ret->layout->size; flat_now(w, ret)) {
+		if (!w->grows)
+			return err_set(-EFBIG,
+				"its first dimension is not unlimited, so that it has %llu bytes",
+				(unsigned long long)ret->layout->size);
+		r = lay_out_to(w, end, ret->layout);
+		flat_state_done(ret);
+	}
+	return r;
 }
 
 /* What lies between the end so far and what is written next: fill. Chunks that were not written
