@@ -81,6 +81,7 @@ struct group_meta {
 struct node {
 	atomic_uint refs;
 	enum node_kind kind;
+	uint64_t serial; /* of two nodes of a path, what a model saw later has the higher one */
 	char *path; /* "" for the root, else "g1/t2m": the key prefix without a '/' at either end */
 	const char *name;           /* last part of path */
 	int64_t mtime;              /* newest metadata object's, ns; 0: unknown */
@@ -186,8 +187,8 @@ bool model_has_consolidated(struct model *);
 /* Forgets when things were last seen, so that all is looked at again on access. Adds a line for
  * each node that changed to `ret` (may be NULL). */
 int model_refresh(struct model *, struct buf *ret);
-/* Told of each node that was replaced or vanished (new NULL), with no lock held. Set once before
- * use. */
+/* Told of each node that was replaced or vanished (new NULL), with no lock held: of two looks by
+ * two threads maybe of the later one first. Set once before use. */
 typedef void model_changed_fn(void *arg, struct node *old, struct node *new);
 void model_on_change(struct model *, model_changed_fn *, void *arg);
 /* Drops nodes without holders, for the memory budget; returns bytes freed, roughly. */

@@ -58,6 +58,7 @@ struct model {
 	size_t con_bytes; /* of those, consolidated metadata */
 	size_t dropped;   /* bytes of what was let go of, so far */
 	uint64_t last_con;
+	uint64_t serial;    /* the highest of a node so far */
 	uint64_t renamed;   /* times that a commit changed which names a group has */
 	int64_t renamed_at; /* clock_now() of the last one: a listing begun before it may lack a
 			       name */

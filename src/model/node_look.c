@@ -159,6 +159,8 @@ put(struct model *m, struct cached_node *p, struct discovery *l)
 	m->nabsent += !l->node;
 	node_unref(p->node);
 	p->node = node_ref(l->node);
+	if (l->node && l->node != l->old)
+		l->node->serial = ++m->serial;
 	if (l->new_seen) {
 		seen_free(p->seen);
 		p->seen = MOVE(l->new_seen);

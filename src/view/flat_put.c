@@ -163,6 +163,8 @@ look_at_end(struct flat *w, uint64_t off)
 		size = w->size;
 	}
 	int r = off > size && w->grows ? model_look_again(w->mount->model, n->path, &now) : 0;
+	if (r == 0 && now)
+		flat_follow(w, now);
 	return r < 0 ? r : 0;
 }
 

@@ -240,6 +240,8 @@ find_end(struct flat *w, uint64_t *off)
 	flat_state_done(&st);
 	if (r < 0 || cut)
 		return r;
+	if (now)
+		flat_follow(w, now);
 	flat_now(w, &st);
 	if (*off != st.size && s)
 		stale_push(s, w->path, STALE_PAGES);

@@ -222,70 +222,79 @@ bytes_of(const struct flat *w, const struct node *n)
 	return w->row ? n->array->shape[0] * w->row : w->layout->size;
 }
 
-/* The node as it is now, in which the file lives on; l: its layout where that is longer, else NULL.
- * Returns what is to be freed. */
-static struct layout *
-live_on(struct flat *w, struct node *now, struct layout *l)
+/* The file lives on in the node as it is now; *l: its layout where that is longer, else NULL, then
+ * what is to be freed. Lock held. */
+static void
+live_on(struct flat *w, const struct node *now, struct layout **l)
 {
-	struct layout *old = l;
-	struct node *before = NULL;
-	LOCKED(&w->lock) {
-		before = w->node;
-		w->node = now;
-		uint64_t bytes = bytes_of(w, now);
-		if (l && l->size > w->layout->size) {
-			old = w->layout;
-			w->layout = l;
-		}
-		if (bytes > w->size && bytes <= w->layout->size) {
-			w->size = bytes;
-			atomic_fetch_add(&w->generation, 1);
-		}
+	struct layout *longer = *l;
+	uint64_t bytes = bytes_of(w, now);
+	if (longer && longer->size > w->layout->size) {
+		*l = w->layout;
+		w->layout = longer;
 	}
-	node_unref(before);
-	return old;
-}
-
-/* It is another array now, or a shorter one. own: made so by this mount, and its handles go on. */
-static struct layout *
-begin_anew(struct flat *w, struct node *now, struct layout *l, bool own)
-{
-	struct layout *old = NULL;
-	struct node *before = NULL;
-	LOCKED(&w->lock) {
-		before = w->node;
-		w->node = now;
-		old = w->layout;
-		w->layout = l;
-		w->size = l->size;
-		w->cut = UINT64_MAX;
-		w->epoch += !own;
+	if (bytes > w->size && bytes <= w->layout->size) {
+		w->size = bytes;
 		atomic_fetch_add(&w->generation, 1);
 	}
-	node_unref(before);
-	return old;
 }
 
+/* It is another array now, or a shorter one. own: made so by this mount, and its handles go on.
+ * Lock held. */
 static void
-follow(struct flat *w, const struct node *now)
+begin_anew(struct flat *w, struct layout **l, bool own)
 {
-	struct layout *l = NULL, *old = NULL;
+	struct layout *fresh = *l;
+	*l = w->layout;
+	w->layout = fresh;
+	w->size = fresh->size;
+	w->cut = UINT64_MAX;
+	w->epoch += !own;
+	atomic_fetch_add(&w->generation, 1);
+}
+
+/* False: another thread has changed the flat meanwhile. */
+static bool
+try_follow(struct flat *w, struct node *now)
+{
 	CLEAN(node_unrefp) struct node *before = NULL;
-	bool longer = false;
+	CLEAN(layout_unrefp) struct layout *l = NULL;
+	bool longer = false, same = false;
 	LOCKED(&w->lock) {
 		before = node_ref(w->node);
 		longer = bytes_of(w, now) > w->layout->size;
 	}
-	if (before == now)
-		return;
+	if (before->serial >= now->serial)
+		return true;
 	bool lives = variable_lives_on(before, now);
 	bool own = before->array->layout == now->array->layout &&
 		   model_is_own(w->mount->model, now->path, now);
 	if ((longer || !lives) && flat_lay_out(w->mount, now, w->width, (struct span){0}, &l) < 0)
-		return; /* reading and writing what there was says that it is gone */
-	old = lives ? live_on(w, node_ref((struct node *)now), l)
-		    : begin_anew(w, node_ref((struct node *)now), l, own);
-	layout_unref(old);
+		return true; /* reading and writing what there was says that it is gone */
+	LOCKED(&w->lock) {
+		same = w->node == before;
+		if (!same)
+			break;
+		w->node = node_ref(now);
+		if (lives)
+			live_on(w, now, &l);
+		else
+			begin_anew(w, &l, own);
+	}
+	if (same)
+		node_unref(before);
+	return same;
+}
+
+void
+flat_follow(struct flat *w, const struct node *now)
+{
+	unsigned rank = 0;
+	LOCKED(&w->lock)
+		rank = w->node->array->rank;
+	while (now->array && !now->error && now->array->rank == rank &&
+		!try_follow(w, (struct node *)now))
+		continue;
 }
 
 /* A node that was replaced before the flat could be found. */
@@ -296,9 +305,8 @@ catch_up(struct flat *w)
 	CLEAN(node_unrefp) struct node *n = NULL;
 	LOCKED(&w->lock)
 		n = node_ref(w->node);
-	if (model_lookup(w->mount->model, n->path, &now) == 0 && now != n && now->array &&
-		!now->error && now->array->rank == n->array->rank)
-		follow(w, now);
+	if (model_lookup(w->mount->model, n->path, &now) == 0)
+		flat_follow(w, now);
 }
 
 int
@@ -335,11 +343,8 @@ flats_changed(struct mount *m, const char *node_path, const struct node *now)
 	struct flat *w = m->flats ? flats_find(m, mount_path(m, node_path)) : NULL;
 	if (!w)
 		return;
-	unsigned rank = 0;
-	LOCKED(&w->lock)
-		rank = w->node->array->rank;
-	if (now && now->array && !now->error && now->array->rank == rank)
-		follow(w, now);
+	if (now)
+		flat_follow(w, now);
 	flat_put(w);
 }
 

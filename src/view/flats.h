@@ -59,6 +59,9 @@ unsigned flat_count_writer(struct flat *, int by);
 void flats_width(struct mount *, const struct node *, uint32_t *ret);
 /* The size that the file of a node shows, where that is not what the node says. */
 void flats_size(struct mount *, const struct node *, uint64_t *ret);
+/* The file is that of a node that the model has shown: it follows, as far as it may, unless it has
+ * followed a later one. */
+void flat_follow(struct flat *, const struct node *now);
 /* A node was replaced: what is open of it follows, as far as it may. now NULL: it is gone. */
 void flats_changed(struct mount *, const char *node_path, const struct node *now);
 

@@ -48,6 +48,8 @@ bool
 variable_lives_on(const struct node *old, const struct node *now)
 {
 	const struct array_meta *a = old->array, *b = now ? now->array : NULL;
+	if (now && now->serial < old->serial) /* what another thread saw before */
+		return true;
 	if (!a || !b || now->error || a->layout != b->layout || a->rank != b->rank ||
 		!same_fill(a, b))
 		return false;

@@ -54,7 +54,8 @@ uint64_t variable_version(const struct node *, uint32_t width);
 /* The same of a file that may grow without becoming another: with another length of the leading
  * dimension than the node's. */
 uint64_t variable_version_with(const struct node *, uint32_t width, uint64_t rows);
-/* The same array, grown perhaps: a file that was open before lives on. now NULL: vanished. */
+/* The same array, grown perhaps: a file that was open before lives on. Also where `now` was seen
+ * before `old`. now NULL: vanished. */
 bool variable_lives_on(const struct node *old, const struct node *now);
 /* A node was replaced (vanished: now NULL): open variables of its path that do not live on are
  * marked. */
