@@ -59,6 +59,7 @@ cp -r "$tmp/store.zarr" "$tmp/copy.zarr"
 must_mount "$tmp/copy.zarr" list=flat:nc4
 same "files of another mount" "$(sha256sum "$mnt/dataset.nc4" "$mnt/le_i8.nc4" "$mnt/rec/r.rec.nc4" | cut -d' ' -f1 | xargs)" "$hash"
 same "what is listed" "$(cd "$mnt/rec" && printf "%s " *)" "dataset.nc4 large large.nc4 lat r r.nc4 time "
+same "what is listed of 33 dimensions" "$(cd "$mnt/none" && printf "%s " *)" "dataset.nc4 deep gap gap.nc4 "
 umount_store
 must_mount "$tmp/store.zarr" nc=4,unlimited=time
 same "the kind of le_i8.nc" "$(ncdump -k "$mnt/le_i8.nc")" "netCDF-4"
@@ -67,4 +68,21 @@ same "the kind of dataset.nc" "$(ncdump -k "$mnt/a/dataset.nc")" "netCDF-4"
 same "records of r.nc" "$(ncdump -h "$mnt/rec/r.nc" | grep currently | xargs)" "time = UNLIMITED ; // (4 currently)"
 "$python" "$here/nc4.py" equal "$tmp/store.zarr" "$mnt/rec/r.nc" rec/r || fail "r.nc differs"
 same "what is listed with nc=4" "$(cd "$mnt/rec" && printf "%s " *)" "large large.nc lat r r.nc time "
+same "what is listed with nc=4 of 33 dimensions" "$(cd "$mnt/none" && printf "%s " *)" "deep gap gap.nc "
+umount_store
+
+# Records of 3 GiB, and of more than a chunk can have.
+for name in 3 5; do
+	mkdir -p "$tmp/rows.zarr/v$name"
+	echo '{"zarr_format": 2}' >"$tmp/rows.zarr/.zgroup"
+	echo '{"zarr_format": 2, "shape": [2, '$((name << 30))'], "chunks": [1, 1048576], "dtype": "|u1", "compressor": null, "filters": null, "fill_value": 0, "order": "C"}' >"$tmp/rows.zarr/v$name/.zarray"
+	echo '{"_ARRAY_DIMENSIONS": ["time", "x'$name'"]}' >"$tmp/rows.zarr/v$name/.zattrs"
+done
+must_mount "$tmp/rows.zarr" list=nc4,unlimited=time
+same "what is listed of long rows" "$(cd "$mnt" && printf "%s " *)" "dataset.nc4 v3.nc4 "
+same "records of 3 GiB" "$(ncdump -h "$mnt/v3.nc4" | grep currently | xargs)" "time = UNLIMITED ; // (2 currently)"
+umount_store
+must_mount "$tmp/rows.zarr" list=nc4
+same "what is listed of long rows without records" "$(cd "$mnt" && printf "%s " *)" "dataset.nc4 v3.nc4 v5.nc4 "
+[ -e "$mnt/v5.rec.nc4" ] && fail "there is a v5.rec.nc4"
 umount_store

@@ -1,7 +1,9 @@
 #include "view/netcdf/nc_build.h"
 
-#include "model/cf.h"
+#include "base/check.h"
 #include "base/hash.h"
+#include "model/cf.h"
+#include "model/dims.h"
 #include "view/state.h"
 
 #include <errno.h>
@@ -121,11 +123,21 @@ check_record(struct nc_build *b)
 	}
 }
 
-/* HDF5 knows no more, and refuses all of a file that has them. */
+static uint64_t
+size_in(const struct nc_candidate *c, enum cdf_format format)
+{
+	const struct dtype *t = &c->column->type;
+	uint64_t wide = nc_type_size(nc_type_in_file(t, CDF_2));
+	return c->size == UINT64_MAX ? c->size
+				     : c->size / wide * nc_type_size(nc_type_in_file(t, format));
+}
+
+/* HDF5 knows no more dimensions, and refuses all of a file that has them. */
+enum { HDF5_RANK_MAX = 32 };
+
 static void
 check_ranks(struct nc_build *b)
 {
-	enum { HDF5_RANK_MAX = 32 };
 	for (size_t i = 0; i < b->n; i++)
 		if (!b->candidate[i].out && b->candidate[i].rank > HDF5_RANK_MAX)
 			nc_build_leave_out(
@@ -142,7 +154,7 @@ check_chunks(struct nc_build *b)
 		bool grows = false;
 		for (unsigned k = 0; k < c->rank; k++)
 			grows |= nc_build_is_record(b, c->use[k]);
-		if (grows && rows && !nc4_has_chunks(c->size / rows))
+		if (grows && rows && !nc4_has_chunks(size_in(c, NC_4) / rows))
 			nc_build_leave_out(b, c, "its rows are longer than 4 GiB");
 	}
 }
@@ -192,15 +204,6 @@ has_records(const struct nc_build *b, const struct nc_candidate *c)
 	return b->record && c->rank && c->use[0] == b->record;
 }
 
-static uint64_t
-size_of(const struct nc_build *b, const struct nc_candidate *c)
-{
-	const struct dtype *t = &c->column->type;
-	uint64_t wide = nc_type_size(nc_type_in_file(t, CDF_2));
-	return c->size == UINT64_MAX ? c->size
-				     : c->size / wide * nc_type_size(nc_type_in_file(t, b->format));
-}
-
 /* The file's own variable last, what has records behind what has none, the smallest first. */
 static bool
 goes_before(const struct nc_build *b, const struct nc_candidate *x, const struct nc_candidate *y)
@@ -210,7 +213,7 @@ goes_before(const struct nc_build *b, const struct nc_candidate *x, const struct
 		return ry;
 	if (x->own != y->own)
 		return y->own;
-	return size_of(b, x) < size_of(b, y);
+	return size_in(x, b->format) < size_in(y, b->format);
 }
 
 struct ordered {
@@ -373,18 +376,36 @@ nc_plan_make(struct mount *m, const struct node *n, const struct nc_want *want, 
 	return r;
 }
 
-bool
-nc_plan_fits(struct mount *m, const struct node *n)
+/* Its bytes for one index of the leading dimension; UINT64_MAX: more than can be. */
+static uint64_t
+row_of(const struct array_meta *a, const struct nc_var_source *c)
 {
-	uint64_t longest = m->options.nc == NC_FORM_CDF5 ? INT64_MAX : INT32_MAX;
-	for (unsigned i = 0; m->options.nc != NC_FORM_NC4 && n->array && i < n->array->rank; i++)
-		if (n->array->shape[i] > longest || (i && !n->array->shape[i]))
-			return false;
-	return nc_plan_fits_nc4(m, n);
+	uint64_t n = nc_type_size(nc_type_in_file(&c->type, NC_4));
+	bool over = false;
+	for (unsigned i = 1; i < a->rank; i++)
+		over |= mul_over(n, a->shape[i], &n);
+	for (unsigned i = 0; i < c->nmore; i++)
+		over |= mul_over(n, c->more[i].size, &n);
+	return over ? UINT64_MAX : n;
 }
 
-bool
-nc_plan_fits_nc4(struct mount *m, const struct node *n)
+/* Is there a column that choose_record leaves in a netCDF-4 file? */
+static bool
+any_fits_nc4(const struct mount *m, const struct array_meta *a, const struct nc_columns *cs)
+{
+	const char *unlimited = m->options.unlimited;
+	char room[DIM_NAME_ROOM];
+	const bool grows = unlimited && a->rank && a->shape[0] &&
+			   strcmp(dim_name(&a->dim[0], room), unlimited) == 0;
+	bool any = false;
+	for (size_t i = 0; i < cs->n; i++)
+		any |= a->rank + cs->of[i].nmore <= HDF5_RANK_MAX &&
+		       (!grows || nc4_has_chunks(row_of(a, &cs->of[i])));
+	return any;
+}
+
+static bool
+fits(struct mount *m, const struct node *n, bool nc4)
 {
 	struct nc_columns cs = {0};
 	struct variable *v = NULL;
@@ -395,7 +416,25 @@ nc_plan_fits_nc4(struct mount *m, const struct node *n)
 	if (variable_get_closed(m, n, 0, &v) < 0)
 		return false;
 	variable_unref(v);
-	bool fits = nc_columns_make(n->array, vlen, &cs) == 0;
+	bool good = nc_columns_make(n->array, vlen, &cs) == 0 &&
+		    (!nc4 || any_fits_nc4(m, n->array, &cs));
 	nc_columns_free(&cs);
-	return fits;
+	return good;
+}
+
+bool
+nc_plan_fits(struct mount *m, const struct node *n)
+{
+	const bool nc4 = m->options.nc == NC_FORM_NC4;
+	uint64_t longest = m->options.nc == NC_FORM_CDF5 ? INT64_MAX : INT32_MAX;
+	for (unsigned i = 0; !nc4 && n->array && i < n->array->rank; i++)
+		if (n->array->shape[i] > longest || (i && !n->array->shape[i]))
+			return false;
+	return fits(m, n, nc4);
+}
+
+bool
+nc_plan_fits_nc4(struct mount *m, const struct node *n)
+{
+	return fits(m, n, true);
 }
