@@ -6,6 +6,7 @@
 
 enum {
 	ORDER_FROM = 128 << 10,  /* bytes read in order that show a reader in file order */
+	BACK = 2 * ORDER_FROM,   /* of two requests the later one may have been overtaken so far */
 	SIZE_KNOWN_BY = 1 << 20, /* and by then the first chunk has come, if there is one */
 	OVERTAKE = 16 << 20, /* how far requests of one reader may overtake each other: read-ahead
 				on a busy machine */
@@ -134,11 +135,16 @@ scan_note(struct scan *s, struct array *a, uint64_t off, size_t len)
 	s->last[1] = s->last[0];
 	s->last[0] = off;
 	s->nlast += s->nlast < 3;
-	if (scan_begins(s, off)) {
+	/* Bytes before a run are none of it, and one that is not yet in file order goes on there
+	 * only if they are near. */
+	const bool back = s->mode != SCAN_ORDER && off < s->start;
+	if (scan_begins(s, off) || (back && s->start - off > BACK)) {
 		s->start = off;
 		s->high = end;
 		s->covered = 0;
 		set_mode(s, a, SCAN_RANDOM);
+	} else if (back) {
+		s->start = off;
 	}
 	s->covered += len;
 	s->high = max_u64(s->high, end);

@@ -1,5 +1,5 @@
 /* Where a reader's next points are sought: of all that the kernel can show of one that goes on by
- * whole indices, in pages or as it asks. */
+ * whole indices, in pages or as it asks. And which readers are in file order. */
 #include "check.h"
 
 #include "data/scan.h"
@@ -25,10 +25,36 @@ read_along(struct array *a, uint64_t first, int64_t by, uint64_t page, size_t le
 	return wrong;
 }
 
+/* In what mode are two requests of libhdf5, and one that follows the second? */
+static void
+check_two(
+	struct array *a, uint64_t first, uint64_t second, enum scan_mode two, enum scan_mode three)
+{
+	enum { SIEVE = 64 << 10 };
+	struct scan s = {0};
+	scan_note(&s, a, first, SIEVE);
+	scan_note(&s, a, second, SIEVE);
+	CHECK(s.mode == two);
+	scan_note(&s, a, second + SIEVE, SIEVE);
+	CHECK(s.mode == three);
+	scan_end(&s, a);
+}
+
+static void
+check_order(struct array *a)
+{
+	enum { AT = 40 << 20 };
+	check_two(a, AT, AT + (64 << 10), SCAN_ORDER, SCAN_ORDER);
+	check_two(a, AT, AT - (64 << 10), SCAN_ORDER, SCAN_ORDER); /* was overtaken */
+	for (uint64_t back = 1 << 20; back <= 20 << 20; back += 1 << 20)
+		check_two(a, AT, AT - back, SCAN_RANDOM, SCAN_ORDER);
+}
+
 int
 main(void)
 {
-	struct array a = {.raw = true};
+	struct data data = {0};
+	struct array a = {.raw = true, .data = &data};
 	const uint64_t shape[] = {2 * STEPS, 721, 1440}, chunk[] = {1, 721, 1440};
 	uint32_t seed = 3;
 	unsigned wrong = 0, all = 0;
@@ -44,6 +70,7 @@ main(void)
 		/* from plane to plane, and a row and an element on */
 		CHECK_INT(read_along(&a, first, -step / 2 - row - 4, 1, 4), 0);
 	}
+	check_order(&a);
 	printf("%u of %u are sought in another page\n", wrong, all);
 	CHECK(wrong < all / 20);
 	return check_end();
