@@ -59,7 +59,7 @@ eventually 5 ended "$daemon" || fail "the daemon does not end within 5 s of umou
 [ $((SECONDS - before)) -le 5 ] || fail "umount took $((SECONDS - before)) s"
 
 # of two programs that share an open file one is killed, late: the other has no error of that
-must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=big/0&fault.calls=get&fault.file=$tmp/broken" "timeout=4"
+must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=big/0&fault.calls=get&fault.file=$tmp/broken" "timeout=8"
 "$python" - "$mnt/big" "$tmp/want/big" "$tmp/broken" <<'END' || fail "a file that another program was killed over cannot be read"
 import os, sys, time
 file = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)  # a request of its own, which can be interrupted
@@ -67,7 +67,7 @@ child = os.fork()
 if child == 0:
     os.pread(file, 1000, 0)
     os._exit(0)
-time.sleep(2.5)
+time.sleep(5)
 os.kill(child, 9)
 os.waitpid(child, 0)
 time.sleep(0.3)
@@ -109,7 +109,7 @@ END
 [ $((SECONDS - before)) -le $((2 * timeout + 3)) ] || fail "24 reads of a chunk that hangs took $((SECONDS - before)) s with timeout=$timeout"
 rm "$tmp/broken"
 cat "$mnt/.zarrfs/refresh" >/dev/null
-timeout 3 cmp "$mnt/big" "$tmp/want/big" || fail "refresh does not bring back what hung: $(tail -3 "$log")"
+cmp "$mnt/big" "$tmp/want/big" || fail "refresh does not bring back what hung: $(tail -3 "$log")"
 umount_store
 
 touch "$tmp/broken"
