@@ -165,6 +165,12 @@ in_v3()
 	"$python" "$here/as_v3.py" "$2" "$formed" "$1" || exit 1
 }
 
+# by_form V2 SHARDS: which of the two is said, by STORES_FORM
+by_form()
+{
+	[ "${STORES_FORM:-v2}" = v2 ] && echo "$1" || echo "$2"
+}
+
 # find_references icechunk|kerchunk: $tmp/c, with that folder of the corpus, and $options, with which what its references lead to is read there
 find_references()
 {

@@ -5,6 +5,9 @@
 timeout=4
 sanitized && timeout=8
 "$python" "$here/tools.py" make "$tmp/store.zarr" "$tmp/want" || exit 1
+first=$(by_form big/0 big/c/0/) # what holds the first rows of big …
+second=$(by_form big/1.0.0 big/c/1/0/0) # … and the ones from here on:
+begin=$(by_form 16 32)
 touch "$tmp/broken"
 must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=big/&fault.calls=get,stat&fault.file=$tmp/broken" "timeout=$timeout"
 cat "$mnt/t2m" >/dev/null
@@ -39,7 +42,7 @@ eventually 10 cmp -s "$mnt/big" "$tmp/want/big" || fail "the file does not come 
 # many at once are stuck: the mount still answers; once they are killed it is taken down, though the store still hangs
 umount_store
 touch "$tmp/broken"
-must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=big/0&fault.calls=get&fault.file=$tmp/broken" "timeout=30"
+must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=$first&fault.calls=get&fault.file=$tmp/broken" "timeout=30"
 readers=()
 for n in 1 2 3 4 5 6 7 8; do
 	dd if="$mnt/big" bs=4k count=1 skip=$((n * 150)) of=/dev/null 2>/dev/null &
@@ -59,7 +62,7 @@ eventually 5 ended "$daemon" || fail "the daemon does not end within 5 s of umou
 [ $((SECONDS - before)) -le 5 ] || fail "umount took $((SECONDS - before)) s"
 
 # of two programs that share an open file one is killed, late: the other has no error of that
-must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=big/0&fault.calls=get&fault.file=$tmp/broken" "timeout=8"
+must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=$first&fault.calls=get&fault.file=$tmp/broken" "timeout=8"
 "$python" - "$mnt/big" "$tmp/want/big" "$tmp/broken" <<'END' || fail "a file that another program was killed over cannot be read"
 import os, sys, time
 file = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)  # a request of its own, which can be interrupted
@@ -78,7 +81,7 @@ umount_store
 touch "$tmp/broken"
 
 # what lies before a chunk that hangs is read, though the kernel's read-ahead asks for both together
-must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=big/1.0.0&fault.calls=get&fault.file=$tmp/broken" "timeout=$timeout"
+must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=$second&fault.calls=get&fault.file=$tmp/broken" "timeout=$timeout"
 "$python" - "$mnt/big" "$tmp/want/big" <<'END' || fail "what lies before a chunk that hangs cannot be read: $(tail -3 "$log")"
 import os, sys
 file, want = (os.open(name, os.O_RDONLY) for name in sys.argv[1:])
@@ -90,20 +93,20 @@ END
 umount_store
 
 # a program that reads 8 KiB at a time and does not stop at an error waits for a chunk once, and hears the same each time
-must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=big/1.0.0&fault.calls=get&fault.file=$tmp/broken" "timeout=$timeout"
+must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=$second&fault.calls=get&fault.file=$tmp/broken" "timeout=$timeout"
 before=$SECONDS
-"$python" - "$mnt/big.nc" "$mnt/big" <<'END' || fail "a chunk that hangs, read in small parts: see above"
+"$python" - "$mnt/big.nc" "$mnt/big" "$second" "$begin" <<'END' || fail "a chunk that hangs, read in small parts: see above"
 import os, sys
-for name in sys.argv[1:]:
+for name in sys.argv[1:3]:
     file = os.open(name, os.O_RDONLY)
     for n in range(12):
         try:
-            at = os.fstat(file).st_size - (60 - 16) * 250 * 400 * 4 + n * 8192
+            at = os.fstat(file).st_size - (60 - int(sys.argv[4])) * 250 * 400 * 4 + n * 8192
             os.pread(file, 8192, at)
             sys.exit("FAILED: data at %d of %s" % (at, name))
         except OSError as e:
             said = os.getxattr(name, "user.zarrfs.error").decode()
-            if "big/1.0.0" not in said:
+            if sys.argv[3] not in said:
                 sys.exit("FAILED: it says '%s'" % said)
 END
 [ $((SECONDS - before)) -le $((2 * timeout + 3)) ] || fail "24 reads of a chunk that hangs took $((SECONDS - before)) s with timeout=$timeout"
@@ -115,8 +118,8 @@ umount_store
 touch "$tmp/broken"
 
 # what fails shortly before its time is over is not begun again when the kernel asks for the same page
-printf 'no chunk' >"$tmp/store.zarr/big/0.0.0"
-must_mount "fault+file://$tmp/store.zarr#fault.kind=delay&fault.ms=4000&fault.match=big/0&fault.calls=get&fault.file=$tmp/broken" "timeout=5"
+printf 'no chunk' >"$tmp/store.zarr/$(by_form big/0.0.0 big/c/0/0/0)"
+must_mount "fault+file://$tmp/store.zarr#fault.kind=delay&fault.ms=4000&fault.match=$first&fault.calls=get&fault.file=$tmp/broken" "timeout=5"
 before=$SECONDS
 head -c 1000 "$mnt/big" >/dev/null 2>&1 && fail "a broken chunk gave data"
 [ $((SECONDS - before)) -le 7 ] || fail "a read that fails after 4 s took $((SECONDS - before)) s"
