@@ -46,6 +46,8 @@ KINDS3 = {
     "s_gzip": dict(shape=(70, 33), chunks=(32, 16), data_type="int16", fill=-1, codecs=[zarr3.sharding([8, 8], [LITTLE, ZIP])]),
     "s_raw": dict(shape=(300, 7), chunks=(100, 6), data_type="uint8", fill=9, codecs=[zarr3.sharding([25, 3], [{"name": "bytes"}], big=True, start=True)]),
     "s_turned": dict(shape=(41, 50), chunks=(16, 16), fill=2, codecs=[zarr3.sharding([16, 4], [TURN, LITTLE, BLOSC])]),
+    "s_in_shard": dict(shape=(50, 40), chunks=(24, 20), fill=1, codecs=[zarr3.sharding([12, 10], [zarr3.sharding([4, 5], [LITTLE, ZIP], start=True)])]),
+    "s_packed": dict(shape=(3000,), chunks=(1000,), data_type="int32", fill=5, codecs=[zarr3.sharding([100], [LITTLE, CRC], big=True), ZSTD, CRC]),
     "s_big": dict(shape=(1500, 300), chunks=(1000, 300), fill=0, codecs=[zarr3.sharding([100, 150], [LITTLE, BLOSC])]),
 }
 
