@@ -131,7 +131,7 @@ find(struct shared_rows *s, const char *group)
 
 /* ns. Another writer has stored all lengths after so long; one that looks at them pauses so long at
  * first, and at most. */
-static const int64_t LATELY = 600 * SECOND, STILL = 2 * SECOND;
+static const int64_t LATELY = 600 * SECOND, STILL = 6 * SECOND;
 enum { PAUSE_FIRST = 50000, PAUSE_LAST = 400000 }; /* us */
 
 struct lengths {

@@ -78,7 +78,7 @@ def run(store, first, second):
             lengthen(store, name, 9)
 
     lengthen(store, "time", 9)
-    timer = threading.Timer(0.3, go_on)
+    timer = threading.Timer(3, go_on)  # it waits for its disk
     timer.start()
     write(second, "a", 8, 2)
     timer.join()
