@@ -58,6 +58,13 @@ eventually()
 	done
 }
 
+# forget FILE: what was refused of it, once it is known: the kernel may release a file a moment after the program that wrote it has closed it
+forget()
+{
+	eventually 20 getfattr -n user.zarrfs.error "$1" >"$tmp/said" 2>&1 || fail "$1: that something was refused is not known"
+	cat "$mnt/.zarrfs/refresh" >"$tmp/said"
+}
+
 # free_port: one of this machine on which no program listens
 free_port()
 {
