@@ -182,7 +182,9 @@ watch_unequal(struct shared_rows *s, struct cancel *cancel)
 {
 	struct lengths was = {0};
 	unsigned pause = PAUSE_FIRST;
-	int64_t until = 0, end = clock_now() + s->mount->options.data.timeout;
+	const int64_t timeout = s->mount->options.data.timeout;
+	const int64_t still = timeout / 2 < STILL ? timeout / 2 : STILL;
+	int64_t until = 0, end = clock_now() + timeout;
 	int r = 0;
 	while (r == 0 && s->unequal.len) {
 		struct lengths now = {0};
@@ -192,7 +194,7 @@ watch_unequal(struct shared_rows *s, struct cancel *cancel)
 		if (r < 0 || !now.lately || (now.print == was.print && clock_over(until)))
 			break;
 		if (now.print != was.print) {
-			until = clock_now() + STILL;
+			until = clock_now() + still;
 			pause = PAUSE_FIRST;
 		}
 		was = now;
