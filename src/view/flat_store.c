@@ -175,15 +175,20 @@ flat_settle_all(struct mount *m, const char *dir, enum settle_why why, struct ca
 	return worst ? worst : r;
 }
 
-void
-flat_give_up(struct flat *w)
+/* False: the flat has followed another node meanwhile. */
+static bool
+try_give_up(struct flat *w)
 {
 	CLEAN(node_unrefp) struct node *n = NULL;
-	struct layout *l = NULL;
+	CLEAN(layout_unrefp) struct layout *l = NULL;
+	bool same = false;
 	LOCKED(&w->lock)
 		n = node_ref(w->node);
 	int r = flat_lay_out(w->mount, n, w->width, (struct span){0}, &l);
 	LOCKED(&w->lock) {
+		same = w->node == n;
+		if (!same)
+			break;
 		if (r == 0) {
 			struct layout *old = w->layout;
 			w->layout = l;
@@ -194,7 +199,14 @@ flat_give_up(struct flat *w)
 		w->cut = UINT64_MAX;
 		atomic_fetch_add(&w->generation, 1);
 	}
-	layout_unref(l);
+	return same;
+}
+
+void
+flat_give_up(struct flat *w)
+{
+	while (!try_give_up(w))
+		continue;
 }
 
 /* Was it stuck? A store under way ends first, so that what it says sticks no later. */

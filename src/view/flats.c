@@ -272,7 +272,7 @@ try_follow(struct flat *w, struct node *now)
 	if ((longer || !lives) && flat_lay_out(w->mount, now, w->width, (struct span){0}, &l) < 0)
 		return true; /* reading and writing what there was says that it is gone */
 	LOCKED(&w->lock) {
-		same = w->node == before;
+		same = w->node == before && (l || bytes_of(w, now) <= w->layout->size);
 		if (!same)
 			break;
 		w->node = node_ref(now);
