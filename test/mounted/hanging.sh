@@ -82,11 +82,11 @@ touch "$tmp/broken"
 
 # what lies before a chunk that hangs is read, though the kernel's read-ahead asks for both together
 must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=$second&fault.calls=get&fault.file=$tmp/broken" "timeout=$timeout"
-"$python" - "$mnt/big" "$tmp/want/big" <<'END' || fail "what lies before a chunk that hangs cannot be read: $(tail -3 "$log")"
+"$python" - "$mnt/big" "$tmp/want/big" "$begin" <<'END' || fail "what lies before a chunk that hangs cannot be read: $(tail -3 "$log")"
 import os, sys
-file, want = (os.open(name, os.O_RDONLY) for name in sys.argv[1:])
+file, want = (os.open(name, os.O_RDONLY) for name in sys.argv[1:3])
 for again in range(2):
-    for at in range(0, 16 * 250 * 400 * 4 - 8192, 8192):
+    for at in range(0, int(sys.argv[3]) * 250 * 400 * 4 - 8192, 8192):
         if os.pread(file, 8192, at) != os.pread(want, 8192, at):
             sys.exit("FAILED: other bytes at %d" % at)
 END
