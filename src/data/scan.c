@@ -137,7 +137,8 @@ scan_note(struct scan *s, struct array *a, uint64_t off, size_t len)
 	s->nlast += s->nlast < 3;
 	/* Bytes before a run are none of it, and one that is not yet in file order goes on there
 	 * only if they are near. */
-	const bool back = s->mode != SCAN_ORDER && off < s->start;
+	const bool goes_on = s->nlast == 3 && off == s->last[2] + len; /* behind the last but one */
+	const bool back = s->mode != SCAN_ORDER && off < s->start && !goes_on;
 	if (scan_begins(s, off) || (back && s->start - off > BACK)) {
 		s->start = off;
 		s->high = end;

@@ -50,6 +50,20 @@ check_order(struct array *a)
 		check_two(a, AT, AT - back, SCAN_RANDOM, SCAN_ORDER);
 }
 
+/* One that reads at two places by turns, too far from each other to be one run. */
+static void
+check_turns(struct array *a)
+{
+	enum { AT = 40 << 20, APART = 8 << 20, SIEVE = 64 << 10 };
+	struct scan s = {0};
+	for (uint64_t off = 0; off < 4 * SIEVE; off += SIEVE) {
+		scan_note(&s, a, AT + off, SIEVE);
+		scan_note(&s, a, AT + APART + off, SIEVE);
+	}
+	CHECK(s.mode == SCAN_ORDER);
+	scan_end(&s, a);
+}
+
 int
 main(void)
 {
@@ -71,6 +85,7 @@ main(void)
 		CHECK_INT(read_along(&a, first, -step / 2 - row - 4, 1, 4), 0);
 	}
 	check_order(&a);
+	check_turns(&a);
 	printf("%u of %u are sought in another page\n", wrong, all);
 	CHECK(wrong < all / 20);
 	return check_end();
