@@ -110,9 +110,14 @@ lay_out_to(struct flat *w, uint64_t end, const struct layout *before)
 {
 	CLEAN(layout_unrefp) struct layout *l = NULL;
 	CLEAN(node_unrefp) struct node *n = NULL;
-	LOCKED(&w->lock)
+	uint64_t rows = 0;
+	LOCKED(&w->lock) {
 		n = node_ref(w->node);
-	int r = flat_lay_out_grown(w->mount, n, w->width, ceil_div(end, w->row), &l);
+		rows = w->row ? ceil_div(end, w->row) : 0;
+	}
+	if (!rows)
+		return err_set(-EIO, "array '%s' was rewritten while it was open", w->path);
+	int r = flat_lay_out_grown(w->mount, n, w->width, rows, &l);
 	if (r < 0)
 		return r;
 	LOCKED(&w->lock) {

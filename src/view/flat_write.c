@@ -189,6 +189,18 @@ reader_now(struct flat_file *own, const struct flat_state *st, struct flat_reade
 	return 0;
 }
 
+/* 0, or that it is another array than the one that was opened. */
+static int
+look_same(struct flat_file *own)
+{
+	unsigned epoch = 0;
+	LOCKED(&own->flat->lock)
+		epoch = own->flat->epoch;
+	return epoch == own->epoch ? 0
+				   : err_set(-EIO, "array '%s' was rewritten while it was open",
+					     own->flat->path);
+}
+
 /* Of a file that has changed its size since it was opened. */
 static int
 read_now(struct file *f, const struct array_want *want, struct reply *ret)
@@ -301,6 +313,9 @@ flat_write(
 	int r = flat_is_stuck(w);
 	if (r < 0 || !b.len)
 		return r;
+	r = look_same(own);
+	if (r < 0)
+		return r; /* of this handle alone */
 	if (flags & FILE_APPEND)
 		r = find_end(w, &off);
 	if (r == 0)
@@ -316,6 +331,8 @@ flat_truncate(struct file *f, uint64_t size, bool through_handle)
 	if (!file_writes(f))
 		return err_set(-EBADF, "'%s' was opened to be read", f->path);
 	int r = flat_is_stuck(w);
+	if (r == 0 && through_handle)
+		r = look_same(own_of(f));
 	if (r < 0)
 		return r;
 	if (size || !through_handle)

@@ -242,15 +242,25 @@ live_on(struct flat *w, const struct node *now, struct layout **l)
 /* It is another array now, or a shorter one. own: made so by this mount, and its handles go on.
  * Lock held. */
 static void
-begin_anew(struct flat *w, struct layout **l, bool own)
+begin_anew(struct flat *w, const struct node *now, struct layout **l, bool own)
 {
 	struct layout *fresh = *l;
 	*l = w->layout;
 	w->layout = fresh;
-	w->size = fresh->size;
+	measure(w, now->array, w->width);
 	w->cut = UINT64_MAX;
 	w->epoch += !own;
 	atomic_fetch_add(&w->generation, 1);
+}
+
+/* Are indices of the leading dimension as long? */
+static bool
+same_rows(const struct array_meta *a, const struct array_meta *b)
+{
+	bool same = true;
+	for (unsigned i = 1; i < a->rank; i++)
+		same &= a->shape[i] == b->shape[i];
+	return same;
 }
 
 /* False: another thread has changed the flat meanwhile. */
@@ -266,7 +276,7 @@ try_follow(struct flat *w, struct node *now)
 	}
 	if (before->serial >= now->serial)
 		return true;
-	bool lives = variable_lives_on(before, now);
+	bool lives = variable_lives_on(before, now) && same_rows(before->array, now->array);
 	bool own = before->array->layout == now->array->layout &&
 		   model_is_own(w->mount->model, now->path, now);
 	if ((longer || !lives) && flat_lay_out(w->mount, now, w->width, (struct span){0}, &l) < 0)
@@ -279,7 +289,7 @@ try_follow(struct flat *w, struct node *now)
 		if (lives)
 			live_on(w, now, &l);
 		else
-			begin_anew(w, &l, own);
+			begin_anew(w, now, &l, own);
 	}
 	if (same)
 		node_unref(before);

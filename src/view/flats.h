@@ -16,6 +16,7 @@ struct flat {
 	struct mount *mount;
 	char *path; /* in the mount */
 	uint32_t width;
+	/* These, and grows, change under the lock where it becomes another array. */
 	uint64_t item, row; /* bytes of an element; of one index of the leading dimension; 0: it has
 			       none, or none of any length */
 	uint64_t band;      /* indices of the leading dimension that a chunk has */
