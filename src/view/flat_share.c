@@ -275,7 +275,7 @@ prepare(struct shared_rows *s, const char *path, struct cancel *cancel)
 	uint32_t width = 0;
 	int r = look(s, path, &n, &width, &l);
 	if (r == 0)
-		r = flats_get(s->mount, n, l, width, &w);
+		r = flats_get(s->mount, n, l, &w);
 	if (r == 0) {
 		r = flat_clear_tail(w, s->rows, cancel);
 		flat_put(w);

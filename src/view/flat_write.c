@@ -97,11 +97,9 @@ hold(struct file *f, const struct entry *e)
 	struct flat_file *own = calloc(1, sizeof *own);
 	struct layout *l = f->layout;
 	struct variable *v = flat_variable(l);
-	const struct dtype *t = array_dtype(v->array);
-	bool wide = t->kind == DTYPE_VLEN_TEXT || t->kind == DTYPE_VLEN_BYTES;
 	if (!own)
 		return err_set(-ENOMEM, "no memory for an open file");
-	int r = flats_get(f->mount, v->node, l, wide ? t->size : 0, &own->flat);
+	int r = flats_get(f->mount, v->node, l, &own->flat);
 	if (r < 0) {
 		free(own);
 		return r;

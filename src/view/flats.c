@@ -81,21 +81,25 @@ flats_find(struct mount *m, const char *path)
 	return w;
 }
 
+/* By its node and its layout. */
 static void
-measure(struct flat *w, const struct array_meta *a, uint32_t width)
+measure(struct flat *w)
 {
-	w->width = width;
-	w->item = width ? width : a->dtype.size;
-	w->row = a->rank ? w->item : 0;
+	const struct array_meta *a = w->node->array;
+	const struct dtype *t = array_dtype(flat_variable(w->layout)->array);
+	uint64_t row = a->rank ? t->size : 0;
 	for (unsigned i = 1; i < a->rank; i++)
-		w->row *= a->shape[i]; /* the layout has all of them: no overflow */
+		row *= a->shape[i]; /* the layout has all of them: no overflow */
+	w->width = t->kind == DTYPE_VLEN_TEXT || t->kind == DTYPE_VLEN_BYTES ? t->size : 0;
+	w->item = t->size;
+	w->row = row;
 	w->band = a->rank ? a->chunk[0] : 1;
-	w->grows = w->row && flat_grows(w->mount, w->node);
+	w->grows = row && flat_grows(w->mount, w->node);
 	w->size = w->layout->size;
 }
 
 static struct flat *
-new_flat(struct mount *m, const struct node *n, struct layout *l, uint32_t width)
+new_flat(struct mount *m, const struct node *n, struct layout *l)
 {
 	struct flat *w = calloc(1, sizeof *w);
 	if (!w)
@@ -108,7 +112,7 @@ new_flat(struct mount *m, const struct node *n, struct layout *l, uint32_t width
 	w->layout = layout_ref(l);
 	w->node = node_ref((struct node *)n);
 	w->path = strdup(mount_path(m, n->path));
-	measure(w, n->array, width);
+	measure(w);
 	if (w->path)
 		return w;
 	free_flat(w);
@@ -242,12 +246,12 @@ live_on(struct flat *w, const struct node *now, struct layout **l)
 /* It is another array now, or a shorter one. own: made so by this mount, and its handles go on.
  * Lock held. */
 static void
-begin_anew(struct flat *w, const struct node *now, struct layout **l, bool own)
+begin_anew(struct flat *w, struct layout **l, bool own)
 {
 	struct layout *fresh = *l;
 	*l = w->layout;
 	w->layout = fresh;
-	measure(w, now->array, w->width);
+	measure(w);
 	w->cut = UINT64_MAX;
 	w->epoch += !own;
 	atomic_fetch_add(&w->generation, 1);
@@ -289,7 +293,7 @@ try_follow(struct flat *w, struct node *now)
 		if (lives)
 			live_on(w, now, &l);
 		else
-			begin_anew(w, now, &l, own);
+			begin_anew(w, &l, own);
 	}
 	if (same)
 		node_unref(before);
@@ -320,11 +324,10 @@ catch_up(struct flat *w)
 }
 
 int
-flats_get(
-	struct mount *m, const struct node *n, struct layout *l, uint32_t width, struct flat **ret)
+flats_get(struct mount *m, const struct node *n, struct layout *l, struct flat **ret)
 {
 	struct flats *t = m->flats;
-	struct flat *fresh = new_flat(m, n, l, width), *w = NULL;
+	struct flat *fresh = new_flat(m, n, l), *w = NULL;
 	if (!fresh)
 		return err_set(-ENOMEM, "no memory for an open file");
 	LOCKED(&t->lock) {
@@ -339,10 +342,12 @@ flats_get(
 			*at = w;
 		}
 	}
-	if (fresh)
+	if (fresh) {
 		free_flat(fresh);
-	else
+		flat_follow(w, n);
+	} else {
 		catch_up(w);
+	}
 	*ret = w;
 	return 0;
 }

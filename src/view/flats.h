@@ -15,18 +15,18 @@ struct flat {
 	unsigned writers;
 	struct mount *mount;
 	char *path; /* in the mount */
-	uint32_t width;
-	/* These, and grows, change under the lock where it becomes another array. */
-	uint64_t item, row; /* bytes of an element; of one index of the leading dimension; 0: it has
-			       none, or none of any length */
-	uint64_t band;      /* indices of the leading dimension that a chunk has */
+	/* These change under the lock where it becomes another array, and are read without it. */
+	_Atomic uint32_t width;
+	_Atomic uint64_t item, row; /* bytes of an element; of one index of the leading dimension;
+				       0: it has none, or none of any length */
+	_Atomic uint64_t band;      /* indices of the leading dimension that a chunk has */
+	atomic_bool grows;
 	atomic_uint generation; /* changes with layout, size and cut, but for what a write inside of
 				   the file does */
 	atomic_bool is_stuck;
 	pthread_mutex_t lock; /* guards the rest */
 	pthread_cond_t free;
 	bool growing, storing; /* a thread does: one at a time */
-	bool grows;
 	struct node *node;     /* as the metadata were last */
 	struct layout *layout; /* of one span: its elements, with those rows that the metadata do
 				  not know */
@@ -45,8 +45,7 @@ int flats_new(struct flats **ret);
 struct flats *flats_free(struct flats *);
 
 /* That of an array node, made when it is first asked for; l: the file as the node says. */
-int flats_get(
-	struct mount *, const struct node *, struct layout *l, uint32_t width, struct flat **ret);
+int flats_get(struct mount *, const struct node *, struct layout *l, struct flat **ret);
 /* One user less. */
 void flat_put(struct flat *);
 /* The one of a file that is open. NULL: none is. */
