@@ -1,7 +1,7 @@
 """shards_faults.py make STORE: arrays of two shards, of four chunks each that are a page of the file; an array for each fault, index first (a name that begins
 with s) or last (e).
 shards_faults.py damaged MOUNT: of shards that are damaged as they are stored what is whole is read, and the rest is refused by name
-shards_faults.py faults MOUNT: what is asked of $PROXY goes wrong, once or from now on, for the index or for one chunk
+shards_faults.py once|always MOUNT: what is asked of $PROXY goes wrong, once or from now on, for the index or for one chunk
 shards_faults.py changed MOUNT: shards are others, shorter, or gone, between their index and their chunks"""
 
 import concurrent.futures
@@ -35,18 +35,19 @@ DAMAGES = {
     "longer": (lambda b: b + b"more", ({0, 1, 2, 3}, set()), r"index of a shard.*checksum"),
     "chunk": (lambda b: flipped(b, 5000), ({1},) * 2, r"crc32c.*checksum"),
 }
-# name → the proxy's fault; what is said if it lasts
+# name → the proxy's fault; what is said if it lasts, which on a busy machine may be that no attempt had an answer
 FAULTS = {
-    "status": ("kind=status", r"HTTP (status )?503"),
+    "status": ("kind=status", r"HTTP (status )?503|timed out"),
     "denied": ("kind=status&status=403", r"HTTP status 403 AccessDenied"),
-    "reset": ("kind=reset", r"reset|closed|recv|Recv"),
-    "broken": ("kind=reset&after=%d", r"reset|closed|recv|Recv|transfer"),
+    "reset": ("kind=reset", r"reset|closed|recv|Recv|timed out"),
+    "broken": ("kind=reset&after=%d", r"reset|closed|recv|Recv|transfer|timed out"),
     "cut": ("kind=truncate&after=%d", r"."),
     "stall": ("kind=stall&after=%d", r"."),
     "corrupt": ("kind=corrupt&at=20", r"checksum"),
 }
 AT_ONCE = {"denied", "corrupt"}  # no time goes by until they are told
 PLACES = {"index": {2}, "chunk": {1}}
+OFTEN = {"once": FAULTS.keys() - {"denied"}, "always": FAULTS.keys()}  # what is no more in a moment, and what may last
 
 
 def flipped(content, at):
@@ -67,7 +68,7 @@ def make(store):
         codecs = [zarr3.sharding([1, PAGE // 4], [zarr3.LITTLE, {"name": "crc32c"}], start=start)]
         document = zarr3.array(VALUES.shape, (EACH, PAGE // 4), "int32", -7, codecs)
         shards = [shard(VALUES[n:n + EACH], start) for n in (0, EACH)]
-        for name in names(DAMAGES) + names(FAULTS, PLACES, ("once", "always")) + names(("other", "gone", "shorter")):
+        for name in names(DAMAGES) + names(FAULTS, PLACES, OFTEN) + names(("other", "gone", "shorter")):
             if (name[0] == "s") == start:
                 damage = DAMAGES.get(name[2:], (lambda b: b,))[0]
                 as_v3.save(os.path.join(store, name, "zarr.json"), document)
@@ -136,7 +137,7 @@ def asked(start, place):
 def fault(check, path):
     start, kind, place, often = os.path.basename(path).split("_")
     query, said = FAULTS[kind]
-    once = often == "once" and kind != "denied"
+    once = often == "once"
     query = query % (10 * once) if "%" in query else query
     head = urllib.parse.quote(r"(?i)range: bytes=" + asked(start == "s", place) + "\r")
     proxy("POST", "/-/fault?%s&match=%s/c/0/0&head=%s%s" % (query, os.path.basename(path), head, "&count=1" * once))
@@ -144,10 +145,10 @@ def fault(check, path):
     check.pages(path, set() if once else PLACES[place], said, [n for n in ORDER if n not in waits])
 
 
-def faults(check, mount):
+def faults(check, mount, often):
     paths = []
-    for kinds in AT_ONCE, FAULTS.keys() - AT_ONCE:  # a server that seems to be busy is asked for less at once
-        there = [os.path.join(mount, name) for name in names(kinds, PLACES, ("once", "always"))]
+    for kinds in OFTEN[often] & AT_ONCE, OFTEN[often] - AT_ONCE:  # a server that seems to be busy is asked for less at once
+        there = [os.path.join(mount, name) for name in names(kinds, PLACES, [often])]
         with concurrent.futures.ThreadPoolExecutor(len(there)) as readers:
             list(readers.map(lambda path: fault(check, path), there))
         paths += there
@@ -180,5 +181,8 @@ if sys.argv[1] == "make":
     make(sys.argv[2])
 else:
     result = Check()
-    {"damaged": damaged, "faults": faults, "changed": changed}[sys.argv[1]](result, sys.argv[2])
+    if sys.argv[1] in OFTEN:
+        faults(result, sys.argv[2], sys.argv[1])
+    else:
+        {"damaged": damaged, "changed": changed}[sys.argv[1]](result, sys.argv[2])
     result.end()

@@ -19,8 +19,12 @@ s3 make bucket
 s3 put "$tmp/store" bucket/store
 begin_proxy
 export PROXY
-must_mount s3://bucket/store endian=little,timeout=4,metadata_ttl=600
-for what in faults changed; do
+# what goes wrong once is asked for again within the timeout, on a busy machine too
+must_mount s3://bucket/store endian=little,timeout=20,metadata_ttl=600
+faults once "$mnt" || fail "faults that end, from S3: see above"
+umount_store
+must_mount s3://bucket/store endian=little,timeout=6,metadata_ttl=600
+for what in always changed; do
 	faults $what "$mnt" || fail "$what, from S3: see above"
 done
 umount_store
