@@ -10,10 +10,9 @@
 
 enum {
 	TOUCHED = 16 << 20, /* bytes of a new piece whose pages are there at once */
-	HUGE = 2
-	       << 20, /* bytes of a page of the larger sort; a smaller piece has no room for one */
-	STEPS = 16,   /* sizes of large pieces in an octave, so that chunks of nearly one size use
-			 each other's pages */
+	HUGE = 2 << 20,     /* bytes of a huge page: a smaller piece has no room for one */
+	STEPS = 16, /* sizes of large pieces in an octave, so that chunks of nearly one size use
+		       each other's pages */
 	CLASSES = (64 - 17) * STEPS,
 };
 
