@@ -237,6 +237,13 @@ array_dtype(const struct array *a)
 	return &a->dtype;
 }
 
+uint32_t
+array_width(const struct array *a)
+{
+	const struct dtype *t = &a->dtype;
+	return t->kind == DTYPE_VLEN_TEXT || t->kind == DTYPE_VLEN_BYTES ? t->size : 0;
+}
+
 /* The indices of the stored object that a chunk lies in. */
 static void
 object_index(const struct array *a, uint64_t chunk, uint64_t *ret)

@@ -74,6 +74,8 @@ struct array *array_unref(struct array *);
 struct array *array_ref(struct array *);
 uint64_t array_bytes(const struct array *); /* count × element size */
 const struct dtype *array_dtype(const struct array *);
+/* Bytes that an element of a variable-length type is padded to; 0: it has another type. */
+uint32_t array_width(const struct array *);
 /* What measuring an array may cost. */
 struct array_measuring {
 	uint64_t max_chunks;

@@ -116,16 +116,14 @@ lay_out_to(struct flat *w, uint64_t end, const struct layout *before)
 		rows = w->row ? ceil_div(end, w->row) : 0;
 	}
 	if (!rows)
-		return err_set(-EIO, "array '%s' was rewritten while it was open", w->path);
+		return variable_say_rewritten(w->path);
 	int r = flat_lay_out_grown(w->mount, n, w->width, rows, &l);
 	if (r < 0)
 		return r;
 	LOCKED(&w->lock) {
 		if (w->layout != before)
 			break;
-		struct layout *old = w->layout;
-		w->layout = l;
-		l = old;
+		flat_swap_layout(w, &l);
 		atomic_fetch_add(&w->generation, 1);
 	}
 	return 0;
@@ -160,17 +158,10 @@ fill_hole(struct flat *w, const struct flat_state *st, uint64_t from, uint64_t t
 static int
 look_at_end(struct flat *w, uint64_t off)
 {
-	CLEAN(node_unrefp) struct node *n = NULL;
-	CLEAN(node_unrefp) struct node *now = NULL;
 	uint64_t size = 0;
-	LOCKED(&w->lock) {
-		n = node_ref(w->node);
+	LOCKED(&w->lock)
 		size = w->size;
-	}
-	int r = off > size && w->grows ? model_look_again(w->mount->model, n->path, &now) : 0;
-	if (r == 0 && now)
-		flat_follow(w, now);
-	return r < 0 ? r : 0;
+	return off > size && w->grows ? flat_look_again(w) : 0;
 }
 
 static int

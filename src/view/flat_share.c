@@ -253,16 +253,16 @@ group_of(struct model *m, const struct node *n, char **ret)
 
 /* The variable at a path, as it is now. ZMAP_ABSENT: it is gone. */
 static int
-look(const struct shared_rows *s, const char *path, struct node **ret_node, uint32_t *ret_width,
-	struct layout **ret)
+look(const struct shared_rows *s, const char *path, struct node **ret_node, struct layout **ret)
 {
+	uint32_t width = 0;
 	int r = model_lookup(s->mount->model, path, ret_node);
 	if (r == 0 && !(*ret_node)->array)
 		r = ZMAP_ABSENT;
 	if (r == 0)
-		r = flat_file_width(s->mount, *ret_node, ret_width);
+		r = flat_file_width(s->mount, *ret_node, &width);
 	if (r == 0)
-		r = flat_lay_out(s->mount, *ret_node, *ret_width, (struct span){0}, ret);
+		r = flat_lay_out(s->mount, *ret_node, width, (struct span){0}, ret);
 	return r;
 }
 
@@ -272,8 +272,7 @@ prepare(struct shared_rows *s, const char *path, struct cancel *cancel)
 	CLEAN(node_unrefp) struct node *n = NULL;
 	CLEAN(layout_unrefp) struct layout *l = NULL;
 	struct flat *w = NULL;
-	uint32_t width = 0;
-	int r = look(s, path, &n, &width, &l);
+	int r = look(s, path, &n, &l);
 	if (r == 0)
 		r = flats_get(s->mount, n, l, &w);
 	if (r == 0) {
@@ -381,8 +380,7 @@ trim(struct shared_rows *s, const char *path, struct cancel *cancel)
 {
 	CLEAN(node_unrefp) struct node *n = NULL;
 	CLEAN(layout_unrefp) struct layout *l = NULL;
-	uint32_t width = 0;
-	int r = look(s, path, &n, &width, &l);
+	int r = look(s, path, &n, &l);
 	if (r == 0)
 		r = array_trim(flat_variable(l)->array, s->was, cancel);
 	return r == ZMAP_ABSENT ? err_set(-EIO, "'%s' is gone", path)

@@ -190,10 +190,8 @@ try_give_up(struct flat *w)
 		if (!same)
 			break;
 		if (r == 0) {
-			struct layout *old = w->layout;
-			w->layout = l;
 			w->size = l->size;
-			l = old;
+			flat_swap_layout(w, &l);
 		}
 		w->changed = false;
 		w->cut = UINT64_MAX;

@@ -187,16 +187,21 @@ reader_now(struct flat_file *own, const struct flat_state *st, struct flat_reade
 	return 0;
 }
 
-/* 0, or that it is another array than the one that was opened. */
+/* 0, or that in that epoch it is another array than the one that was opened. */
 static int
-look_same(struct flat_file *own)
+check_epoch(const struct flat_file *own, unsigned epoch)
+{
+	return epoch == own->epoch ? 0 : variable_say_rewritten(own->flat->path);
+}
+
+/* The same of now. */
+static int
+look_same(const struct flat_file *own)
 {
 	unsigned epoch = 0;
 	LOCKED(&own->flat->lock)
 		epoch = own->flat->epoch;
-	return epoch == own->epoch ? 0
-				   : err_set(-EIO, "array '%s' was rewritten while it was open",
-					     own->flat->path);
+	return check_epoch(own, epoch);
 }
 
 /* Of a file that has changed its size since it was opened. */
@@ -207,10 +212,8 @@ read_now(struct file *f, const struct array_want *want, struct reply *ret)
 	struct flat_reader *reader = NULL;
 	struct flat_state st;
 	struct array_want w = *want;
-	int r = 0;
 	flat_now(own->flat, &st);
-	if (st.epoch != own->epoch)
-		r = err_set(-EIO, "array '%s' was rewritten while it was open", f->path);
+	int r = check_epoch(own, st.epoch);
 	if (r == 0 && w.off < st.shown && w.len) {
 		w.len = min_u64(w.len, st.shown - w.off);
 		r = reader_now(own, &st, &reader);
@@ -240,18 +243,14 @@ static int
 find_end(struct flat *w, uint64_t *off)
 {
 	struct flat_state st;
-	CLEAN(node_unrefp) struct node *now = NULL;
 	struct stale *s = atomic_load(&w->mount->stale);
 	flat_now(w, &st);
 	bool cut = st.shown < st.size;
 	bool longer = w->row && st.size > st.rows * w->row;
-	const char *path = flat_variable(st.layout)->node->path;
-	int r = cut || longer || !w->grows ? 0 : model_look_again(w->mount->model, path, &now);
 	flat_state_done(&st);
+	int r = cut || longer || !w->grows ? 0 : flat_look_again(w);
 	if (r < 0 || cut)
 		return r;
-	if (now)
-		flat_follow(w, now);
 	flat_now(w, &st);
 	if (*off != st.size && s)
 		stale_push(s, w->path, STALE_PAGES);

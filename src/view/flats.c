@@ -86,12 +86,13 @@ static void
 measure(struct flat *w)
 {
 	const struct array_meta *a = w->node->array;
-	const struct dtype *t = array_dtype(flat_variable(w->layout)->array);
-	uint64_t row = a->rank ? t->size : 0;
+	const struct array *elements = flat_variable(w->layout)->array;
+	const uint64_t item = array_dtype(elements)->size;
+	uint64_t row = a->rank ? item : 0;
 	for (unsigned i = 1; i < a->rank; i++)
 		row *= a->shape[i]; /* the layout has all of them: no overflow */
-	w->width = t->kind == DTYPE_VLEN_TEXT || t->kind == DTYPE_VLEN_BYTES ? t->size : 0;
-	w->item = t->size;
+	w->width = array_width(elements);
+	w->item = item;
 	w->row = row;
 	w->band = a->rank ? a->chunk[0] : 1;
 	w->grows = row && flat_grows(w->mount, w->node);
@@ -220,6 +221,14 @@ flats_width(struct mount *m, const struct node *n, uint32_t *ret)
 	flat_put(w);
 }
 
+void
+flat_swap_layout(struct flat *w, struct layout **l)
+{
+	struct layout *old = w->layout;
+	w->layout = *l;
+	*l = old;
+}
+
 static uint64_t
 bytes_of(const struct flat *w, const struct node *n)
 {
@@ -231,12 +240,9 @@ bytes_of(const struct flat *w, const struct node *n)
 static void
 live_on(struct flat *w, const struct node *now, struct layout **l)
 {
-	struct layout *longer = *l;
 	uint64_t bytes = bytes_of(w, now);
-	if (longer && longer->size > w->layout->size) {
-		*l = w->layout;
-		w->layout = longer;
-	}
+	if (*l && (*l)->size > w->layout->size)
+		flat_swap_layout(w, l);
 	if (bytes > w->size && bytes <= w->layout->size) {
 		w->size = bytes;
 		atomic_fetch_add(&w->generation, 1);
@@ -248,9 +254,7 @@ live_on(struct flat *w, const struct node *now, struct layout **l)
 static void
 begin_anew(struct flat *w, struct layout **l, bool own)
 {
-	struct layout *fresh = *l;
-	*l = w->layout;
-	w->layout = fresh;
+	flat_swap_layout(w, l);
 	measure(w);
 	w->cut = UINT64_MAX;
 	w->epoch += !own;
@@ -300,8 +304,8 @@ try_follow(struct flat *w, struct node *now)
 	return same;
 }
 
-void
-flat_follow(struct flat *w, const struct node *now)
+static void
+follow(struct flat *w, const struct node *now)
 {
 	unsigned rank = 0;
 	LOCKED(&w->lock)
@@ -311,16 +315,23 @@ flat_follow(struct flat *w, const struct node *now)
 		continue;
 }
 
-/* A node that was replaced before the flat could be found. */
-static void
-catch_up(struct flat *w)
+static int
+follow_what(struct flat *w, int (*look)(struct model *, const char *path, struct node **ret))
 {
 	CLEAN(node_unrefp) struct node *now = NULL;
 	CLEAN(node_unrefp) struct node *n = NULL;
 	LOCKED(&w->lock)
 		n = node_ref(w->node);
-	if (model_lookup(w->mount->model, n->path, &now) == 0)
-		flat_follow(w, now);
+	int r = look(w->mount->model, n->path, &now);
+	if (r == 0)
+		follow(w, now);
+	return r < 0 ? r : 0;
+}
+
+int
+flat_look_again(struct flat *w)
+{
+	return follow_what(w, model_look_again);
 }
 
 int
@@ -344,9 +355,9 @@ flats_get(struct mount *m, const struct node *n, struct layout *l, struct flat *
 	}
 	if (fresh) {
 		free_flat(fresh);
-		flat_follow(w, n);
+		follow(w, n);
 	} else {
-		catch_up(w);
+		follow_what(w, model_lookup); /* it was replaced before the flat could be found */
 	}
 	*ret = w;
 	return 0;
@@ -359,7 +370,7 @@ flats_changed(struct mount *m, const char *node_path, const struct node *now)
 	if (!w)
 		return;
 	if (now)
-		flat_follow(w, now);
+		follow(w, now);
 	flat_put(w);
 }
 

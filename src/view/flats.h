@@ -59,9 +59,9 @@ unsigned flat_count_writer(struct flat *, int by);
 void flats_width(struct mount *, const struct node *, uint32_t *ret);
 /* The size that the file of a node shows, where that is not what the node says. */
 void flats_size(struct mount *, const struct node *, uint64_t *ret);
-/* The file is that of a node that the model has shown: it follows, as far as it may, unless it has
- * followed a later one. */
-void flat_follow(struct flat *, const struct node *now);
+/* Looks at the array in the store: the file follows what is there, as far as it may. 0, also where
+ * there is none; -errno. */
+int flat_look_again(struct flat *);
 /* A node was replaced: what is open of it follows, as far as it may. now NULL: it is gone. */
 void flats_changed(struct mount *, const char *node_path, const struct node *now);
 
@@ -75,6 +75,9 @@ struct flat_state {
 };
 void flat_now(struct flat *, struct flat_state *ret);
 void flat_state_done(struct flat_state *);
+
+/* It is laid out so; *l becomes what is to be freed. Lock held. */
+void flat_swap_layout(struct flat *, struct layout **l);
 
 /* It fails with the thread's err_text from now on, unless it does already. Returns code. */
 int flat_stick(struct flat *, int code);

@@ -59,16 +59,18 @@ variable_lives_on(const struct node *old, const struct node *now)
 	return true;
 }
 
-static int
-say_rewritten(const struct variable *v)
+int
+variable_say_rewritten(const char *path)
 {
-	return err_set(-EIO, "array '%s' was rewritten while it was open", v->node->path);
+	return err_set(-EIO, "array '%s' was rewritten while it was open", path);
 }
 
 int
 variable_usable(const struct variable *v)
 {
-	return atomic_load_explicit(&v->rewritten, memory_order_relaxed) ? say_rewritten(v) : 0;
+	return atomic_load_explicit(&v->rewritten, memory_order_relaxed)
+		       ? variable_say_rewritten(v->node->path)
+		       : 0;
 }
 
 static int
@@ -77,7 +79,7 @@ check(void *arg)
 	struct variable *v = arg;
 	CLEAN(node_unrefp) struct node *now = NULL;
 	if (variable_usable(v) < 0)
-		return say_rewritten(v);
+		return variable_say_rewritten(v->node->path);
 	int r = model_look_again(v->mount->model, v->node->path, &now);
 	if (r < 0)
 		return r;
@@ -86,7 +88,7 @@ check(void *arg)
 	atomic_store(&v->rewritten, true);
 	if (r == ZMAP_ABSENT)
 		return err_set(-EIO, "array '%s' is no longer in the store", v->node->path);
-	return say_rewritten(v);
+	return variable_say_rewritten(v->node->path);
 }
 
 static int64_t

@@ -49,6 +49,8 @@ CLEAN_DEFINE(struct variable, variable_unref)
 size_t variables_bytes(struct mount *);
 /* 0, or -EIO with the reason once it is known to have been rewritten. */
 int variable_usable(const struct variable *);
+/* What it says then of a path. Returns -EIO. */
+int variable_say_rewritten(const char *path);
 /* What decides which bytes an array's file has and what they mean. */
 uint64_t variable_version(const struct node *, uint32_t width);
 /* The same of a file that may grow without becoming another: with another length of the leading

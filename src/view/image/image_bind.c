@@ -60,13 +60,6 @@ make_recode(const struct image_target *t, const struct image_source *was, const 
 	return recode_make(type, v->type, ret);
 }
 
-static uint32_t
-width_of(const struct image_target *of)
-{
-	const struct dtype *t = array_dtype(of->array);
-	return t->kind == DTYPE_VLEN_TEXT || t->kind == DTYPE_VLEN_BYTES ? t->size : 0;
-}
-
 /* The same array, longer; *ret_rows: how long other writers have made it by now, perhaps longer
  * than this one does; 0: it was this mount that did. */
 static int
@@ -84,7 +77,7 @@ grow(struct open_image *o, const struct nc_var *v, const struct image_target *ol
 			"variable '%s' cannot grow: its first dimension is not unlimited", v->name);
 	*ret_rows = model_is_own(o->mount->model, now->path, now) ? 0 : now->array->shape[0];
 	return variable_grown(
-		o->mount, now, max_u64(rows, now->array->shape[0]), width_of(old), ret);
+		o->mount, now, max_u64(rows, now->array->shape[0]), array_width(old->array), ret);
 }
 
 /* What was new when the header was settled last is in the store by now. */
@@ -95,7 +88,7 @@ find_made(struct open_image *o, const struct image_target *old, struct variable 
 	int r = model_lookup(o->mount->model, old->node->path, &now);
 	if (r == ZMAP_ABSENT || (r == 0 && !now->array))
 		return err_set(-EIO, "array '%s' is no longer in the store", old->node->path);
-	return r < 0 ? r : variable_get(o->mount, now, width_of(old), ret);
+	return r < 0 ? r : variable_get(o->mount, now, array_width(old->array), ret);
 }
 
 /* Is the variable what the file is for? */
