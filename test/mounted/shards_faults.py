@@ -54,8 +54,9 @@ def flipped(content, at):
     return content[:at] + bytes([content[at] ^ 1]) + content[at + 1:]
 
 
-def shard(values, start):
-    return zarr3.shard([row.tobytes() + zarr3.crc32c(row.tobytes()).to_bytes(4, "little") for row in values], start=start)
+def shard(values, start, before=()):
+    """before: what stands before those values"""
+    return zarr3.shard([*before, *(row.tobytes() + zarr3.crc32c(row.tobytes()).to_bytes(4, "little") for row in values)], start=start)
 
 
 def names(of, *more):
@@ -167,7 +168,7 @@ def changed(check, mount):
             server.ask("DELETE", key)
             check.soon(path, 3, np.full_like(VALUES, -7))
         elif name[2:] == "other":  # chunks lie elsewhere in it
-            server.ask("PUT", key, body=zarr3.shard([None, *[row.tobytes() + zarr3.crc32c(row.tobytes()).to_bytes(4, "little") for row in other[1:EACH]]], start=start))
+            server.ask("PUT", key, body=shard(other[1:EACH], start, [None]))
             for n in (3, 1, 2):
                 check.soon(path, n, other)
         else:
