@@ -77,8 +77,13 @@ open_file_resume(struct request *r)
 static bool
 goes_whole(const struct server *s, const struct entry *e, const struct file *f)
 {
-	return s->direct_io == DIRECT_AUTO ? s->direct_mappings && file_goes_whole(f)
-					   : s->direct_io == DIRECT_YES && entry_is_netcdf(e);
+	switch (s->direct_io) {
+	case DIRECT_NO: return false;
+	case DIRECT_AUTO: return s->direct_mappings && file_goes_whole(f);
+	case DIRECT_YES: return entry_is_netcdf(e);
+	case DIRECT_ALL: return s->direct_mappings || entry_is_netcdf(e);
+	}
+	return false;
 }
 
 /* What a page would cost a far store is not asked for for a few bytes. */

@@ -12,7 +12,7 @@
 enum job { JOB_MOUNT, JOB_RUN, JOB_LS, JOB_CAT, JOB_CREATE, JOB_HELP, JOB_VERSION };
 
 /* In the order of the option's words. */
-enum direct_io { DIRECT_AUTO, DIRECT_NO, DIRECT_YES };
+enum direct_io { DIRECT_AUTO, DIRECT_NO, DIRECT_YES, DIRECT_ALL };
 
 enum { OPTS_TEXTS_MAX = 64 };
 

@@ -15,7 +15,7 @@ static const struct value chunk_bytes = {VALUE_SIZE, .min = 1, .max = INT32_MAX}
 static const struct value list_words = {
 	VALUE_WORDS, .words = "flat|nc|csv|npy|cdl|dataset|nc4|png"};
 static const struct value nc_word = {VALUE_WORD, .words = "auto|cdf1|cdf2|cdf5|4"};
-static const struct value direct_io_word = {VALUE_WORD, .words = "auto|no|yes"};
+static const struct value direct_io_word = {VALUE_WORD, .words = "auto|no|yes|all"};
 static const struct value dimension_name = {VALUE_TEXT, .words = "NAME"};
 static const struct value ttl_seconds = {VALUE_TTL, .max = 1000000000};
 static const struct value timeout_seconds = {VALUE_SECONDS, .min = 1, .max = 86400};
@@ -54,7 +54,8 @@ static const struct option_def table[] = {
 		"pixels of the longer side of what a .png shows, at most"},
 	{"nc", KIND_VALUE, &nc_word, "auto", AT(nc), "format of .nc files (4: netCDF-4, as .nc4)"},
 	{"direct_io", KIND_VALUE, &direct_io_word, "auto", AT(direct_io),
-		"whether read() of a netCDF file goes past the kernel's pages"},
+		"whether read() of a netCDF file goes past the kernel's pages (all: of every "
+		"file)"},
 	{"unlimited", KIND_VALUE, &dimension_name, NULL, AT(unlimited),
 		"the dimension that netCDF files have records of"},
 	{"metadata_ttl", KIND_VALUE, &ttl_seconds, "60", AT(metadata_ttl),

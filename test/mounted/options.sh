@@ -147,3 +147,41 @@ must_mount "$tmp/comma, back\\slash and blank.zarr" read_ahead_kb=512
 same "name in df" "$(df --output=source "$mnt" | tail -1)" "$tmp/comma, back\\slash and blank.zarr"
 [ ! -w "/sys/class/bdi/$(mountpoint -d "$mnt")/read_ahead_kb" ] || same "read ahead" "$(cat "/sys/class/bdi/$(mountpoint -d "$mnt")/read_ahead_kb")" 512
 umount_store
+
+# read_again OPTIONS: $again, the read requests when sst is read a second time, one look at them too
+read_again()
+{
+	must_mount "$store" "$1"
+	cat "$mnt/sst" >"$tmp/sst"
+	again=-$(stat_value 'fuse_requests_total{op="read"}')
+	cmp "$mnt/sst" "$tmp/sst"
+	again=$(($(stat_value 'fuse_requests_total{op="read"}') + again))
+	umount_store
+}
+read_again direct_io=auto
+pages=$again
+read_again direct_io=yes
+same "requests for what is in pages" "$again" "$pages"
+if [ "$(printf '%s\n' 6.6 "$(uname -r)" | sort -V | head -1)" = 6.6 ]; then
+	read_again direct_io=all
+	[ "$again" -gt "$pages" ] || fail "direct_io=all reads out of pages"
+	cp -r "$store" "$tmp/written.zarr"
+	must_mount "$tmp/written.zarr" rw,direct_io=all
+	python3 - "$mnt/sst" "$tmp/sst" <<-'END'
+		import mmap, os, sys
+		path, copy = sys.argv[1:]
+		was = bytearray(open(copy, "rb").read())
+		f = os.open(path, os.O_RDWR)
+		m = mmap.mmap(f, len(was))
+		os.pwrite(f, b"ABCD", 8)
+		was[8:12] = b"ABCD"
+		assert m[:16] == was[:16], "a mapping does not show what was written"
+		m[4:8] = was[4:8] = b"efgh"
+		m.flush()
+		assert os.pread(f, 16, 0) == was[:16], "read() does not show what a mapping wrote"
+		m.close()
+		os.close(f)
+		assert open(path, "rb").read() == was
+	END
+	umount_store
+fi
