@@ -84,11 +84,16 @@ put_elements(const struct flat_state *st, uint64_t off, struct span b, const str
 	return array_write(s->variable->array, &w, b.data);
 }
 
+/* To what became another array meanwhile, nothing was. */
 static void
-wrote(struct flat *w, const struct layout *l, uint64_t end)
+wrote(struct flat *w, const struct flat_state *st, uint64_t end)
 {
 	bool longer = false;
 	LOCKED(&w->lock) {
+		if (w->epoch != st->epoch) {
+			w->lost = w->epoch;
+			break;
+		}
 		uint64_t size = w->size, cut_at = w->cut;
 		w->changed = true;
 		w->size = max_u64(size, end);
@@ -101,7 +106,8 @@ wrote(struct flat *w, const struct layout *l, uint64_t end)
 	/* Between the old end and what was written the kernel has zeros: another time makes it ask
 	 * for its pages again. */
 	if (longer)
-		facts_written(&w->mount->facts, flat_variable(l)->node->path, clock_wall());
+		facts_written(
+			&w->mount->facts, flat_variable(st->layout)->node->path, clock_wall());
 }
 
 /* Room for bytes up to `end`, unless the mount is told meanwhile that others have made some. */
@@ -129,12 +135,20 @@ lay_out_to(struct flat *w, uint64_t end, const struct layout *before)
 	return 0;
 }
 
+/* 0, or that it became another array than the one that was opened. */
+static int
+check_epoch(const struct flat *w, const struct flat_state *st, unsigned epoch)
+{
+	return st->epoch == epoch ? 0 : variable_say_rewritten(w->path);
+}
+
 /* Makes room for bytes up to `end`. With the turn to grow. */
 static int
-reach(struct flat *w, uint64_t end, struct flat_state *ret)
+reach(struct flat *w, unsigned epoch, uint64_t end, struct flat_state *ret)
 {
 	int r = 0;
-	for (flat_now(w, ret); r == 0 && end > ret->layout->size; flat_now(w, ret)) {
+	for (flat_now(w, ret); r == 0 && ret->epoch == epoch && end > ret->layout->size;
+		flat_now(w, ret)) {
 		if (!w->grows)
 			return err_set(-EFBIG,
 				"its first dimension is not unlimited, so that it has %llu bytes",
@@ -142,7 +156,7 @@ reach(struct flat *w, uint64_t end, struct flat_state *ret)
 		r = lay_out_to(w, end, ret->layout);
 		flat_state_done(ret);
 	}
-	return r;
+	return r < 0 ? r : check_epoch(w, ret, epoch);
 }
 
 /* What lies between the end so far and what is written next: fill. Chunks that were not written
@@ -165,7 +179,8 @@ look_at_end(struct flat *w, uint64_t off)
 }
 
 static int
-put_past_the_end(struct flat *w, uint64_t off, struct span b, const struct array_want *how)
+put_past_the_end(
+	struct flat *w, unsigned epoch, uint64_t off, struct span b, const struct array_want *how)
 {
 	struct flat_state st = {0};
 	uint64_t end;
@@ -174,27 +189,31 @@ put_past_the_end(struct flat *w, uint64_t off, struct span b, const struct array
 	flat_take(w, &w->growing);
 	int r = look_at_end(w, off);
 	if (r == 0)
-		r = reach(w, end, &st);
+		r = reach(w, epoch, end, &st);
 	if (r == 0 && off > st.size)
 		r = fill_hole(w, &st, st.size, off);
 	if (r == 0)
 		r = put_elements(&st, off, b, how);
 	if (r == 0)
-		wrote(w, st.layout, end);
+		wrote(w, &st, end);
 	flat_give(w, &w->growing);
 	flat_state_done(&st);
 	return r;
 }
 
 int
-flat_put_bytes(struct flat *w, uint64_t off, struct span b, const struct array_want *how)
+flat_put_bytes(
+	struct flat *w, unsigned epoch, uint64_t off, struct span b, const struct array_want *how)
 {
 	struct flat_state st;
 	flat_now(w, &st);
 	bool inside = off <= st.size && b.len <= st.size - off;
-	int r = inside ? put_elements(&st, off, b, how) : put_past_the_end(w, off, b, how);
+	int r = check_epoch(w, &st, epoch);
+	if (r == 0)
+		r = inside ? put_elements(&st, off, b, how)
+			   : put_past_the_end(w, epoch, off, b, how);
 	if (r == 0 && inside)
-		wrote(w, st.layout, off + b.len);
+		wrote(w, &st, off + b.len);
 	flat_state_done(&st);
 	return r;
 }
@@ -231,24 +250,24 @@ flat_complete(struct flat *w)
 	if (r == 0 && whole < end)
 		r = flat_put_fill(w, flat_variable(st.layout)->array, whole, end);
 	if (r == 0 && st.size < end)
-		wrote(w, st.layout, end);
+		wrote(w, &st, end);
 	flat_give(w, &w->growing);
 	flat_state_done(&st);
 	return r;
 }
 
 int
-flat_lengthen(struct flat *w, uint64_t size)
+flat_lengthen(struct flat *w, unsigned epoch, uint64_t size)
 {
 	struct flat_state st = {0};
 	flat_take(w, &w->growing);
 	int r = look_at_end(w, size);
 	if (r == 0)
-		r = reach(w, size, &st);
+		r = reach(w, epoch, size, &st);
 	if (r == 0 && size > st.size)
 		r = fill_hole(w, &st, st.size, size);
 	if (r == 0)
-		wrote(w, st.layout, size);
+		wrote(w, &st, size);
 	flat_give(w, &w->growing);
 	flat_state_done(&st);
 	return r;

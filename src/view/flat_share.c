@@ -291,6 +291,8 @@ commit_by(struct shared_rows *s, int (*resize)(struct edit *, uint64_t), struct 
 	int r = model_edit(s->mount->model, s->of->path, &e);
 	if (r == ZMAP_ABSENT)
 		r = err_set(-EIO, "array '%s' is no longer in the store", s->of->path);
+	else if (r == 0 && !flat_is_same(s->of->array, edit_node(e)->array))
+		r = variable_say_rewritten(s->of->path);
 	if (r == 0)
 		r = resize(e, s->rows);
 	for (size_t at = 0; r == 0 && !s->of->nczarr && at < s->paths.len;) {

@@ -28,10 +28,13 @@ static int
 store_rows(struct flat *w, const struct flat_state *st, struct cancel *cancel)
 {
 	CLEAN(node_unrefp) struct node *n = NULL;
-	uint64_t rows = w->row ? st->size / w->row : 0;
+	uint64_t rows = 0;
 	bool unshared = false;
 	LOCKED(&w->lock) {
+		if (w->epoch != st->epoch)
+			return 0;
 		n = node_ref(w->node);
+		rows = w->row ? st->size / w->row : 0;
 		unshared = w->unshared;
 	}
 	if (rows <= st->rows && !unshared)
@@ -101,17 +104,22 @@ flat_store(struct flat *w, struct cancel *cancel)
 
 /* So many rows are left of those that there are. */
 static int
-shorten(struct flat *w, uint64_t rows)
+shorten(struct flat *w, unsigned epoch, uint64_t rows)
 {
 	CLEAN(node_unrefp) struct node *n = NULL;
+	bool same = false;
 	int r = flat_store(
 		w, NULL); /* what was written behind the metadata's end becomes rows first */
 	if (r < 0)
 		return r;
 	flat_take(w, &w->storing);
-	LOCKED(&w->lock)
+	LOCKED(&w->lock) {
 		n = node_ref(w->node);
-	if (n->array->shape[0] > rows)
+		same = w->epoch == epoch;
+	}
+	if (!same)
+		r = variable_say_rewritten(w->path);
+	else if (n->array->shape[0] > rows)
 		r = flat_share_fewer(w->mount, n, rows, NULL);
 	if (r == 0)
 		r = zmap_sync(w->mount->zmap);
@@ -122,7 +130,7 @@ shorten(struct flat *w, uint64_t rows)
 }
 
 int
-flat_set_size(struct flat *w, uint64_t size)
+flat_set_size(struct flat *w, unsigned epoch, uint64_t size)
 {
 	struct flat_state st;
 	flat_now(w, &st);
@@ -136,7 +144,7 @@ flat_set_size(struct flat *w, uint64_t size)
 		return err_set(-EINVAL, "it has %llu bytes, and %s", (unsigned long long)now,
 			w->grows ? "whole rows of its first dimension alone come and go"
 				 : "its first dimension is not unlimited");
-	int r = size < now ? shorten(w, size / w->row) : flat_lengthen(w, size);
+	int r = size < now ? shorten(w, epoch, size / w->row) : flat_lengthen(w, epoch, size);
 	if (r == 0)
 		flat_show_all(w);
 	return r;

@@ -273,6 +273,7 @@ put_differing(struct file *f, uint64_t off, struct span b, const struct array_wa
 	want.deadline = clock_now() + f->mount->options.data.timeout;
 	if (!was)
 		return err_set(-ENOMEM, "no memory for %zu bytes", b.len);
+	const unsigned epoch = own_of(f)->epoch;
 	int r = how->shown ? 0 : flat_read(f, &want, &reply);
 	size_t known = how->shown ? b.len : reply.len;
 	if (how->shown)
@@ -286,7 +287,7 @@ put_differing(struct file *f, uint64_t off, struct span b, const struct array_wa
 			if ((i + n >= known || b.data[i + n] != was[i + n]) != differs)
 				break;
 		if (differs)
-			r = flat_put_bytes(w, off + i, (struct span){b.data + i, n}, how);
+			r = flat_put_bytes(w, epoch, off + i, (struct span){b.data + i, n}, how);
 	}
 	return r;
 }
@@ -311,13 +312,13 @@ flat_write(
 	if (r < 0 || !b.len)
 		return r;
 	r = look_same(own);
-	if (r < 0)
-		return r; /* of this handle alone */
-	if (flags & FILE_APPEND)
+	if (r == 0 && flags & FILE_APPEND)
 		r = find_end(w, &off);
 	if (r == 0)
 		r = flags & FILE_MAPPED ? put_differing(f, off, b, how)
-					: flat_put_bytes(w, off, b, how);
+					: flat_put_bytes(w, own->epoch, off, b, how);
+	if (r < 0 && look_same(own) < 0)
+		return -EIO; /* of this handle alone */
 	return r < 0 && sticks(r) ? flat_stick(w, r) : r;
 }
 
@@ -325,6 +326,7 @@ static int
 flat_truncate(struct file *f, uint64_t size, bool through_handle)
 {
 	struct flat *w = own_of(f)->flat;
+	unsigned epoch = own_of(f)->epoch;
 	if (!file_writes(f))
 		return err_set(-EBADF, "'%s' was opened to be read", f->path);
 	int r = flat_is_stuck(w);
@@ -332,13 +334,26 @@ flat_truncate(struct file *f, uint64_t size, bool through_handle)
 		r = look_same(own_of(f));
 	if (r < 0)
 		return r;
+	if (!through_handle)
+		LOCKED(&w->lock)
+			epoch = w->epoch;
 	if (size || !through_handle)
-		return flat_set_size(w, size);
+		return flat_set_size(w, epoch, size);
 	cut(own_of(f));
 	return 0;
 }
 
 /* --- storing --- */
+
+/* What was written through handles of a former array may not be in the store. */
+static int
+look_lost(const struct flat_file *own)
+{
+	bool lost = false;
+	LOCKED(&own->flat->lock)
+		lost = own->epoch < own->flat->lost;
+	return lost ? variable_say_rewritten(own->flat->path) : 0;
+}
 
 /* What replaced a file that was truncated is shorter than what was there. */
 static int
@@ -372,6 +387,8 @@ flat_settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel
 	 * error. */
 	if (r == 0)
 		r = flat_is_stuck(w);
+	if (r == 0)
+		r = look_lost(own);
 	bool look = !release || uncut(own);
 	if (r == 0 && look) {
 		r = look_whole(w);

@@ -232,7 +232,7 @@ flat_swap_layout(struct flat *w, struct layout **l)
 static uint64_t
 bytes_of(const struct flat *w, const struct node *n)
 {
-	return w->row ? n->array->shape[0] * w->row : w->layout->size;
+	return w->row && n->array->rank ? n->array->shape[0] * w->row : w->layout->size;
 }
 
 /* The file lives on in the node as it is now; *l: its layout where that is longer, else NULL, then
@@ -258,16 +258,17 @@ begin_anew(struct flat *w, struct layout **l, bool own)
 	measure(w);
 	w->cut = UINT64_MAX;
 	w->epoch += !own;
+	if (!own && (w->changed || w->storing))
+		w->lost = w->epoch;
 	atomic_fetch_add(&w->generation, 1);
 }
 
-/* Are indices of the leading dimension as long? */
-static bool
-same_rows(const struct array_meta *a, const struct array_meta *b)
+bool
+flat_is_same(const struct array_meta *a, const struct array_meta *b)
 {
-	bool same = true;
-	for (unsigned i = 1; i < a->rank; i++)
-		same &= a->shape[i] == b->shape[i];
+	bool same = a->layout == b->layout && a->rank == b->rank;
+	for (unsigned i = 1; i < a->rank && same; i++)
+		same = a->shape[i] == b->shape[i];
 	return same;
 }
 
@@ -284,7 +285,7 @@ try_follow(struct flat *w, struct node *now)
 	}
 	if (before->serial >= now->serial)
 		return true;
-	bool lives = variable_lives_on(before, now) && same_rows(before->array, now->array);
+	bool lives = variable_lives_on(before, now) && flat_is_same(before->array, now->array);
 	bool own = before->array->layout == now->array->layout &&
 		   model_is_own(w->mount->model, now->path, now);
 	if ((longer || !lives) && flat_lay_out(w->mount, now, w->width, (struct span){0}, &l) < 0)
@@ -307,11 +308,7 @@ try_follow(struct flat *w, struct node *now)
 static void
 follow(struct flat *w, const struct node *now)
 {
-	unsigned rank = 0;
-	LOCKED(&w->lock)
-		rank = w->node->array->rank;
-	while (now->array && !now->error && now->array->rank == rank &&
-		!try_follow(w, (struct node *)now))
+	while (now->array && !now->error && !try_follow(w, (struct node *)now))
 		continue;
 }
 

@@ -30,8 +30,9 @@ struct flat {
 	struct node *node;     /* as the metadata were last */
 	struct layout *layout; /* of one span: its elements, with those rows that the metadata do
 				  not know */
-	unsigned epoch;   /* changes where it became another array: what was opened before is no
-			     longer good */
+	unsigned epoch;        /* grows where it became another array: what was opened before is no
+				  longer good … */
+	unsigned lost;    /* … and what was written before this one may not have been stored */
 	uint64_t size;    /* bytes of elements that there are; the last row may be incomplete */
 	uint64_t cut;     /* truncated to nothing: bytes that were written since, from the start;
 			     UINT64_MAX: not truncated */
@@ -59,6 +60,8 @@ unsigned flat_count_writer(struct flat *, int by);
 void flats_width(struct mount *, const struct node *, uint32_t *ret);
 /* The size that the file of a node shows, where that is not what the node says. */
 void flats_size(struct mount *, const struct node *, uint64_t *ret);
+/* Are the elements of both at the same places of the file, and stored alike? */
+bool flat_is_same(const struct array_meta *, const struct array_meta *);
 /* Looks at the array in the store: the file follows what is there, as far as it may. 0, also where
  * there is none; -errno. */
 int flat_look_again(struct flat *);
@@ -95,10 +98,12 @@ struct variable *flat_variable(const struct layout *);
 /* No longer truncated. */
 void flat_show_all(struct flat *);
 
-/* Bytes of the file become these. The file grows, if it has to and may. */
-int flat_put_bytes(struct flat *, uint64_t off, struct span, const struct array_want *how);
-/* It is so much longer that it has this size; rows that come are fill. */
-int flat_lengthen(struct flat *, uint64_t size);
+/* Bytes of the file become these. The file grows, if it has to and may. -EIO: it is no longer of
+ * that epoch, also where this found that out. */
+int flat_put_bytes(
+	struct flat *, unsigned epoch, uint64_t off, struct span, const struct array_want *how);
+/* It is so much longer that it has this size; rows that come are fill. -EIO likewise. */
+int flat_lengthen(struct flat *, unsigned epoch, uint64_t size);
 /* The file ends with a whole row: the rest of the last one is fill. */
 int flat_complete(struct flat *);
 
@@ -124,8 +129,8 @@ int flat_store(struct flat *, struct cancel *);
  * again. */
 void flat_give_up(struct flat *);
 
-/* The size becomes this, by whole rows. */
-int flat_set_size(struct flat *, uint64_t size);
+/* The size becomes this, by whole rows. -EIO likewise. */
+int flat_set_size(struct flat *, unsigned epoch, uint64_t size);
 int flat_begin(struct mount *);
 void flat_end(struct mount *);
 int flat_settle_all(

@@ -1,5 +1,5 @@
 #!/bin/bash
-# An array that another writer replaces by one of another type or of other rows, while a program has it open: another program writes to the new one, by its rows.
+# An array that another writer replaces by one of another type, rank or of other rows, while a program has it open: another program writes to the new one, by its rows.
 . "$(dirname "$0")/functions.sh"
 
 "$python" -c 'import numpy, numcodecs' 2>/dev/null || skip "no numpy or numcodecs for $python"
