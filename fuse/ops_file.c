@@ -8,9 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
-/* ns. How often it is looked whether the reads that hang have ended. */
-static const int64_t LOOK_EVERY = SECOND / 50;
+/* ns. How often it is looked whether the reads that hang have ended; for how long files that were
+ * closed are waited for, and how often. */
+static const int64_t LOOK_EVERY = SECOND / 50, RELEASED_WITHIN = 2 * SECOND,
+		     RELEASED_EVERY = SECOND / 500;
 
 static void
 free_file(struct handle *h)
@@ -54,6 +57,18 @@ wait_for_hanging(struct request *r)
 		nanosleep(&(struct timespec){.tv_nsec = LOOK_EVERY}, NULL);
 	}
 	return true;
+}
+
+/* What a program was told when it closed a file is known when that is released, a moment later:
+ * .zarrfs/refresh is to name and forget it. Another thread may be about to begin with that. */
+static void
+wait_for_releases(struct request *r)
+{
+	const int64_t closed = clock_now() + RELEASED_EVERY, until = closed + RELEASED_WITHIN;
+	do
+		nanosleep(&(struct timespec){.tv_nsec = RELEASED_EVERY}, NULL);
+	while (queue_releases(r->server->queue, closed) && !clock_over(until) &&
+		!cancelled(&r->cancel));
 }
 
 int
@@ -145,6 +160,8 @@ run_open(struct request *r)
 {
 	CLEAN(entry_free) struct entry e = {0};
 	struct open_file *f = NULL;
+	if (r->server->rw && !strcmp(r->inode->path, ".zarrfs/refresh"))
+		wait_for_releases(r);
 	int result = server_entry(r->server, r->inode, &e);
 	if (result == 0)
 		result = open_entry(r, r->inode, &e, &f);

@@ -322,6 +322,17 @@ queue_reads(struct queue *q, const struct inode *i, int64_t ns)
 }
 
 bool
+queue_releases(struct queue *q, int64_t before)
+{
+	bool releases = false;
+	LOCKED(&q->lock) {
+		for (const struct request *r = q->all; r && !releases; r = r->after)
+			releases = r->op == OP_RELEASE && r->started <= before;
+	}
+	return releases;
+}
+
+bool
 queue_asks_in(struct queue *q, const char *path, int64_t ns)
 {
 	bool asks = false;

@@ -41,3 +41,5 @@ static const int64_t HANGING = SECOND;
 bool queue_reads(struct queue *, const struct inode *, int64_t ns);
 /* The same of any other request about this very path, or a name in it. */
 bool queue_asks_in(struct queue *, const char *path, int64_t ns);
+/* Has a file that a program closed before that time not been released yet? */
+bool queue_releases(struct queue *, int64_t before);

@@ -99,6 +99,20 @@ must_mount "$tmp/s.zarr" rw
 cp "$tmp/half" "$mnt/sst.nc" 2>"$tmp/said"
 forget "$mnt/sst.nc"
 dd if=/dev/null of="$mnt/sst.nc" conv=notrunc status=none 2>"$tmp/said" || fail "refresh does not forget what was refused: $(cat "$tmp/said")"
+
+# nor one of which the program reads at once, before the kernel has released the file
+"$python" - "$mnt" >"$tmp/said" <<'EOF' || fail "refresh misses what close has said: $(cat "$tmp/said")"
+import os, sys
+for _ in range(100):
+    file = os.open(sys.argv[1] + "/sst.nc", os.O_WRONLY | os.O_TRUNC)
+    os.write(file, b"CDF\1half")
+    try:
+        os.close(file)
+    except OSError:
+        said = open(sys.argv[1] + "/.zarrfs/refresh").read()
+        if "given up: 'sst.nc'" not in said:
+            sys.exit(said)
+EOF
 umount_store
 
 mkdir "$tmp/at"
