@@ -249,16 +249,15 @@ live_on(struct flat *w, const struct node *now, struct layout **l)
 	}
 }
 
-/* It is another array now, or a shorter one. own: made so by this mount, and its handles go on.
- * Lock held. */
+/* It is another array now, or a shorter one. goes_on: its handles do. Lock held. */
 static void
-begin_anew(struct flat *w, struct layout **l, bool own)
+begin_anew(struct flat *w, struct layout **l, bool goes_on)
 {
 	flat_swap_layout(w, l);
 	measure(w);
 	w->cut = UINT64_MAX;
-	w->epoch += !own;
-	if (!own && (w->changed || w->storing))
+	w->epoch += !goes_on;
+	if (!goes_on && (w->changed || w->storing))
 		w->lost = w->epoch;
 	atomic_fetch_add(&w->generation, 1);
 }
@@ -285,7 +284,9 @@ try_follow(struct flat *w, struct node *now)
 	}
 	if (before->serial >= now->serial)
 		return true;
-	bool lives = variable_lives_on(before, now) && flat_is_same(before->array, now->array);
+	bool alike = flat_is_same(before->array, now->array);
+	bool lives = variable_lives_on(before, now) && alike;
+	bool shorter = alike && now->array->rank && now->array->shape[0] < before->array->shape[0];
 	bool own = before->array->layout == now->array->layout &&
 		   model_is_own(w->mount->model, now->path, now);
 	if ((longer || !lives) && flat_lay_out(w->mount, now, w->width, (struct span){0}, &l) < 0)
@@ -298,7 +299,8 @@ try_follow(struct flat *w, struct node *now)
 		if (lives)
 			live_on(w, now, &l);
 		else
-			begin_anew(w, &l, own);
+			/* Of what others made shorter nothing is lost, but for what waits here. */
+			begin_anew(w, &l, own || (shorter && !w->changed && !w->storing));
 	}
 	if (same)
 		node_unref(before);

@@ -1,6 +1,6 @@
 """write_replaced.py make STORE: an array v for each way in which another writer replaces it, in a group of its own.
 write_replaced.py run STORE MOUNT: each is replaced while a program has it open; another one appends a row. Then the same where nothing tells the mount
-before the program writes, and where the new one has another rank."""
+before the program writes, and where the new one has another rank, or is only shorter."""
 
 import errno
 import os
@@ -28,13 +28,13 @@ def document(store, name):
     return os.path.join(store, name, "v", "zarr.json")
 
 
-def put(store, name, data_type, length, chunk):
-    as_v3.save(document(store, name), zarr3.array((ROWS, length), (BAND, chunk), data_type, 7, [zarr3.LITTLE], dims=["time", "x"]))
+def put(store, name, data_type, length, chunk, rows=ROWS):
+    as_v3.save(document(store, name), zarr3.array((rows, length), (BAND, chunk), data_type, 7, [zarr3.LITTLE], dims=["time", "x"]))
 
 
 def make(store):
     as_v3.save(os.path.join(store, "zarr.json"), zarr3.group())
-    for name in [*AFTER, *RANKS, *(how + name for how in UNTOLD for name in AFTER)]:
+    for name in ["cut", *AFTER, *RANKS, *(how + name for how in UNTOLD for name in AFTER)]:
         as_v3.save(os.path.join(store, name, "zarr.json"), zarr3.group())
         put(store, name, *BEFORE)
 
@@ -83,8 +83,20 @@ def ranked(at, store, mount, name, shape, chunk, dims):
     os.close(old)
 
 
+def cut(at, store, mount, name):
+    """By another writer: what is appended goes behind the new end."""
+    old = opened(mount, name, os.O_APPEND)
+    put(store, name, *BEFORE, rows=1)
+    for more in 2, 3:
+        written(old, lambda f: os.write(f, b"\x33" * 4))
+        at.same("%s: rows after %d" % (name, more), as_v3.load(document(store, name))["shape"][0], more)
+    os.close(old)
+    at.bytes(name, stores.read(os.path.join(mount, name, "v")), b"\7" * 4 + b"\x33" * 8)
+
+
 def run(store, mount):
     at = stores.Check()
+    cut(at, store, mount, "cut")
     for name, after in AFTER.items():
         for how in UNTOLD:
             untold(at, store, mount, name, after, how)
