@@ -326,6 +326,13 @@ blosc_encode(const void *obj, const struct form *form, struct span in, struct bu
 	return blosc_encode_in(b, b->blocksize, in, out);
 }
 
+static int
+blosc_load(const void *state)
+{
+	(void)state;
+	return libblosc_load();
+}
+
 const struct codec_ops codec_blosc = {
 	.ids = (const char *const[]){"blosc", "numcodecs.blosc", NULL},
 	.kind = CODEC_BYTES,
@@ -335,5 +342,6 @@ const struct codec_ops codec_blosc = {
 	.decode_range = blosc_decode_range,
 	.grain = blosc_grain,
 	.encode = blosc_encode,
+	.load = blosc_load,
 	.patch = blosc_patch,
 };

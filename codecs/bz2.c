@@ -107,6 +107,13 @@ bz2_encode(const void *obj, const struct form *form, struct span in, struct buf 
 	return 0;
 }
 
+static int
+bz2_load(const void *state)
+{
+	(void)state;
+	return libbz2_load();
+}
+
 const struct codec_ops codec_bz2 = {
 	.ids = (const char *const[]){"bz2", "numcodecs.bz2", NULL},
 	.kind = CODEC_BYTES,
@@ -114,4 +121,5 @@ const struct codec_ops codec_bz2 = {
 	.close = free,
 	.decode = bz2_decode,
 	.encode = bz2_encode,
+	.load = bz2_load,
 };

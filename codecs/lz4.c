@@ -73,6 +73,13 @@ lz4_encode(const void *obj, const struct form *form, struct span in, struct buf 
 	return 0;
 }
 
+static int
+lz4_load(const void *state)
+{
+	(void)state;
+	return liblz4_load();
+}
+
 const struct codec_ops codec_lz4 = {
 	.ids = (const char *const[]){"lz4", "numcodecs.lz4", NULL},
 	.kind = CODEC_BYTES,
@@ -80,4 +87,5 @@ const struct codec_ops codec_lz4 = {
 	.close = free,
 	.decode = lz4_decode,
 	.encode = lz4_encode,
+	.load = lz4_load,
 };

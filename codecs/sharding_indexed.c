@@ -365,6 +365,12 @@ sharding_width(const void *obj, const struct form *form, struct span in, size_t 
 	return r == SHARD_MISSING ? 0 : r;
 }
 
+static int
+sharding_load(const void *obj)
+{
+	return codec_chain_load(shard_chain(obj));
+}
+
 static bool
 sharding_lossy(const void *obj)
 {
@@ -389,6 +395,7 @@ const struct codec_ops codec_sharding_indexed = {
 	.grain = sharding_grain,
 	.encode = sharding_encode,
 	.read_only = sharding_read_only,
+	.load = sharding_load,
 	.width = sharding_width,
 	.lossy = sharding_lossy,
 	.by_extent = sharding_by_extent,

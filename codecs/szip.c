@@ -237,6 +237,13 @@ szip_by_extent(const void *obj)
 	return true;
 }
 
+static int
+szip_load(const void *state)
+{
+	(void)state;
+	return libaec_load();
+}
+
 const struct codec_ops codec_szip = {
 	.ids = (const char *const[]){"szip", NULL},
 	.kind = CODEC_BYTES,
@@ -244,5 +251,6 @@ const struct codec_ops codec_szip = {
 	.close = free,
 	.decode = szip_decode,
 	.encode = szip_encode,
+	.load = szip_load,
 	.by_extent = szip_by_extent,
 };

@@ -306,6 +306,15 @@ codec_chain_read_only(const struct codec_chain *c)
 }
 
 int
+codec_chain_load(const struct codec_chain *c)
+{
+	int r = 0;
+	for (size_t i = 0; i < c->n && r == 0; i++)
+		r = c->link[i].ops->load ? c->link[i].ops->load(c->link[i].obj) : 0;
+	return r;
+}
+
+int
 codec_chain_lossy(const struct codec_chain *c, struct buf *ret)
 {
 	int r = 0;

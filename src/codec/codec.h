@@ -97,6 +97,9 @@ struct codec_ops {
 		struct buf *out);
 	/* One of its own codecs that can only be read, or NULL. No hook: it has none. */
 	const char *(*read_only)(const void *);
+	/* Loads the library that encode needs: 0, or -EIO with the reason; cheap once that is done.
+	 * NULL: it needs none. */
+	int (*load)(const void *);
 	/* Does the array's extent say how it decodes? NULL: it does not. */
 	bool (*by_extent)(const void *);
 	/* What stands, behind this codec, for an element that is not stored. NULL: what encoding
@@ -166,6 +169,9 @@ size_t codec_chain_scratch(const struct codec_chain *);
 bool codec_chain_ranged(const struct codec_chain *);
 /* The codec that cannot encode; NULL: all can. */
 const char *codec_chain_read_only(const struct codec_chain *);
+/* Loads the libraries that encoding needs, so that the first chunk does not wait for it. -EIO with
+ * the reason where one is not there. */
+int codec_chain_load(const struct codec_chain *);
 /* Appends "quantize,bitround": the codecs that do not always give back what they were given. */
 int codec_chain_lossy(const struct codec_chain *, struct buf *ret);
 /* Can these elements, some of a chunk, be stored? 0; -ERANGE: one cannot; what all of a chunk

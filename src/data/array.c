@@ -216,7 +216,7 @@ array_writable(const struct array *a)
 		return err_set(-EROFS, "codec '%s' can only be read", codec);
 	if (a->form.measuring)
 		return err_set(-EROFS, "it is not known how long its elements are");
-	return 0;
+	return codec_chain_load(a->chain);
 }
 
 int

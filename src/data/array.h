@@ -152,7 +152,8 @@ int stream_sift(struct stream *, const struct array_want *, const struct sieve *
  * of the array in this mount sees it at once, whatever its struct array. Errors of storing stick to
  * the array: array_write and array_flush fail with them until data_retry. */
 
-/* 0; -EROFS: why the array cannot be written. */
+/* 0; -EROFS: why the array cannot be written; -EIO: the library that it would be encoded by is not
+ * there. */
 int array_writable(const struct array *);
 /* Appends the names of codecs that do not always give back what was written, "quantize,bitround";
  * nothing: all do. */
