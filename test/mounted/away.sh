@@ -5,6 +5,7 @@
 . "$here/s3_functions.sh"
 
 away=60 timeout=5
+[ -n "${STORES_FORM:-}" ] && away=8
 sanitized && away=8
 begin_bucket
 s3 make open public

@@ -29,8 +29,9 @@ def begin(store):
     put(store, 0, lambda name: MADE)
     for k in range(OTHERS):
         stores.put(store, "other%02d" % k, np.zeros(4, "<f4"), {"_ARRAY_DIMENSIONS": ["q"]}, chunks=(4,), compressor=None)
-    zarr.open_group(store, "a")
-    zarr.consolidate_metadata(zarr.DirectoryStore(store))
+    if stores.FORM == "v2":
+        zarr.open_group(store, "a")
+    stores.consolidate(store)
 
 
 def values(path):

@@ -92,6 +92,6 @@ nginx_serves <<END_OF_CONF
   access_log $tmp/access.log short;
   server { listen 127.0.0.1:$port; root $tmp; }
 END_OF_CONF
-begin_nginx "http://127.0.0.1:$port/store.zarr/.zgroup"
+begin_nginx "http://127.0.0.1:$port/store.zarr/$(by_form .zgroup zarr.json)"
 trap 'kill $web 2>/dev/null; finish' EXIT
 read_all "http://127.0.0.1:$port/store.zarr" 2
