@@ -160,12 +160,13 @@ reach(struct flat *w, unsigned epoch, uint64_t end, struct flat_state *ret)
 }
 
 /* What lies between the end so far and what is written next: fill. Chunks that were not written
- * are; of the last one there may be old bytes behind the end. */
+ * are; of the last one there may be old bytes behind the end, and old chunks. */
 static int
 fill_hole(struct flat *w, const struct flat_state *st, uint64_t from, uint64_t to)
 {
 	uint64_t band_end = round_up(ceil_div(from, w->row), w->band) * w->row;
-	return flat_clear(w, st->layout, from, min_u64(to, band_end));
+	int r = flat_clear(w, st->layout, from, min_u64(to, band_end));
+	return r < 0 || to <= band_end ? r : flat_clear_old(w, st->layout, band_end, to);
 }
 
 /* A writer that leaves a hole sees first where the end is now: others may have written there. */

@@ -18,6 +18,8 @@ struct tail {
 	uint8_t *bytes; /* elements as they are stored */
 	uint64_t off;   /* of the first */
 	size_t len;
+	bool behind; /* in chunks behind the last one, which a writer may store long before the
+			length */
 };
 
 enum { KEY = 1024 };
@@ -67,7 +69,7 @@ static bool
 is_young(const struct tail *t, const struct zmap_stat *st)
 {
 	int64_t age = clock_wall() - st->mtime, since = t->node->mtime - st->mtime;
-	return st->mtime && age < DAY * SECOND && since < LENGTH_WITHIN * SECOND;
+	return st->mtime && age < DAY * SECOND && (t->behind || since < LENGTH_WITHIN * SECOND);
 }
 
 /* Of the object that holds the element. False: it is too long. */
@@ -201,6 +203,71 @@ flat_clear(struct flat *w, struct layout *l, uint64_t from, uint64_t to)
 	return from < to ? clear(&(struct tail){.flat = w, .node = n, .layout = l}, from, to) : 0;
 }
 
+/* Objects that hold one row, and the first element of each. */
+static uint64_t
+objects_of_row(const struct array_meta *a)
+{
+	const uint64_t *unit = a->shard ? a->shard : a->chunk;
+	uint64_t n = 1;
+	for (unsigned d = 1; d < a->rank; d++)
+		n *= ceil_div(a->shape[d], unit[d]);
+	return n;
+}
+
+static uint64_t
+first_element(const struct array_meta *a, uint64_t row, uint64_t object)
+{
+	const uint64_t *unit = a->shard ? a->shard : a->chunk;
+	uint64_t element = 0, stride = 1;
+	for (unsigned d = a->rank; d-- > 1;) {
+		uint64_t n = ceil_div(a->shape[d], unit[d]);
+		element += object % n * unit[d] * stride;
+		object /= n;
+		stride *= a->shape[d];
+	}
+	return element + row * stride;
+}
+
+/* 1: an object that holds some of the row has lain there for long; 0: none has; -errno. */
+static int
+is_old(const struct tail *t, uint64_t row)
+{
+	const struct array_meta *a = t->node->array;
+	char key[KEY];
+	for (uint64_t i = 0, n = objects_of_row(a); i < n; i++) {
+		struct zmap_stat st = {0};
+		if (!object_of(t, first_element(a, row, i), key))
+			continue;
+		int r = zmap_stat(t->flat->mount->zmap, key, &st);
+		if (r < 0 || (r == 0 && !is_young(t, &st)))
+			return r < 0 ? r : 1;
+	}
+	return 0;
+}
+
+int
+flat_clear_old(struct flat *w, struct layout *l, uint64_t from, uint64_t to)
+{
+	enum { LOOKED_AT = 1 << 16 };
+	CLEAN(node_unrefp) struct node *n = NULL;
+	LOCKED(&w->lock)
+		n = node_ref(w->node);
+	struct tail t = {.flat = w, .node = n, .layout = l, .behind = true};
+	const struct array_meta *a = n->array;
+	const uint64_t row = w->row, unit = !row ? 0 : a->shard ? a->shard[0] : a->chunk[0];
+	if (!row || w->mount->zmap->caps & ZMAP_REMOTE ||
+		ceil_div(to - from, unit * row) > LOOKED_AT / objects_of_row(a))
+		return 0;
+	int r = 0;
+	for (uint64_t end; from < to && r >= 0; from = end) {
+		end = min_u64((from / row / unit + 1) * unit * row, to);
+		r = is_old(&t, from / row);
+		if (r > 0)
+			r = clear(&t, from, end);
+	}
+	return r;
+}
+
 int
 flat_clear_tail(struct flat *w, uint64_t rows, struct cancel *cancel)
 {
@@ -212,12 +279,14 @@ flat_clear_tail(struct flat *w, uint64_t rows, struct cancel *cancel)
 		n = node_ref(w->node);
 		size = w->size;
 	}
-	uint64_t first = n->array->rank ? n->array->shape[0] : rows;
-	uint64_t to = min_u64(round_up(first, w->band), rows) * w->row;
+	uint64_t first = n->array->rank ? n->array->shape[0] : rows, to = rows * w->row;
 	uint64_t from = max_u64(first * w->row, size);
+	uint64_t end = max_u64(min_u64(round_up(first, w->band) * w->row, to), from);
 	int r = from < to ? flat_lay_out_grown(w->mount, n, w->width, rows, &l) : 0;
 	if (r == 0 && from < to)
-		r = flat_clear(w, l, from, to);
+		r = flat_clear(w, l, from, end);
+	if (r == 0 && end < to)
+		r = flat_clear_old(w, l, end, to);
 	flat_give(w, &w->growing);
 	return r < 0 || from >= to ? r : array_flush(flat_variable(l)->array, cancel);
 }

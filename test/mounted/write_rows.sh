@@ -13,3 +13,29 @@ for name in a b c; do
 	cmp "$mnt/$name" "$tmp/want/$name" || fail "what is stored of $name"
 done
 umount_store
+
+# rows of chunks that a writer left behind the end: fill, if that was more than a day ago, in the variable that grows and in those that share its rows
+for days in 2 0; do
+	"$python" - "$tmp/old$days" <<'EOF' || exit 1
+import os, sys
+import as_v3
+import zarr3
+kinds = {"a": ((4, 2), [zarr3.LITTLE]), "b": ((4, 2), [zarr3.LITTLE]), "s": ((8, 2), [zarr3.sharding([2, 2], [zarr3.LITTLE])])}
+as_v3.save(sys.argv[1] + "/zarr.json", zarr3.group())
+for name, (chunks, codecs) in kinds.items():
+    as_v3.save("%s/%s/zarr.json" % (sys.argv[1], name), zarr3.array((20, 2), chunks, "uint8", 7, codecs, dims=["time", "x"]))
+EOF
+	must_mount "$tmp/old$days" rw,unlimited=time
+	for name in a b s; do
+		printf '%40s' '' | dd of="$mnt/$name" conv=notrunc status=none || fail "$name: cannot be written"
+	done
+	umount_store
+	sed -i 's/\[20, 2\]/[5, 2]/' "$tmp/old$days"/?/zarr.json
+	find "$tmp/old$days" -path '*/c/*' -type f -exec touch -d "$days days ago" {} +
+	must_mount "$tmp/old$days" rw,unlimited=time
+	printf 'xy' | dd of="$mnt/a" bs=2 seek=19 conv=notrunc status=none || fail "a: cannot be written"
+	for name in a b s; do
+		same "$name, rows that came, $days days" "$(tail -c 30 "$mnt/$name" | head -c 28 | od -An -v -tu1 | xargs -n 1 | sort -u | xargs)" $((days ? 7 : 32))
+	done
+	umount_store
+done
