@@ -178,6 +178,17 @@ by_form()
 	[ "${STORES_FORM:-v2}" = v2 ] && echo "$1" || echo "$2"
 }
 
+# put_sample STORE: the sample store, as STORES_FORM says, without consolidated metadata
+put_sample()
+{
+	if [ "${STORES_FORM:-v2}" = v2 ]; then
+		cp -r "$data/sample.zarr" "$1"
+	else
+		"$python" "$here/as_v3.py" "$data/sample.zarr" "$1" "$STORES_FORM" || exit 1
+	fi
+	"$python" -c 'import sys, stores; stores.scatter(sys.argv[1])' "$1" || exit 1
+}
+
 # find_references icechunk|kerchunk: $tmp/c, with that folder of the corpus, and $options, with which what its references lead to is read there
 find_references()
 {

@@ -5,8 +5,7 @@
 
 export TSAN_OPTIONS="${TSAN_OPTIONS:-}:report_thread_leaks=0" # a daemon that leaves hanging requests waits for no thread
 
-cp -r "$data/sample.zarr" "$tmp/store.zarr"
-rm -f "$tmp/store.zarr/.zmetadata"
+put_sample "$tmp/store.zarr"
 timeout=3
 store="fault+file://$tmp/store.zarr#fault.kind=hang&fault.deaf=1&fault.match=wind&fault.calls=get,stat,list&fault.file=$tmp/broken"
 must_mount "$store" "timeout=$timeout,metadata_ttl=1"
@@ -95,7 +94,7 @@ eventually 6 ended "$daemon" || fail "SIGTERM does not end the daemon while a na
 is_mounted "$mnt" && fail "still mounted"
 
 # data that hang are waited for once, though the kernel asks for the page again: of a variable, and of a key itself
-must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.deaf=1&fault.match=sst/0&fault.calls=get&fault.file=$tmp/broken" "timeout=$timeout"
+must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.deaf=1&fault.match=$(by_form sst/0 sst/c/0)&fault.calls=get&fault.file=$tmp/broken" "timeout=$timeout"
 takes $((timeout + 3)) head -c 1000 "$mnt/sst"
-takes $((timeout + 3)) head -c 1000 "$mnt/.store/sst/0.0.0"
+takes $((timeout + 3)) head -c 1000 "$mnt/.store/sst/$(by_form 0.0.0 c/0/0/0)"
 exit $((failures != 0))

@@ -3,8 +3,8 @@
 . "$(dirname "$0")/functions.sh"
 
 [ -c /dev/fuse ] || skip "cannot mount: no /dev/fuse"
-cp -r "$data/sample.zarr" "$tmp/store.zarr"
-printf 'no chunk' >"$tmp/store.zarr/lat/0"
+put_sample "$tmp/store.zarr"
+printf 'no chunk' >"$tmp/store.zarr/lat/$(by_form 0 c/0)"
 mkfifo "$tmp/pipe"
 exec 9<>"$tmp/pipe" # neither end is ever closed
 dd if=/dev/zero of="$tmp/pipe" bs=4096 count=10000 oflag=nonblock 2>/dev/null && fail "the pipe does not get full"
