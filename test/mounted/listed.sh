@@ -14,7 +14,7 @@ done
 s3 put "$tmp/objects" bucket/objects
 for i in {100..139}; do
 	mkdir -p "$tmp/stores/s$i/v"
-	echo '{"zarr_format": 2}' >"$tmp/stores/s$i/.zgroup"
+	by_form '{"zarr_format": 2}' '{"zarr_format": 3, "node_type": "group", "attributes": {}}' >"$tmp/stores/s$i/$(by_form .zgroup zarr.json)"
 	echo object >"$tmp/stores/s$i.txt"
 done
 s3 put "$tmp/stores" bucket/stores
