@@ -8,19 +8,18 @@ needs curl
 "$python" - "$tmp" <<'END' || exit 1
 import sys
 import numpy as np
-import zarr
 import stores
 values = np.arange(24 << 20, dtype="<i4").reshape(24, -1)
 values.tofile(sys.argv[1] + "/want")
 for name in "big", "other":
     stores.put(sys.argv[1] + "/store", name, values, chunks=(1, 1 << 20), compressor=None)
-zarr.consolidate_metadata(sys.argv[1] + "/store")
+stores.consolidate(sys.argv[1] + "/store")
 END
 port=$(free_port)
 "$python" -m http.server --bind 127.0.0.1 --directory "$tmp/store" "$port" >/dev/null 2>&1 &
 server=$!
 trap 'kill $server 2>/dev/null; finish' EXIT
-eventually 20 curl -fsS -o /dev/null "http://127.0.0.1:$port/.zmetadata" 2>/dev/null || fail "Python's server does not answer"
+eventually 20 curl -fsS -o /dev/null "http://127.0.0.1:$port/$(by_form .zmetadata zarr.json)" 2>/dev/null || fail "Python's server does not answer"
 begin_proxy "http://127.0.0.1:$port"
 
 # a second in which no request is under way, and none comes
@@ -54,7 +53,7 @@ begin_reading()
 	"$@" >/dev/null 2>&1 &
 	reader=$!
 	disown
-	eventually 20 asked_for 'big/[0-9]*.0' || fail "nothing is asked for: $(asked)"
+	eventually 20 asked_for "$(by_form 'big/[0-9]*.0' 'big/c/[0-9]*/0')" || fail "nothing is asked for: $(asked)"
 }
 
 must_mount "$PROXY" "memory=512M"
@@ -77,14 +76,15 @@ idle "the reader of a memory map was killed"
 
 # chunks of a file that was closed are not wanted either, after a moment in which it may be opened again
 calm
-fault "kind=slow&match=/([4-9]|1.).0&rate=100000"
+fault "kind=slow&match=$(by_form '/([4-9]|1.).0' '/c/([2-9]|1.)/0')&rate=100000"
 head -c 9000000 "$mnt/other" >/dev/null
 idle "a file was closed"
 
 # nor the chunk ahead of a reader that goes elsewhere
 calm
 forget
-fault "kind=slow&match=big/6.0&rate=100000"
+sixth=$(by_form big/6.0 big/c/3/0) # where chunk 6 is
+fault "kind=slow&match=$sixth&rate=100000"
 "$python" - "$mnt/big" "$tmp/there" <<'END' &
 import os, sys, time
 with open(sys.argv[1], "rb", buffering=0) as file:
@@ -98,7 +98,7 @@ with open(sys.argv[1], "rb", buffering=0) as file:
 END
 reader=$!
 disown
-eventually 20 asked_for big/6.0 || fail "nothing is asked for ahead of a reader: $(asked)"
+eventually 20 asked_for "$sixth" || fail "nothing is asked for ahead of a reader: $(asked)"
 touch "$tmp/there"
 idle "a reader goes elsewhere"
 kill -9 $reader
@@ -106,17 +106,17 @@ kill -9 $reader
 # another program that reads the same chunks gets them all the same, and they are asked for once
 calm
 forget
-fault "kind=slow&match=big/[0-9]&rate=2000000"
+fault "kind=slow&match=big/$(by_form "" c/)[0-9]&rate=2000000"
 cat "$mnt/big" >/dev/null 2>&1 &
 reader=$!
 disown
 dd if="$mnt/big" bs=4M count=2 iflag=fullblock status=none >"$tmp/got" &
 other=$!
-eventually 20 asked_for big/1.0 || fail "nothing is asked for: $(asked)"
+eventually 20 asked_for "$(by_form big/1.0 big/c/0/0)" || fail "nothing is asked for: $(asked)"
 kill -9 $reader
 wait $other || fail "another reader fails"
 cmp "$tmp/got" <(head -c 8388608 "$tmp/want") || fail "another reader's bytes"
-same "requests for a chunk that one of two readers wants no more" "$(requests 'big/0.0 ')" 1
+same "requests for a chunk that one of two readers wants no more" "$(requests "$(by_form big/0.0 big/c/0/0) ")" "$(by_form 1 2)"
 idle "the other one has closed its file"
 
 # the mount ends
