@@ -47,7 +47,7 @@ cp "$tmp/deflated.zip.orig" "$tmp/untouched.zip"
 for how in mv cat; do
 	cp "$tmp/stored.zip.orig" "$tmp/y.zip"
 	cp "$tmp/deflated.zip.orig" "$tmp/other.zip"
-	rm -f "$tmp/go"
+	rm -f "$tmp/go" "$tmp/said"
 	"$keys" "$tmp/y.zip" put v/0 "$tmp/bytes" wait "$tmp/go" sync put v/1 "$tmp/more" sync >"$tmp/said" 2>&1 &
 	writer=$!
 	eventually 20 grep -q waiting "$tmp/said" || fail "$how: nothing was put"
