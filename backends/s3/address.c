@@ -302,7 +302,7 @@ address_find(const struct url *u, const struct address_wishes *w, struct address
 	tidy_host(&p);
 	if (r == 0)
 		r = settle_region(w->region, &p);
-	if (r == 0 && p.virtual_host && strcspn(p.bucket, "/:@?#% ") < strlen(p.bucket))
+	if (r == 0 && p.virtual_host && (strpbrk(p.bucket, "/:@?#%") || !printable(p.bucket)))
 		r = err_set(-EINVAL, "bucket '%s' cannot be part of a host's name", p.bucket);
 	if (r < 0)
 		address_free(&p);
