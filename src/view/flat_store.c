@@ -95,8 +95,7 @@ flat_store(struct flat *w, struct cancel *cancel)
 	flat_give(w, &w->storing);
 	if (!changed)
 		return 0;
-	LOCKED(&w->lock)
-		n = node_ref(w->node);
+	n = flat_node(w);
 	kinds_wrote(w->mount, n->path, w->path);
 	kinds_told(w->mount);
 	return r;
@@ -187,11 +186,9 @@ flat_settle_all(struct mount *m, const char *dir, enum settle_why why, struct ca
 static bool
 try_give_up(struct flat *w)
 {
-	CLEAN(node_unrefp) struct node *n = NULL;
+	CLEAN(node_unrefp) struct node *n = flat_node(w);
 	CLEAN(layout_unrefp) struct layout *l = NULL;
 	bool same = false;
-	LOCKED(&w->lock)
-		n = node_ref(w->node);
 	int r = flat_lay_out(w->mount, n, w->width, (struct span){0}, &l);
 	LOCKED(&w->lock) {
 		same = w->node == n;

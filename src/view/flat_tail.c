@@ -95,9 +95,7 @@ int
 flat_put_fill(struct flat *w, struct array *a, uint64_t off, uint64_t end)
 {
 	enum { PIECE = 1 << 20 };
-	CLEAN(node_unrefp) struct node *node = NULL;
-	LOCKED(&w->lock)
-		node = node_ref(w->node);
+	CLEAN(node_unrefp) struct node *node = flat_node(w);
 	uint64_t step = max_u64(PIECE / w->item, 1) * w->item;
 	CLEAN(clean_free) uint8_t *fill = calloc(1, step + w->item);
 	if (!fill)
@@ -197,9 +195,7 @@ clear(struct tail *t, uint64_t from, uint64_t to)
 int
 flat_clear(struct flat *w, struct layout *l, uint64_t from, uint64_t to)
 {
-	CLEAN(node_unrefp) struct node *n = NULL;
-	LOCKED(&w->lock)
-		n = node_ref(w->node);
+	CLEAN(node_unrefp) struct node *n = flat_node(w);
 	return from < to ? clear(&(struct tail){.flat = w, .node = n, .layout = l}, from, to) : 0;
 }
 
@@ -249,9 +245,7 @@ int
 flat_clear_old(struct flat *w, struct layout *l, uint64_t from, uint64_t to)
 {
 	enum { LOOKED_AT = 1 << 16 };
-	CLEAN(node_unrefp) struct node *n = NULL;
-	LOCKED(&w->lock)
-		n = node_ref(w->node);
+	CLEAN(node_unrefp) struct node *n = flat_node(w);
 	struct tail t = {.flat = w, .node = n, .layout = l, .behind = true};
 	const struct array_meta *a = n->array;
 	const uint64_t row = w->row, unit = !row ? 0 : a->shard ? a->shard[0] : a->chunk[0];

@@ -229,6 +229,15 @@ flat_swap_layout(struct flat *w, struct layout **l)
 	*l = old;
 }
 
+struct node *
+flat_node(struct flat *w)
+{
+	struct node *n = NULL;
+	LOCKED(&w->lock)
+		n = node_ref(w->node);
+	return n;
+}
+
 static uint64_t
 bytes_of(const struct flat *w, const struct node *n)
 {
@@ -318,9 +327,7 @@ static int
 follow_what(struct flat *w, int (*look)(struct model *, const char *path, struct node **ret))
 {
 	CLEAN(node_unrefp) struct node *now = NULL;
-	CLEAN(node_unrefp) struct node *n = NULL;
-	LOCKED(&w->lock)
-		n = node_ref(w->node);
+	CLEAN(node_unrefp) struct node *n = flat_node(w);
 	int r = look(w->mount->model, n->path, &now);
 	if (r == 0)
 		follow(w, now);

@@ -79,6 +79,8 @@ struct flat_state {
 void flat_now(struct flat *, struct flat_state *ret);
 void flat_state_done(struct flat_state *);
 
+/* A reference to the node as the metadata were last. */
+struct node *flat_node(struct flat *);
 /* It is laid out so; *l becomes what is to be freed. Lock held. */
 void flat_swap_layout(struct flat *, struct layout **l);
 
