@@ -16,6 +16,9 @@
 enum { BACKGROUND_MAX = 256, CONGESTED = 192 };
 /* Bytes that the kernel gives at once. */
 enum { WRITE_MAX = 1 << 20 };
+/* From this minor version of the protocol on (Linux 6.18) the kernel drops its pages of what a
+ * write() past them has changed also after it: a page may have been filled meanwhile. */
+enum { DROPS_AFTER_WRITES = 45 };
 
 static void
 op_init(void *arg, struct fuse_conn_info *conn)
@@ -28,6 +31,7 @@ op_init(void *arg, struct fuse_conn_info *conn)
 							could not be killed */
 	s->init_answer_next = true;
 	s->parallel_lookups = conn->capable & FUSE_CAP_PARALLEL_DIROPS;
+	s->direct_writes = s->direct_mappings && conn->proto_minor >= DROPS_AFTER_WRITES;
 }
 
 static void

@@ -101,12 +101,16 @@ goes_whole(const struct server *s, const struct entry *e, const struct file *f)
 	return false;
 }
 
-/* What a page would cost a far store is not asked for for a few bytes. */
+/* What a write() puts into pages is copied twice, and few programs read what they wrote. What a
+ * page would cost a far store is not asked for for a few bytes. */
 static bool
 goes_direct(const struct server *s, const struct entry *e, const struct file *f)
 {
-	return e->unknown_length || file_is_direct(f) || goes_whole(s, e, f) ||
-	       (s->direct_mappings && file_is_spread(f));
+	if (e->unknown_length || file_is_direct(f))
+		return true;
+	if (file_is_writable(f))
+		return s->direct_writes && s->direct_io != DIRECT_NO;
+	return goes_whole(s, e, f) || (s->direct_mappings && file_is_spread(f));
 }
 
 /* How the kernel is to treat what was opened. */
@@ -279,11 +283,12 @@ run_read(struct request *r)
 	reply_done(&reply);
 }
 
-/* Past the pages a program has asked for just these bytes. */
+/* Past the pages a program has asked for just these bytes, and the kernel says which: what fills
+ * pages, also those of a mapping, is for no owner of locks. */
 static bool
 by_pages(const struct fuse_file_info *fi)
 {
-	return !open_file_of(handle_of(fi->fh))->direct && !(fi->flags & O_DIRECT);
+	return !fi->lock_owner;
 }
 
 void

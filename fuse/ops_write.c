@@ -54,7 +54,7 @@ run_write(struct request *r)
 	int result =
 		mapped ? write_mapped(r, &how)
 		       : file_write(open_file_of(r->handle)->file, r->off, r->data, &how, r->flags);
-	if (result < 0)
+	if (result < 0 || (!mapped && open_file_of(r->handle)->direct))
 		shown_forget(r->inode, r->off, r->data.len);
 	else if (!mapped)
 		shown_lay(r->inode, r->off, r->data);

@@ -31,8 +31,9 @@ struct server {
 	/* Up to here: what is written next answers INIT, and what is said there; before there are
 	 * threads. */
 	bool init_answer_next, parallel_lookups, direct_mappings, no_capabilities;
+	bool direct_writes; /* a write() past the kernel's pages leaves none of them old */
 	bool rw;
-	enum direct_io direct_io; /* which netCDF files are read past the kernel's pages */
+	enum direct_io direct_io; /* which files are read past the kernel's pages */
 	atomic_ullong asked[OPS], failed[OPS], bytes_read, bytes_written;
 };
 

@@ -59,6 +59,34 @@ stored_alike()
 eventually 10 cmp -s a "$tmp/plain" || fail "after numpy"
 eventually 10 stored_alike || fail "after numpy, as stored"
 
+# What write() wrote a mapping shows at once, though others fill pages all the time.
+cat >"$tmp/shows.py" <<'END'
+import mmap
+import os
+import sys
+page = mmap.PAGESIZE
+readers = []
+for _ in range(2):
+    readers.append(os.fork())
+    if not readers[-1]:
+        m = mmap.mmap(os.open(sys.argv[1], os.O_RDONLY), 3 * page, prot=mmap.PROT_READ)
+        while os.getppid() != 1:
+            m[0], m[page], m[2 * page]
+        os._exit(0)
+f = os.open(sys.argv[1], os.O_RDWR)
+m = mmap.mmap(f, 3 * page, prot=mmap.PROT_READ)
+old = 0
+for k in range(2000):
+    at = page * (k % 3)
+    os.pwrite(f, b"%04d" % k, at)
+    old += m[at : at + 4] != b"%04d" % k
+for reader in readers:
+    os.kill(reader, 9)
+sys.exit("%d times of 2000 a mapping shows what was before a write()" % old if old else None)
+END
+"$python" "$tmp/shows.py" a || fail "mappings of what is written"
+cat "$tmp/plain" >a
+
 # sizes
 same "size" "$(stat -c %s a)" 80000
 truncate -s 80000 a || fail "truncate to the size that it has"
