@@ -260,7 +260,7 @@ refuse_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 	fuse_reply_err(req, EROFS);
 }
 
-/* No lock, flock, lseek and fallocate: the kernel does them better, or tools do without. */
+/* No lock, flock and lseek: the kernel does them better, or tools do without. */
 const struct fuse_lowlevel_ops server_ops = {
 	.init = op_init,
 	.lookup = op_lookup,

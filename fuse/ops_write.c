@@ -234,9 +234,41 @@ op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what, struct fus
 			   });
 }
 
+/* Up to its end the file has room. What makes it longer is fill; without an answer the C library
+ * would write a byte of 0 into each block. */
+static void
+run_fallocate(struct request *r)
+{
+	CLEAN(entry_free) struct entry e = {0};
+	int result = server_entry(r->server, r->inode, &e);
+	if (result == 0 && r->off > e.size)
+		result = resize(r);
+	if (result == 0)
+		reach(r->inode, r->off);
+	request_done(r, result);
+}
+
+static void
+op_fallocate(
+	fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len, struct fuse_file_info *fi)
+{
+	if (mode) {
+		fuse_reply_err(req, EOPNOTSUPP);
+		return;
+	}
+	request_start(req, &(struct asked){
+				   .op = OP_FALLOCATE,
+				   .run = run_fallocate,
+				   .ino = ino,
+				   .handle = handle_of(fi->fh),
+				   .off = (uint64_t)off + (uint64_t)len,
+			   });
+}
+
 void
 server_take_writing(struct fuse_lowlevel_ops *ops)
 {
+	ops->fallocate = op_fallocate;
 	ops->write = op_write;
 	ops->flush = op_flush;
 	ops->fsync = op_fsync;

@@ -188,6 +188,7 @@ static const char *const verb[OPS] = {
 	[OP_RELEASE] = "store",
 	[OP_WRITE] = "write",
 	[OP_SETATTR] = "set the size of",
+	[OP_FALLOCATE] = "set the size of",
 	[OP_FLUSH] = "store",
 	[OP_FSYNC] = "store",
 	[OP_FSYNCDIR] = "store what is in",

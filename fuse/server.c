@@ -34,6 +34,7 @@ static const char *const op_name[OPS] = {
 	[OP_FORGET] = "forget",
 	[OP_WRITE] = "write",
 	[OP_SETATTR] = "setattr",
+	[OP_FALLOCATE] = "fallocate",
 	[OP_FLUSH] = "flush",
 	[OP_FSYNC] = "fsync",
 	[OP_FSYNCDIR] = "fsyncdir",

@@ -137,6 +137,20 @@ def run(store, mount):
         except OSError:
             pass
     check("refused")
+    # by room for more: what the C library does where there is none would write into the fill
+    with open(path("a"), "r+b") as f:
+        os.posix_fallocate(f.fileno(), 0, 15 * 200)
+        os.posix_fallocate(f.fileno(), 15 * 200, 40 * 200)
+        try:
+            os.posix_fallocate(f.fileno(), 55 * 200, 1)
+            sys.exit("room for a part of a row")
+        except OSError:
+            pass
+    rows(55)
+    check("room")
+    os.truncate(path("a"), 15 * 200)
+    for v in ("time", "a", "b"):
+        model[v] = model[v][:15]
     # a larger copy; a smaller one is none
     new = np.arange(17 * 50, dtype="f4").reshape(17, 50)
     with open(path("a"), "wb") as f:
