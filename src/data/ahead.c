@@ -76,13 +76,14 @@ static uint64_t
 next_origin(const struct request *q)
 {
 	struct array *a = q->array;
-	uint64_t next = UINT64_MAX;
+	const struct stream *s = q->stream;
+	const uint64_t from = q->scan.high, ended = s->ended;
+	uint64_t next = ended >= from ? ended : UINT64_MAX;
 	if (atomic_load(&a->data->scans) < 2)
 		return next;
 	LOCKED(&a->lock)
 		for (const struct stream *o = a->streams; o; o = o->next)
-			if (o != q->stream && o->origin >= q->scan.high &&
-				q->now - o->asked < PASSING)
+			if (o != s && o->origin >= from && q->now - o->asked < PASSING)
 				next = min_u64(next, o->origin);
 	return next;
 }
@@ -158,6 +159,21 @@ cool_band(const struct scan *s, struct array *a, const struct band *b, enum cool
 	}
 }
 
+/* Does another reader in file order, which comes behind this one, want bytes [from, to) yet? */
+static bool
+is_awaited(const struct stream *s, uint64_t from, uint64_t to)
+{
+	struct array *a = s->array;
+	const int64_t since = s->asked - PASSING;
+	bool awaited = false;
+	if (atomic_load(&a->data->scans) < 2)
+		return false;
+	LOCKED(&a->lock)
+		for (const struct stream *o = a->streams; o && !awaited; o = o->next)
+			awaited = o != s && o->front >= from && o->front < to && o->asked > since;
+	return awaited;
+}
+
 void
 ahead_pass(struct stream *st, uint64_t passed)
 {
@@ -173,7 +189,8 @@ ahead_pass(struct stream *st, uint64_t passed)
 		scan_band(s, g, at, &b);
 		if (b.end > passed)
 			break;
-		cool_band(s, a, &b, COOL_ALL);
+		if (!is_awaited(st, scan_group(s, g, at), b.end))
+			cool_band(s, a, &b, COOL_ALL);
 		s->done = b.end;
 	}
 }

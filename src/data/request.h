@@ -21,6 +21,8 @@ struct stream {
 	bool first; /* it was the only one, and has been the oldest since: it follows none */
 	atomic_ullong front;  /* scan.high in file order, UINT64_MAX otherwise */
 	atomic_ullong origin; /* likewise scan.start */
+	atomic_ullong ended;  /* the least origin beyond its front of readers that have closed the
+				 file since it was opened; UINT64_MAX: none */
 	atomic_llong asked;   /* clock_now() of the last request */
 	atomic_ullong
 		at; /* where its own reader asked last, whichever stream its requests go through */

@@ -26,6 +26,7 @@ enum {
 	LARGE_FIRST = 3,       /* … so that one is ahead while so many are read … */
 	LOOK = 9 << 20,        /* … or so many bytes: what tells a file's kind takes 7 MiB */
 	BEYOND = 2304 << 10,   /* the kernel reads so far behind what a program wants */
+	TAIL = 64 << 10,       /* the end of a chunk that is loaded alone */
 	LARGER_MOST = 1 << 20, /* chunks that are loaded whole when they are read often */
 	FETCH_WHOLE =
 		2 << 20, /* stored bytes that a remote store sends sooner than it answers twice */
@@ -55,6 +56,22 @@ plans_by_size(const struct array *a)
 
 /* --- recognising --- */
 
+/* A run that begins near the end of a chunk may want only that of it: where readers share a file,
+ * their parts begin at pages, not at chunks. */
+static void
+begin_tail(struct scan *s, const struct array *a)
+{
+	const struct grid *g = &a->grid;
+	const uint64_t step = g->file_step[g->lead], around = step * g->shape[g->lead],
+		       in = s->start % around, n = in / step / g->chunk[g->lead],
+		       end = min_u64((n + 1) * g->chunk[g->lead], g->shape[g->lead]) * step;
+	s->tail = UINT64_MAX;
+	if (a->remote || g->slab_chunks != 1 || end - in > TAIL)
+		return;
+	s->tail = s->start / around * g->count[g->lead] + n;
+	s->ahead = s->ahead_from = s->start - in + end;
+}
+
 static void
 set_mode(struct scan *s, struct array *a, enum scan_mode mode)
 {
@@ -66,6 +83,7 @@ set_mode(struct scan *s, struct array *a, enum scan_mode mode)
 	if (order && s->mode != SCAN_ORDER) {
 		s->ahead = s->ahead_from = s->done = s->start;
 		s->planes = 0;
+		begin_tail(s, a);
 	}
 	s->counted = order;
 	s->mode = mode;
@@ -256,7 +274,7 @@ scan_extent(const struct scan *s, const struct array *a, uint64_t chunk, uint64_
 			      again */
 	if (is_beyond(s, a, chunk, at)) {
 		unit = BEYOND;
-	} else if (s->mode != SCAN_ORDER && parts) {
+	} else if (parts && (s->mode != SCAN_ORDER || chunk == s->tail)) {
 		uint64_t grain = atomic_load_explicit(&a->grain, memory_order_relaxed);
 		unit = a->raw ? RAW_GRAIN : grain ? grain : GRAIN_GUESS;
 		n = ceil_div(to, unit) - at / unit;
@@ -331,6 +349,7 @@ scan_keeps(const struct scan *s, const struct array *a, const struct extent_id *
 struct place {
 	uint64_t outer; /* file offset where index 0 of the leading dimension begins */
 	uint64_t t;     /* index of the leading dimension */
+	uint64_t group; /* first index of the group of planes */
 	uint64_t group_end, chunk_end; /* first index behind the group, and behind the chunk */
 	uint64_t rest;                 /* bytes into the plane */
 };
@@ -345,7 +364,8 @@ locate(const struct scan *s, const struct grid *g, uint64_t at, struct place *p)
 	p->rest = (at - p->outer) % step;
 	uint64_t first = p->t / depth * depth, in = p->t - first;
 	p->chunk_end = min_u64(first + depth, g->shape[g->lead]);
-	p->group_end = min_u64(first + (in / s->planes + 1) * s->planes, p->chunk_end);
+	p->group = first + in / s->planes * s->planes;
+	p->group_end = min_u64(p->group + s->planes, p->chunk_end);
 }
 
 void
@@ -373,6 +393,14 @@ scan_band(const struct scan *s, const struct grid *g, uint64_t at, struct band *
 	}
 	b->whole = b->last && p.group_end == p.chunk_end;
 	b->first = grid_number(g, index);
+}
+
+uint64_t
+scan_group(const struct scan *s, const struct grid *g, uint64_t at)
+{
+	struct place p;
+	locate(s, g, at, &p);
+	return p.outer + p.group * g->file_step[g->lead];
 }
 
 uint64_t

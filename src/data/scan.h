@@ -19,6 +19,8 @@ struct scan {
 	unsigned nlast;
 	int64_t stride;
 	uint64_t point;  /* of a stride: where the last request's point lies at least */
+	uint64_t tail;   /* of a run in file order: the chunk of which only the end is wanted, as
+			    the run begins there; UINT64_MAX: none */
 	uint64_t planes; /* of a chunk in one extent, in file order; 0: no plan yet */
 	bool keep_encoded;
 	uint64_t plan_share,
@@ -60,7 +62,8 @@ struct band {
 	bool last, whole;
 };
 void scan_band(const struct scan *, const struct grid *, uint64_t at, struct band *ret);
-/* Where the next group of planes begins. */
+/* Where the group of planes that holds `at` begins, and where the next one does. */
+uint64_t scan_group(const struct scan *, const struct grid *, uint64_t at);
 uint64_t scan_next_group(const struct scan *, const struct grid *, uint64_t at);
 /* Where the last plane of the group that holds `at` begins. */
 uint64_t scan_last_plane(const struct scan *, const struct grid *, uint64_t at);

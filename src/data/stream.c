@@ -30,7 +30,7 @@ stream_new(struct array *a, struct stream **ret)
 		return err_set(-ENOMEM, "no memory");
 	s->array = array_ref(a);
 	s->refs = 1;
-	s->front = s->origin = UINT64_MAX;
+	s->front = s->origin = s->ended = UINT64_MAX;
 	pthread_mutex_init(&s->lock, NULL);
 	LOCKED(&a->lock) {
 		struct stream **last = &a->streams;
@@ -42,6 +42,17 @@ stream_new(struct array *a, struct stream **ret)
 	}
 	*ret = s;
 	return 0;
+}
+
+/* The others end where this one began, as far as it was on their way. The array's lock is held. */
+static void
+leave_origin(const struct stream *s)
+{
+	if (s->origin == UINT64_MAX)
+		return;
+	for (struct stream *o = s->array->streams; o; o = o->next)
+		if (o->front <= s->origin && (s->origin < o->ended || o->ended < o->front))
+			o->ended = s->origin;
 }
 
 static void
@@ -56,6 +67,7 @@ stream_unref(struct stream *s)
 		while (*at != s)
 			at = &(*at)->next;
 		*at = s->next;
+		leave_origin(s);
 		if (!s->array->streams)
 			atomic_store(&s->array->left, clock_now());
 	}

@@ -144,35 +144,98 @@ test_grown(void)
 	setup_end(&s);
 }
 
-/* Two readers, of the second half and of the first: nothing is loaded twice because one reads ahead
- * beyond the place where the other began. */
+enum { CHUNKS = 40, CHUNK = 1 << 20, PIECE = 128 << 10 };
+
+/* An array of bytes: planes of 1 MiB, so many of them in a chunk, and a row of `wide` chunks. */
 static void
-test_halves(void)
+begin_planes(struct setup *s, size_t memory, uint64_t planes, uint64_t wide)
 {
-	enum { CHUNKS = 40, CHUNK = 1 << 20, PIECE = 128 << 10 };
-	struct setup s = {0};
+	*s = (struct setup){0};
+	setup_begin(s, memory, 2, 10);
+	array_unref(s->array);
+	free(s->flat);
+	s->meta.dtype.size = 1;
+	s->shape[0] = CHUNKS, s->shape[1] = CHUNK;
+	s->chunk[0] = planes, s->chunk[1] = CHUNK / wide;
+	s->bytes = (size_t)CHUNKS * CHUNK;
+	s->flat = malloc(s->bytes);
+	for (size_t i = 0; i < s->bytes; i++)
+		s->flat[i] = (uint8_t)(i >> 12);
+	for (uint64_t i = 0; i < CHUNKS / planes * wide; i++)
+		put_chunk(s, (uint64_t[]){i / wide, i % wide}, planes * CHUNK / wide);
+	CHECK_INT(array_open(s->data, s->zmap, "v", &s->meta, 0, &s->array), 0);
+}
+
+static void
+check_pieces(struct setup *s, struct stream *st, uint64_t from, uint64_t to)
+{
+	for (uint64_t at = from; at < to; at += PIECE)
+		check_read(s, st, at, PIECE);
+}
+
+/* With what was begun ahead. */
+static unsigned long long
+loaded(struct setup *s, const char *what)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+	return stat_of(s->data, what);
+}
+
+/* Two readers, of the second half and of the first: nothing is loaded twice because one reads ahead
+ * beyond the place where the other began, even if that one has closed the file since. */
+static void
+test_halves(bool closes)
+{
+	struct setup s;
 	struct stream *of[2];
-	setup_begin(&s, 16 << 20, 1, 10);
-	array_unref(s.array);
-	free(s.flat);
-	s.meta.dtype.size = 1;
-	s.shape[0] = s.bytes = (size_t)CHUNKS * CHUNK;
-	s.chunk[0] = CHUNK;
-	s.flat = malloc(s.bytes);
-	for (size_t i = 0; i < s.bytes; i++)
-		s.flat[i] = (uint8_t)(i >> 12);
-	for (uint64_t i = 0; i < CHUNKS; i++)
-		put_chunk(&s, &i, CHUNK);
-	CHECK_INT(array_open(s.data, s.zmap, "v", &s.meta, 0, &s.array), 0);
-	for (int half = 1; half >= 0; half--) {
+	begin_planes(&s, 16 << 20, 1, 1);
+	for (int half = 0; half < 2; half++) {
 		CHECK_INT(stream_new(s.array, &of[half]), 0);
-		for (uint64_t at = 0; at < s.bytes / 2; at += PIECE)
-			check_read(&s, of[half], half * s.bytes / 2 + at, PIECE);
+		check_pieces(&s, of[half], half * s.bytes / 2, half * s.bytes / 2 + 2 * PIECE);
 	}
-	nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL); /* what was begun ahead comes */
-	CHECK_INT(stat_of(s.data, "zarrfs_chunk_fetches_total"), CHUNKS);
+	check_pieces(&s, of[1], s.bytes / 2 + 2 * PIECE, s.bytes);
+	if (closes)
+		of[1] = stream_free(of[1]);
+	check_pieces(&s, of[0], 2 * PIECE, s.bytes / 2);
+	CHECK_INT(loaded(&s, "zarrfs_chunk_fetches_total"), CHUNKS);
 	stream_free(of[0]);
 	stream_free(of[1]);
+	setup_end(&s);
+}
+
+/* Two readers, of the second planes of a row of chunks and of the first: the one that has passed
+ * the row leaves its chunks to the other. */
+static void
+test_one_row(void)
+{
+	enum { PLANES = 8, WIDE = 4 };
+	struct setup s;
+	struct stream *ahead, *behind;
+	begin_planes(&s, 32 << 20, PLANES, WIDE);
+	CHECK_INT(stream_new(s.array, &ahead), 0);
+	CHECK_INT(stream_new(s.array, &behind), 0);
+	check_pieces(&s, behind, 0, 2 * PIECE);
+	check_pieces(&s, ahead, PLANES / 2 * CHUNK, 2 * PLANES * CHUNK);
+	const unsigned long long before = loaded(&s, "zarrfs_chunk_fetches_total");
+	check_pieces(&s, behind, 2 * PIECE, PLANES / 2 * CHUNK);
+	CHECK_INT(loaded(&s, "zarrfs_chunk_fetches_total"), before);
+	stream_free(ahead);
+	stream_free(behind);
+	setup_end(&s);
+}
+
+/* A reader in order that begins at the end of a chunk has only that loaded of it. */
+static void
+test_tail(void)
+{
+	enum { PAGE = 4 << 10, RAW_GRAIN = 64 << 10 };
+	struct setup s;
+	struct stream *st;
+	begin_planes(&s, 16 << 20, 1, 1);
+	CHECK_INT(stream_new(s.array, &st), 0);
+	check_read(&s, st, 3 * CHUNK - PAGE, PIECE);
+	CHECK_INT(loaded(&s, "zarrfs_chunk_fetched_bytes_total"), RAW_GRAIN + CHUNK);
+	stream_free(st);
 	setup_end(&s);
 }
 
@@ -204,7 +267,10 @@ main(void)
 	test_own_thread();
 	test_slow_store();
 	test_grown();
-	test_halves();
+	test_halves(false);
+	test_halves(true);
+	test_one_row();
+	test_tail();
 	test_budget();
 	return check_end();
 }
