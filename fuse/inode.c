@@ -170,9 +170,36 @@ see(struct inode *i, const struct entry *e)
 	struct seen s = seen_of(e);
 	if (s.mtime != i->seen.mtime || s.size != i->seen.size)
 		atomic_store(&i->changed, clock_now());
-	if (s.size != i->seen.size)
+	if (atomic_exchange(&i->known, s.size) != s.size) {
 		atomic_store(&i->resized, clock_now());
+		i->fresh = !i->seen.mode;
+	}
 	i->seen = s;
+}
+
+static void
+raise_to(_Atomic uint64_t *to, uint64_t n)
+{
+	uint64_t was = atomic_load(to);
+	while (n > was && !atomic_compare_exchange_weak(to, &was, n))
+		;
+}
+
+void
+inode_reach(struct inode *i, uint64_t end)
+{
+	raise_to(&i->reached, end);
+	raise_to(&i->known, end);
+}
+
+void
+inodes_arrived(struct inodes *t, struct inode *i)
+{
+	LOCKED(&t->lock) {
+		if (i->fresh)
+			atomic_store(&i->resized, 0);
+		i->fresh = false;
+	}
 }
 
 int

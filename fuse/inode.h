@@ -20,12 +20,14 @@ struct inode {
 	unsigned refs;           /* what threads here hold */
 	_Atomic int64_t changed; /* clock_now() of when the kernel was to be told of another size or
 				    time; 0: never */
-	_Atomic int64_t resized; /* the same, of another size */
+	_Atomic int64_t resized; /* the same, of a size that it did not know */
 	atomic_uint
 		answering; /* answers about its attributes that are on their way to the kernel */
 	atomic_uint told,
 		heard; /* how often the kernel was told to ask for attributes again: begun, ended */
 	_Atomic uint64_t reached; /* the end of what programs wrote here, which the kernel knows */
+	_Atomic uint64_t known;   /* the size that it was told last, or knows by what was written */
+	bool fresh;               /* resized is of the answer by which the kernel came to know it */
 	struct seen seen;         /* all up to here change, with this one: under the table's lock */
 	bool retired;             /* the next lookup of the path finds another inode */
 	bool dead;                /* nor may this one be opened any more, or looked at */
@@ -56,6 +58,10 @@ struct inode *inodes_get(struct inodes *, uint64_t id);
 struct inode *inodes_at(struct inodes *, uint64_t id);
 void inodes_put(struct inodes *, struct inode *);
 uint64_t inodes_id(struct inodes *, const struct inode *);
+/* The kernel knows, by what a program wrote, that the file is so long. */
+void inode_reach(struct inode *, uint64_t end);
+/* The kernel asks about this inode: the answer by which it came to know it has reached it. */
+void inodes_arrived(struct inodes *, struct inode *);
 /* If the entry is what this inode stands for: now seen so. Else false. */
 bool inodes_see(struct inodes *, struct inode *, const struct entry *);
 struct seen inodes_seen(struct inodes *, struct inode *);

@@ -36,15 +36,6 @@ write_mapped(struct request *r, const struct array_want *how)
 	return result;
 }
 
-/* The kernel knows that the file is so long. */
-static void
-reach(struct inode *i, uint64_t end)
-{
-	uint64_t was = atomic_load(&i->reached);
-	while (end > was && !atomic_compare_exchange_weak(&i->reached, &was, end))
-		;
-}
-
 static void
 run_write(struct request *r)
 {
@@ -64,7 +55,7 @@ run_write(struct request *r)
 	}
 	atomic_fetch_add_explicit(&r->server->bytes_written, r->data.len, memory_order_relaxed);
 	if (!mapped)
-		reach(r->inode, r->off + r->data.len);
+		inode_reach(r->inode, r->off + r->data.len);
 	if (request_claim(r))
 		fuse_reply_write(r->req, r->data.len);
 }
@@ -244,7 +235,7 @@ run_fallocate(struct request *r)
 	if (result == 0 && r->off > e.size)
 		result = resize(r);
 	if (result == 0)
-		reach(r->inode, r->off);
+		inode_reach(r->inode, r->off);
 	request_done(r, result);
 }
 

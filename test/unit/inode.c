@@ -90,6 +90,37 @@ test_seen(void)
 	inodes_free(t);
 }
 
+/* Is that a size that the kernel did not know? */
+static bool
+resizes(struct inodes *t, struct inode *i, uint64_t size)
+{
+	CLEAN(entry_free) struct entry e = entry("a", 1);
+	e.size = size;
+	atomic_store(&i->resized, 0);
+	CHECK(inodes_see(t, i, &e));
+	return atomic_load(&i->resized);
+}
+
+static void
+test_resized(void)
+{
+	struct inodes *t = table();
+	struct inode *i = inodes_get(t, look_up(t, "a", 1));
+	CHECK(atomic_load(&i->resized));
+	inodes_arrived(t, i); /* it asks about what it was told of */
+	CHECK(!atomic_load(&i->resized));
+	CHECK(!resizes(t, i, 10));
+	CHECK(resizes(t, i, 20));
+	inodes_arrived(t, i);
+	CHECK(atomic_load(&i->resized));
+	inode_reach(i, 40);
+	CHECK(!resizes(t, i, 40));
+	CHECK(resizes(t, i, 30)); /* cut by another mount */
+	CHECK(resizes(t, i, 40));
+	inodes_put(t, i);
+	inodes_free(t);
+}
+
 static void
 test_retired(void)
 {
@@ -132,6 +163,7 @@ main(void)
 	test_layouts();
 	test_held();
 	test_seen();
+	test_resized();
 	test_retired();
 	test_many();
 	return check_end();
