@@ -27,7 +27,7 @@ struct inode {
 		heard; /* how often the kernel was told to ask for attributes again: begun, ended */
 	_Atomic uint64_t reached; /* the end of what programs wrote here, which the kernel knows */
 	_Atomic uint64_t known;   /* the size that it was told last, or knows by what was written */
-	bool fresh;               /* resized is of the answer by which the kernel came to know it */
+	atomic_bool fresh;        /* resized is of the answer by which the kernel came to know it */
 	struct seen seen;         /* all up to here change, with this one: under the table's lock */
 	bool retired;             /* the next lookup of the path finds another inode */
 	bool dead;                /* nor may this one be opened any more, or looked at */

@@ -166,7 +166,6 @@ run_open(struct request *r)
 	struct open_file *f = NULL;
 	if (r->server->rw && !strcmp(r->inode->path, ".zarrfs/refresh"))
 		wait_for_releases(r);
-	inodes_arrived(r->server->inodes, r->inode);
 	int result = server_entry(r->server, r->inode, &e);
 	if (result == 0)
 		result = open_entry(r, r->inode, &e, &f);

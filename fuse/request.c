@@ -370,6 +370,8 @@ request_start(fuse_req_t req, const struct asked *a)
 	r->inode = inodes_at(s->inodes, a->ino);
 	if (!holds_inode(a->handle, r->inode))
 		r->inode = inodes_get(s->inodes, a->ino);
+	if (atomic_load_explicit(&r->inode->fresh, memory_order_relaxed))
+		inodes_arrived(s->inodes, r->inode);
 	r->heard = atomic_load(&r->inode->heard);
 	r->off = a->off;
 	r->size = a->size;
