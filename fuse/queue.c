@@ -261,6 +261,18 @@ queue_end(struct queue *q)
 
 enum { LOOKED_AFTER = 512 };
 
+/* Is there something to do about it? */
+static bool
+wants_tending(struct request *r, int64_t now)
+{
+	switch (atomic_load(&r->state)) {
+	case REQUEST_ANSWERED: return false;
+	case REQUEST_UNHEARD: return true;
+	case REQUEST_HEARD: break;
+	}
+	return atomic_load(&r->interrupted) || request_overdue(r, now) || request_lingers(r, now);
+}
+
 bool
 queue_tend(struct queue *q)
 {
@@ -271,9 +283,7 @@ queue_tend(struct queue *q)
 	LOCKED(&q->lock) {
 		busy = q->all;
 		for (struct request *r = q->all; r && n < LOOKED_AFTER; r = r->after) {
-			if (atomic_load(&r->answered) ||
-				!(atomic_load(&r->interrupted) || request_overdue(r, now) ||
-					request_lingers(r, now)))
+			if (!wants_tending(r, now))
 				continue;
 			atomic_fetch_add(&r->refs, 1);
 			some[n++] = r;

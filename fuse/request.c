@@ -79,7 +79,7 @@ give_up(struct request *r)
 {
 	fuse_req_t req = r->req;
 	atomic_store(&r->cancel.wanted_no_more, true);
-	if (!atomic_exchange(&r->answered, true))
+	if (atomic_exchange(&r->state, REQUEST_ANSWERED) != REQUEST_ANSWERED)
 		fuse_reply_err(req, EINTR); /* from here on r may be gone */
 }
 
@@ -99,13 +99,42 @@ interrupted(fuse_req_t req, void *arg)
 		atomic_store(&r->interrupted, true);
 }
 
+/* libfuse tells at once what it has heard before. */
+void
+request_hear(struct request *r)
+{
+	if (atomic_load(&r->state) != REQUEST_UNHEARD)
+		return;
+	LOCKED(&r->server->hearing) {
+		enum request_state was = REQUEST_UNHEARD;
+		if (!atomic_compare_exchange_strong(&r->state, &was, REQUEST_HEARD))
+			return;
+		registering = true;
+		fuse_req_interrupt_func(r->req, interrupted, r);
+		registering = false;
+	}
+}
+
+/* Called when the thread of a read is about to wait, and while it does. */
+static bool
+look(struct cancel *c)
+{
+	struct request *r =
+		(struct request *)(void *)((char *)c - offsetof(struct request, cancel));
+	request_hear(r);
+	return atomic_load(&c->wanted_no_more);
+}
+
 bool
 request_claim(struct request *r)
 {
-	if (atomic_exchange(&r->answered, true))
-		return false;
-	fuse_req_interrupt_func(r->req, NULL, NULL); /* waits for interrupted() */
-	return true;
+	const enum request_state was = atomic_exchange(&r->state, REQUEST_ANSWERED);
+	if (was == REQUEST_HEARD) {
+		LOCKED(&r->server->hearing) /* request_hear() has ended, on whichever thread */
+			;
+		fuse_req_interrupt_func(r->req, NULL, NULL); /* waits for interrupted() */
+	}
+	return was != REQUEST_ANSWERED;
 }
 
 static int
@@ -324,12 +353,12 @@ request_run(struct request *r)
 	struct negative_cache_what name = name_of(r);
 	int missed;
 	/* What was written before the process was killed is stored all the same. */
-	if (atomic_load(&r->answered) && r->op != OP_FLUSH && r->op != OP_RELEASE)
+	if (atomic_load(&r->state) == REQUEST_ANSWERED && r->op != OP_FLUSH && r->op != OP_RELEASE)
 		return;
 	if (clock_over(r->deadline))
 		request_fail(
 			r, err_set(-ETIMEDOUT, "no time left after waiting for other requests"));
-	else if (cancelled(&r->cancel) && !request_stores(r))
+	else if (atomic_load(&r->cancel.wanted_no_more) && !request_stores(r))
 		request_fail(r, err_set(-EIO, "the mount is ending"));
 	else if (may_be_missed(r) &&
 		 (missed = negative_cache_lately(&r->server->missed, &name, clock_now())) < 0)
@@ -388,9 +417,10 @@ request_start(fuse_req_t req, const struct asked *a)
 	r->other = a->other ? inodes_get(s->inodes, a->other) : NULL;
 	r->started = r->looked = clock_now();
 	r->deadline = request_stores(r) ? 0 : r->started + s->timeout;
-	registering = true;
-	fuse_req_interrupt_func(req, interrupted, r);
-	registering = false;
+	if (r->op == OP_READ)
+		r->cancel.look = look;
+	else
+		request_hear(r);
 	queue_start(s->queue, r, a->aside || needs_no_store(r->inode));
 }
 
@@ -417,7 +447,9 @@ request_overdue(const struct request *r, int64_t now)
 void
 request_tend(struct request *r)
 {
-	bool ended = atomic_load(&r->interrupted) ? dying(r->pid) : gone(r->pid);
+	const bool heard = atomic_load(&r->state) != REQUEST_UNHEARD;
+	request_hear(r);
+	bool ended = atomic_load(&r->interrupted) ? dying(r->pid) : heard && gone(r->pid);
 	if (ended) {
 		atomic_store(&r->cancel.wanted_no_more, true);
 		if (request_claim(r))

@@ -76,7 +76,11 @@ struct request {
 	int64_t looked;            /* when its thread was looked at last; under the queue's lock */
 	int64_t begun;             /* when its turn came; 0: not yet; under the queue's lock */
 	struct cancel cancel;
-	atomic_bool answered;
+	_Atomic enum request_state {
+		REQUEST_UNHEARD, /* libfuse is not yet asked to say when the program gives up */
+		REQUEST_HEARD,   /* under server.hearing */
+		REQUEST_ANSWERED,
+	} state;
 	atomic_bool interrupted; /* and the thread that set it is done with this request */
 	char name[];
 };
@@ -134,5 +138,9 @@ bool request_overdue(const struct request *, int64_t now);
 /* Is it time to see whether the thread that asked for pages is still there? It may have ended while
  * the kernel read ahead for it. */
 bool request_lingers(struct request *, int64_t now);
+/* From now on it is known at once when the program gives up. A read that is answered from memory is
+ * over before that is worth asking for: it is heard when its thread is about to wait, or when it is
+ * tended. */
+void request_hear(struct request *);
 /* Answers it if the program that asked is being killed or has ended, or if it is overdue. */
 void request_tend(struct request *);

@@ -97,6 +97,7 @@ server_new(struct mount *m, const struct opts *o, struct server **ret)
 		return err_set(-ENOMEM, "no memory for a mount");
 	s->mount = m;
 	negative_cache_init(&s->missed, NAMES_MISSED, SECOND);
+	pthread_mutex_init(&s->hearing, NULL);
 	turns_init(&s->turns);
 	handles_init(&s->handles);
 	s->uid = (uid_t)o->uid;
@@ -134,6 +135,7 @@ server_free(struct server *s)
 	inodes_free(s->inodes);
 	queue_free(s->queue);
 	turns_done(&s->turns);
+	pthread_mutex_destroy(&s->hearing);
 	negative_cache_done(&s->missed);
 	free(s);
 	return NULL;

@@ -19,6 +19,7 @@ struct server {
 	struct inodes *inodes;
 	struct queue *queue;
 	struct turns turns;
+	pthread_mutex_t hearing; /* held while libfuse is asked to say when a program gives up */
 	struct negative_cache missed; /* names */
 	struct handles handles;
 	struct notifier *notifier;   /* the session's, from its beginning on */

@@ -94,6 +94,8 @@ wait_for(struct request *q, struct extent *p)
 {
 	const struct array_want *w = q->want;
 	struct data *d = q->array->data;
+	if (cancelled(w->cancel))
+		return err_set(-EINTR, "interrupted");
 	for (;;) { /* a load that takes long must not keep the others from being loaded */
 		load_hurry(q->array, p);
 		int64_t soon = clock_now() + STUCK_AFTER;
