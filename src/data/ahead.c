@@ -88,6 +88,13 @@ next_origin(const struct request *q)
 	return next;
 }
 
+/* How far ahead of the reader is to be loaded. */
+static uint64_t
+window_end(const struct scan *s, const struct array *a)
+{
+	return min_u64(a->grid.bytes, s->high + scan_window(s, a));
+}
+
 /* True: some have been sent. stop: nothing is loaded from there on. */
 static bool
 prefetch_order(struct request *q, uint64_t stop)
@@ -95,7 +102,7 @@ prefetch_order(struct request *q, uint64_t stop)
 	struct scan *s = &q->stream->scan;
 	const struct grid *g = &q->array->grid;
 	struct batch batch = {.array = q->array, .locked = true};
-	uint64_t to = min_u64(min_u64(g->bytes, stop), s->high + scan_window(s, q->array));
+	uint64_t to = min_u64(stop, window_end(s, q->array));
 	while (s->ahead < to) {
 		if (s->ahead % (g->chunk[g->lead] * g->file_step[g->lead]) == 0)
 			scan_plan(s, q->array);
@@ -216,7 +223,8 @@ ahead_load(struct request *q)
 {
 	struct stream *s = q->stream;
 	bool sent = false;
-	if (q->scan.mode == SCAN_RANDOM)
+	if (q->scan.mode == SCAN_RANDOM ||
+		(q->scan.mode == SCAN_ORDER && q->scan.ahead >= window_end(&q->scan, q->array)))
 		return;
 	const uint64_t stop = q->scan.mode == SCAN_ORDER ? next_origin(q) : UINT64_MAX;
 	mem_hold();
