@@ -102,8 +102,7 @@ create(struct cache *c, const struct cache_request *a, struct waiter *w, struct 
 		table_use(c, p);
 	p->touched = p->asked = a->now;
 	p->pins += a->keep;
-	p->since = a->since;
-	p->given = p->used ? a->now : 0;
+	p->given = p->used && !a->of ? a->now : 0;
 	version_begin(p, before->past);
 	*prev = NULL;
 	*ret = p;
@@ -132,11 +131,28 @@ take_found(struct cache *c, const struct cache_request *a, struct extent *p, str
 	p->pins++;
 	if (a->hurry != CACHE_PREFETCH)
 		table_use(c, p);
-	if (p->until == EXTENT_CURRENT && a->hurry != CACHE_PREFETCH && a->now > p->given)
+	bool given = a->hurry != CACHE_PREFETCH && !a->of;
+	if (p->until == EXTENT_CURRENT && given && a->now > p->given)
 		p->given = a->now;
 	table_touch(p, a->now);
 	c->hits += r == CACHE_READY;
 	*ret = p;
+	return r;
+}
+
+/* In which version the extent must be; p: what there is of the store's, or NULL. */
+static int
+choose(struct cache *c, const struct cache_request *a, const struct extent *p,
+	const struct old_version **ret)
+{
+	*ret = NULL;
+	if (a->of)
+		return version_of(a->of, ret);
+	if (p && (!p->former || p->former < a->since))
+		return 0;
+	int r = version_for(c, &a->id, a->since, ret);
+	if (r == 0 && !*ret && p)
+		r = err_set(-ESTALE, "a version of a chunk is forgotten");
 	return r;
 }
 
@@ -148,16 +164,11 @@ get_locked(struct cache *c, const struct cache_request *a, struct extent **ret)
 	int r = 0;
 	while (r == 0) {
 		struct extent *p = find(c, a, EXTENT_CURRENT);
-		before.past = NULL;
-		if (!p || (p->former && p->former >= a->since)) {
-			r = version_for(c, &a->id, a->since, &before.past);
-			if (r == 0 && before.past)
-				p = find(c, a, before.past->until);
-			else if (r == 0 && p)
-				r = err_set(-ESTALE, "a version of a chunk is forgotten");
-			if (r < 0)
-				break;
-		}
+		r = choose(c, a, p, &before.past);
+		if (r < 0)
+			break;
+		if (before.past)
+			p = find(c, a, before.past->until);
 		if (p && usable(c, p, a)) {
 			r = take_found(c, a, p, ret);
 			break;

@@ -14,7 +14,8 @@
  * they stay for readers that may have been given some of it, and are given to no other. What such a
  * reader lacks is loaded by that version; where neither the cache nor the store has it any more the
  * reader gets -ESTALE, and never the next version beside the former. Versions belong to stored
- * objects: a chunk's own one, or a shard with all its chunks. They are known as long as anything of
+ * objects: a chunk's own one, or a shard with all its chunks; what readers were given of them is
+ * known of each chunk, and of many only of ranges. Versions are known as long as anything of
  * the object is cached, and of the last OBJECTS_KNOWN that nothing is cached of; of more than these
  * a part that is read much later than the rest may be of the next version. All calls are safe from
  * every thread. */
@@ -79,7 +80,6 @@ struct extent {
 	bool bad;            /* that was because of the bytes which the store gave */
 	/* What was cached before and is compared with the store; pinned; NULL after the load. */
 	struct extent *prev;
-	int64_t since;   /* of the reader that it is loaded for */
 	bool superseded; /* to be loaded in this version, which is no longer the store's */
 	/* The loader's: */
 	struct task task;
@@ -132,6 +132,8 @@ struct cache_request {
 			  again */
 	int64_t begun; /* loads that were asked for before this moment are not waited for */
 	int64_t since; /* when the reader began */
+	/* Not for a reader, but for the load of this extent, and of its version; or NULL. */
+	const struct extent *of;
 	int64_t deadline;
 	struct cancel *cancel;
 	/* Bytes of extents that are being loaded for the same array, or NULL: no array may have all

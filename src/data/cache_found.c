@@ -33,22 +33,37 @@ cache_found(struct cache *c, struct extent *p)
 		}
 		changed = how == VERSION_NEW;
 		put_back(c, p->prev);
-		p->former = o->former;
+		p->former = version_former(o, p->id.chunk);
 	}
 	return changed;
+}
+
+/* What readers since `since` were given of the chunk, evicted or not, counts as given now. */
+static void
+give_again(
+	struct cache *c, struct object *o, const struct extent_id *id, int64_t since, int64_t now)
+{
+	int64_t at = given_at(o->given, OBJECT_GIVEN, id->chunk);
+	if (at && at >= since)
+		given_note(o->given, OBJECT_GIVEN, &(struct given){id->chunk, id->chunk, now});
+	for (struct extent *p = *table_bucket(c, id); p; p = p->hash_next) {
+		bool given = p->id.space == id->space && p->id.chunk == id->chunk && p->given &&
+			     p->given >= since;
+		if (given && p->given < now)
+			p->given = now;
+	}
 }
 
 bool
 cache_keep(struct cache *c, const struct extent_id *id, int64_t since, int64_t now)
 {
-	bool same = true;
 	LOCKED(&c->lock) {
 		struct object *o = object_find(c, id);
-		if (!o || !o->found)
-			return true;
-		same = !o->former || o->former < since;
-		if (same)
-			o->given = o->given > now ? o->given : now;
+		int64_t former = o ? version_former(o, id->chunk) : 0;
+		if (former && former >= since)
+			return false;
+		if (o)
+			give_again(c, o, id, since, now);
 	}
-	return same;
+	return true;
 }

@@ -22,11 +22,20 @@ struct waiter {
 	bool queued;
 };
 
-/* A version of a chunk that is no longer the store's. */
+/* Chunks of an object, and when one of them was last given to a reader; at 0: there are none. A set
+ * of so many: more than it has room for become ranges with others between them. */
+struct given {
+	uint64_t from, to;
+	int64_t at;
+};
+enum { OBJECT_GIVEN = 3, PAST_GIVEN = 8 };
+
+/* A version of an object that is no longer the store's. */
 struct old_version {
 	struct old_version *older;
 	char version[ZMAP_VERSION];
-	int64_t until, given, former; /* as those of its extents */
+	int64_t until; /* as that of its extents */
+	struct given given[PAST_GIVEN];
 };
 
 /* A stored object: which version of it the store has, and which ones readers were given before. */
@@ -38,12 +47,11 @@ struct object {
 	struct extent *extents;       /* those in the table */
 	bool found;                   /* a load has told the version */
 	char version[ZMAP_VERSION];
-	int64_t turned;           /* when that version was found first */
-	int64_t given, former;    /* as those of an extent; given: of evicted ones */
-	struct old_version *past; /* the versions before, the newest first */
-	unsigned putting;         /* puts by this mount that are under way */
-	int64_t lost; /* when versions that are forgotten by now were last given; 0: there are
-			 none */
+	int64_t turned;                   /* when that version was found first */
+	struct given given[OBJECT_GIVEN]; /* in that version: evicted extents */
+	struct old_version *past;         /* the versions before, the newest first */
+	unsigned putting;                 /* puts by this mount that are under way */
+	struct given lost;                /* in versions that are forgotten by now */
 };
 
 /* Objects by number. */
@@ -121,10 +129,16 @@ void object_remove(struct extent *);
 void objects_free(struct cache *);       /* no lock needed */
 void objects_free_dead(struct object *); /* likewise */
 
-/* The version that a reader must be given, because it may have some of it, or NULL: the store's.
- * -ESTALE: it is forgotten. */
+void given_note(struct given *, unsigned n, const struct given *);
+int64_t given_at(const struct given *, unsigned n, uint64_t chunk);
+/* When some of the chunk was last given to a reader in a version before the store's; 0: never. */
+int64_t version_former(const struct object *, uint64_t chunk);
+/* The version that a reader must be given, because it may have some of the chunk in it, or NULL:
+ * the store's. -ESTALE: it is forgotten. */
 int version_for(
 	struct cache *, const struct extent_id *, int64_t since, const struct old_version **ret);
+/* The version that an extent is being loaded in; the same. */
+int version_of(const struct extent *, const struct old_version **ret);
 /* A new extent is to be of that version. */
 void version_begin(struct extent *, const struct old_version *);
 /* Is an extent of the version that the reader must be given? */
@@ -143,8 +157,9 @@ int version_found(struct object *, const char *version, int64_t begun);
 void version_found_first(struct object *, const struct extent *, int64_t now);
 /* Makes an extent one of the past. One of a version that no reader was given is for none. */
 void version_join_past(struct extent *);
-/* The versions before are remembered no more. */
+/* The versions before are remembered no more; lose: but that readers were given some of them. */
 void version_forget(struct object *);
+void version_lose_past(struct object *);
 
 /* Evicts the oldest extent of a list that is not pinned. */
 bool room_evict(struct cache *, struct lru *);

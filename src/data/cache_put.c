@@ -42,17 +42,6 @@ drop_all(struct cache *c, struct object *o)
 	}
 }
 
-/* A reader that has some of a version before would see it without what was written here: it begins
- * anew. */
-static void
-forget_past(struct object *o)
-{
-	for (const struct old_version *p = o->past; p; p = p->older)
-		if (p->given > o->lost)
-			o->lost = p->given;
-	version_forget(o);
-}
-
 void
 cache_put_end(struct cache *c, struct object *o, const char *version)
 {
@@ -61,7 +50,9 @@ cache_put_end(struct cache *c, struct object *o, const char *version)
 	c->puts--;
 	if (version) {
 		drop_all(c, o);
-		forget_past(o);
+		/* a reader that has some of a version before would see it without what was written
+		   here: it begins anew */
+		version_lose_past(o);
 		o->found = true;
 		o->turned = clock_now();
 		snprintf(o->version, sizeof o->version, "%s", version);

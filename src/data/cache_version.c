@@ -14,6 +14,73 @@ later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
+static uint64_t
+distance(const struct given *a, const struct given *b)
+{
+	return a->to < b->from ? b->from - a->to : b->to < a->from ? a->from - b->to : 0;
+}
+
+void
+given_note(struct given *g, unsigned n, const struct given *more)
+{
+	struct given *to = g;
+	if (!more->at)
+		return;
+	for (unsigned i = 0; i < n; i++) {
+		if (!g[i].at && (!i || distance(to, more) > 1))
+			to = &g[i];
+		if (!g[i].at)
+			break;
+		if (distance(&g[i], more) < distance(to, more))
+			to = &g[i];
+	}
+	if (!to->at) {
+		*to = *more;
+		return;
+	}
+	to->from = more->from < to->from ? more->from : to->from;
+	to->to = more->to > to->to ? more->to : to->to;
+	to->at = later(to->at, more->at);
+}
+
+int64_t
+given_at(const struct given *g, unsigned n, uint64_t chunk)
+{
+	int64_t at = 0;
+	for (unsigned i = 0; i < n && g[i].at; i++)
+		if (chunk >= g[i].from && chunk <= g[i].to)
+			at = later(at, g[i].at);
+	return at;
+}
+
+static void
+note_extent(struct given *g, unsigned n, const struct extent *p)
+{
+	given_note(g, n, &(struct given){p->id.chunk, p->id.chunk, p->given});
+}
+
+static int64_t
+past_given(const struct old_version *p, uint64_t chunk)
+{
+	return given_at(p->given, PAST_GIVEN, chunk);
+}
+
+/* The same of the versions from p on. */
+static int64_t
+given_before(const struct object *o, const struct old_version *p, uint64_t chunk)
+{
+	int64_t at = given_at(&o->lost, 1, chunk);
+	for (; p; p = p->older)
+		at = later(at, past_given(p, chunk));
+	return at;
+}
+
+int64_t
+version_former(const struct object *o, uint64_t chunk)
+{
+	return given_before(o, o->past, chunk);
+}
+
 void
 version_forget(struct object *o)
 {
@@ -30,23 +97,37 @@ version_for(
 {
 	const struct object *o = object_find(c, id);
 	*ret = NULL;
-	for (const struct old_version *p = o ? o->past : NULL; p; p = p->older)
-		if (p->given >= since)
+	for (const struct old_version *p = o ? o->past : NULL; p; p = p->older) {
+		int64_t at = past_given(p, id->chunk);
+		if (at && at >= since)
 			*ret = p;
-	if (o && o->lost >= since && o->lost)
+	}
+	int64_t lost = o ? given_at(&o->lost, 1, id->chunk) : 0;
+	if (lost && lost >= since)
 		return err_set(-ESTALE, "chunk was replaced while it was read");
+	return 0;
+}
+
+int
+version_of(const struct extent *p, const struct old_version **ret)
+{
+	*ret = p->superseded ? p->object->past : NULL;
+	while (*ret && (*ret)->until != p->until)
+		*ret = (*ret)->older;
+	if (p->superseded && !*ret)
+		return err_set(-ESTALE, "a version of a chunk is forgotten");
 	return 0;
 }
 
 void
 version_begin(struct extent *p, const struct old_version *past)
 {
-	p->former = p->object->former;
+	p->former = version_former(p->object, p->id.chunk);
 	if (!past)
 		return;
 	p->superseded = true;
 	p->until = past->until;
-	p->former = past->former;
+	p->former = given_before(p->object, past->older, p->id.chunk);
 	memcpy(p->version, past->version, sizeof p->version);
 }
 
@@ -54,6 +135,8 @@ bool
 version_suits(struct cache *c, const struct extent *p, int64_t since)
 {
 	const struct old_version *past;
+	if (p->superseded) /* the reader asked for that version, and no other is loaded */
+		return true;
 	if (p->until == EXTENT_CURRENT)
 		return !p->former || p->former < since;
 	return version_for(c, &p->id, since, &past) == 0 && past && past->until == p->until;
@@ -65,23 +148,36 @@ version_dropped(const struct extent *p)
 	struct object *o = p->object;
 	if (o->found && p->state == EXTENT_READY && p->until == EXTENT_CURRENT &&
 		strcmp(o->version, p->version) == 0)
-		o->given = later(o->given, p->given);
+		note_extent(o->given, OBJECT_GIVEN, p);
 }
 
-/* The extents of the version before this one are of the past from now on. When they were last given
- * to a reader. */
-static int64_t
-supersede(const struct object *o, const char *version, int64_t now)
+/* The extents of the version before this one are of the past from now on. Notes which ones readers
+ * were given. */
+static void
+supersede(const struct object *o, const char *version, int64_t now, struct given *g, unsigned n)
 {
-	int64_t given = 0;
 	for (struct extent *p = o->extents; p; p = p->object_next) {
 		if (p->state != EXTENT_READY || p->until != EXTENT_CURRENT ||
 			strcmp(p->version, version) == 0)
 			continue;
 		p->until = now;
-		given = later(given, p->given);
+		note_extent(g, n, p);
 	}
-	return given;
+}
+
+static void
+lose(struct object *o, const struct old_version *p)
+{
+	for (unsigned i = 0; i < PAST_GIVEN; i++)
+		given_note(&o->lost, 1, &p->given[i]);
+}
+
+void
+version_lose_past(struct object *o)
+{
+	for (const struct old_version *p = o->past; p; p = p->older)
+		lose(o, p);
+	version_forget(o);
 }
 
 /* The oldest is forgotten, so that there is room for one more. */
@@ -92,7 +188,7 @@ make_room(struct object *o)
 	for (struct old_version **at = &o->past; *at; at = &(*at)->older) {
 		if (++n < PASTS)
 			continue;
-		o->lost = later(o->lost, (*at)->given);
+		lose(o, *at);
 		free(*at);
 		*at = NULL;
 		return;
@@ -103,20 +199,21 @@ make_room(struct object *o)
 static void
 turn_page(struct object *o, const char *version, int64_t now)
 {
-	int64_t given = later(o->given, supersede(o, version, now));
 	struct old_version *p = calloc(1, sizeof *p);
+	struct given *given = p ? p->given : &o->lost;
+	const unsigned n = p ? PAST_GIVEN : 1;
 	make_room(o);
+	for (unsigned i = 0; i < OBJECT_GIVEN; i++)
+		given_note(given, n, &o->given[i]);
+	supersede(o, version, now, given, n);
 	if (p) {
-		*p = (struct old_version){
-			.older = o->past, .until = now, .given = given, .former = o->former};
+		p->older = o->past;
+		p->until = now;
 		memcpy(p->version, o->version, sizeof p->version);
 		o->past = p;
-	} else {
-		o->lost = later(o->lost, given);
 	}
 	snprintf(o->version, sizeof o->version, "%s", version);
-	o->former = later(o->former, given);
-	o->given = 0;
+	memset(o->given, 0, sizeof o->given);
 	o->turned = now;
 }
 
@@ -128,7 +225,7 @@ version_join_past(struct extent *p)
 		if (strcmp(past->version, p->version) != 0)
 			continue;
 		p->until = past->until;
-		p->former = past->former;
+		p->former = given_before(p->object, past->older, p->id.chunk);
 	}
 }
 
@@ -149,8 +246,7 @@ version_found_first(struct object *o, const struct extent *p, int64_t now)
 {
 	o->found = true;
 	o->turned = now;
-	o->given = p->given;
-	o->former = p->former;
+	note_extent(o->given, OBJECT_GIVEN, p);
 	memcpy(o->version, p->version, sizeof o->version);
 }
 

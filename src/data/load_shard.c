@@ -67,7 +67,7 @@ load_index_scratch(struct load *l)
 		.only_there = true,
 		.hurry = CACHE_TRY,
 		.begun = a->grown,
-		.since = l->extent->since,
+		.of = l->extent,
 	};
 	return cache_get(a->data->cache, &ask, &l->index) < 0 ? INDEX_COPIES * len : 0;
 }

@@ -29,7 +29,8 @@ wait_for(struct load *l, struct extent *p)
 	const struct array *a = l->array;
 	const int64_t age = l->extent->begun - p->asked;
 	pool_blocking(); /* for a load that may need this place to go on */
-	int r = cache_wait(a->data->cache, p, l->extent->since, l->deadline, NULL);
+	/* one of the store's version must still be that */
+	int r = cache_wait(a->data->cache, p, EXTENT_CURRENT, l->deadline, NULL);
 	pool_unblocking();
 	if (r == -EIO && !p->bad && a->remote && age > a->data->options.timeout / LONG_PART)
 		return -EAGAIN; /* the server may have come back meanwhile */
@@ -53,14 +54,9 @@ ask_stored(struct load *l, const struct stored *s, struct extent **ret)
 		.now = clock_now(),
 		.fresh = s->fresh,
 		.begun = a->grown,
-		.since = l->extent->since,
+		.of = l->extent,
 	};
 	int r = cache_get(a->data->cache, &ask, ret);
-	if (r == CACHE_CREATED && (*ret)->superseded != l->extent->superseded) {
-		keep_none(a->data->cache, *ret); /* another version was found meanwhile */
-		cache_unpin(a->data->cache, ret, 1);
-		r = -ENOENT;
-	}
 	if (r == CACHE_CREATED)
 		(*ret)->keep = s->keep;
 	return r;

@@ -166,11 +166,13 @@ def changed(check, mount):
         check.page(path, 0)
         if name[2:] == "gone":
             server.ask("DELETE", key)
-            check.soon(path, 3, np.full_like(VALUES, -7))
+            check.page(path, 3, np.full_like(VALUES, -7))
+            check.soon(path, 0, np.full_like(VALUES, -7))
         elif name[2:] == "other":  # chunks lie elsewhere in it
             server.ask("PUT", key, body=shard(other[1:EACH], start, [None]))
-            for n in (3, 1, 2):
-                check.soon(path, n, other)
+            for n in (3, 1, 2):  # of which no program has anything yet
+                check.page(path, n, other)
+            check.soon(path, 0, np.full_like(VALUES, -7))
         else:
             server.ask("PUT", key, body=DAMAGES["half"][0](shard(VALUES[:EACH], start)))
             check.error("page 3 of %s" % name, errno.EIO, direct, path, 3)

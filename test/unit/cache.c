@@ -147,17 +147,22 @@ borrowed(void)
 	cache = cache_free(cache);
 }
 
-/* An extent at off of chunk 1, loaded in `version` if it is not there; a reader since `since` asks,
- * for which what was checked before `fresh` must be compared. Its version, or the code. */
+static struct cache_request
+ask_chunk(uint64_t chunk, uint64_t off, int64_t fresh, int64_t since)
+{
+	struct cache_request a = ask_for(9, chunk, 1000, fresh);
+	a.id.object = 1;
+	a.id.off = a.at = off;
+	a.since = since;
+	return a;
+}
+
 static const char *
-version_of(uint64_t off, int64_t fresh, int64_t since, const char *version)
+version_by(const struct cache_request *a, const char *version)
 {
 	static char got[ZMAP_VERSION];
 	struct extent *p;
-	struct cache_request a = ask_for(9, 1, 1000, fresh);
-	a.id.off = a.at = off;
-	a.since = since;
-	int r = cache_get(cache, &a, &p);
+	int r = cache_get(cache, a, &p);
 	if (r < 0)
 		return r == -ESTALE ? "gone" : "failed";
 	if (r == CACHE_CREATED) {
@@ -168,7 +173,7 @@ version_of(uint64_t off, int64_t fresh, int64_t since, const char *version)
 		p->begun = clock_now();
 		cache_found(cache, p);
 		cache_finish(cache, &p, 1);
-		if (cache_wait(cache, p, since, 0, NULL) == CACHE_OTHER) {
+		if (cache_wait(cache, p, a->since, 0, NULL) == CACHE_OTHER) {
 			cache_unpin(cache, &p, 1);
 			return "other";
 		}
@@ -176,6 +181,23 @@ version_of(uint64_t off, int64_t fresh, int64_t since, const char *version)
 	strcpy(got, p->version);
 	cache_unpin(cache, &p, 1);
 	return got;
+}
+
+/* An extent at off of chunk 1, loaded in `version` if it is not there; a reader since `since` asks,
+ * for which what was checked before `fresh` must be compared. Its version, or the code. */
+static const char *
+version_of(uint64_t off, int64_t fresh, int64_t since, const char *version)
+{
+	const struct cache_request a = ask_chunk(1, off, fresh, since);
+	return version_by(&a, version);
+}
+
+/* The same of a chunk of object 1. */
+static const char *
+version_of_chunk(uint64_t chunk, int64_t fresh, int64_t since, const char *version)
+{
+	const struct cache_request a = ask_chunk(chunk, 0, fresh, since);
+	return version_by(&a, version);
 }
 
 static int64_t
@@ -219,6 +241,54 @@ versions(void)
 		CHECK_STR(version_of(0, next, next, name), name);
 	}
 	CHECK_STR(version_of(0, third, early, "?"), "gone");
+	cache = cache_free(cache);
+}
+
+static void
+evict_all(void)
+{
+	struct extent *p;
+	struct cache_request a = ask_for(8, 1, BUDGET, 0);
+	CHECK_INT(take(&a, &p), CACHE_CREATED);
+	cache_unpin(cache, &p, 1);
+}
+
+/* Of a shard a reader gets the rest of each chunk that it may have some of, evicted or not; the
+ * other chunks are what the store has. `many` such chunks: there is a range of them. */
+static void
+versions_of_chunks(uint64_t many, bool evicted, bool forgotten)
+{
+	const char *last = forgotten ? "69" : "two";
+	const struct extent_id some = {9, 100, 0, 1000, 1}, none = {9, 200, 0, 1000, 1};
+	CHECK_INT(cache_new(BUDGET, false, &cache), 0);
+	int64_t early = moment();
+	for (uint64_t i = 0; i < many; i++)
+		CHECK_STR(version_of_chunk(100 - 2 * i, early, early, "one"), "one");
+	if (evicted)
+		evict_all();
+	int64_t late = moment();
+	CHECK_STR(version_of_chunk(7, late, early, "two"), "two");
+	for (unsigned i = 0; i < forgotten * 70; i++) {
+		char name[8];
+		int64_t next = moment();
+		snprintf(name, sizeof name, "%u", i);
+		CHECK_STR(version_of_chunk(7, next, next, name), name);
+	}
+	for (uint64_t i = 0; i < many; i++)
+		CHECK_STR(version_of_chunk(100 - 2 * i, late, early, "?"),
+			forgotten ? "gone" : "one");
+	CHECK_STR(version_of_chunk(7, 0, early, "?"), forgotten ? "gone" : "two");
+	CHECK_STR(version_of_chunk(200, late, early, last), last);
+	CHECK_STR(version_of_chunk(100, late, moment(), last), last);
+
+	late = moment();
+	CHECK(!cache_keep(cache, &some, early, late)); /* it has another version now */
+	CHECK(cache_keep(cache, &none, early, late));
+	if (evicted)
+		evict_all();
+	CHECK_STR(version_of_chunk(7, moment(), late, "three"), "three");
+	CHECK_STR(version_of_chunk(200, 0, late, "?"), last);
+	CHECK_STR(version_of_chunk(100, 0, late, "three"), "three");
 	cache = cache_free(cache);
 }
 
@@ -303,12 +373,11 @@ refreshed(void)
 	cache_unpin(cache, &p, 1);
 
 	cache_expire(cache);
-	p = begin_load(0, moment());
+	p = begin_load(0, early = moment());
 	cache_expire(cache);
 	struct extent *q = begin_load(0, moment());
 	found_load(p, "two");
 	cache_finish(cache, &p, 1);
-	early = p->since;
 	CHECK_INT(cache_wait(cache, p, early, 0, NULL), 0); /* it may have some of it now */
 	late = moment();
 	found_load(q, "three");
@@ -367,6 +436,8 @@ main(void)
 	all_renew_at_once();
 	borrowed();
 	versions();
+	for (unsigned how = 0; how < 8; how++)
+		versions_of_chunks(how & 4 ? 40 : 2, how & 1, how & 2);
 	replaced_before_the_end();
 	slow_load();
 	refreshed();
