@@ -1,6 +1,6 @@
 #!/bin/bash
-# Eighty readers stuck in one array of a store that hangs, politely or not: other arrays are read all the same, a killed reader is
-# gone, umount returns and the daemon ends.
+# Eighty readers, half of them past the pages, stuck in one array of a store that hangs, politely or not: other arrays are read all
+# the same, a killed reader is gone, umount returns and the daemon ends.
 . "$(dirname "$0")/functions.sh"
 
 "$python" - "$tmp/store.zarr" <<'END' || exit 1
@@ -19,8 +19,9 @@ for deaf in 0 1; do
 	sync -f "$mnt/fine" 2>/dev/null
 	touch "$tmp/broken"
 	readers=()
+	way=(fullblock direct)
 	for ((n = 1; n <= 80; n++)); do
-		dd if="$mnt/stuck" bs=65536 count=1 skip=$((n * 3)) of=/dev/null 2>/dev/null &
+		dd if="$mnt/stuck" iflag="${way[n % 2]}" bs=65536 count=1 skip=$((n * 3)) of=/dev/null 2>/dev/null &
 		readers+=($!)
 		disown
 	done
