@@ -131,8 +131,23 @@ void objects_free_dead(struct object *); /* likewise */
 
 void given_note(struct given *, unsigned n, const struct given *);
 int64_t given_at(const struct given *, unsigned n, uint64_t chunk);
-/* When some of the chunk was last given to a reader in a version before the store's; 0: never. */
-int64_t version_former(const struct object *, uint64_t chunk);
+/* When some of the chunk was last given to a reader in this version or one before it; 0: never. */
+int64_t version_given(const struct object *, const struct old_version *, uint64_t chunk);
+
+/* Has the object had other versions than the store's? */
+static inline bool
+version_turned(const struct object *o)
+{
+	return o->past || o->lost.at;
+}
+
+/* As version_given, of those before the store's. */
+static inline int64_t
+version_former(const struct object *o, uint64_t chunk)
+{
+	return version_turned(o) ? version_given(o, o->past, chunk) : 0;
+}
+
 /* The version that a reader must be given, because it may have some of the chunk in it, or NULL:
  * the store's. -ESTALE: it is forgotten. */
 int version_for(

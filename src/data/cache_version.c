@@ -56,7 +56,8 @@ given_at(const struct given *g, unsigned n, uint64_t chunk)
 static void
 note_extent(struct given *g, unsigned n, const struct extent *p)
 {
-	given_note(g, n, &(struct given){p->id.chunk, p->id.chunk, p->given});
+	if (p->given)
+		given_note(g, n, &(struct given){p->id.chunk, p->id.chunk, p->given});
 }
 
 static int64_t
@@ -65,20 +66,13 @@ past_given(const struct old_version *p, uint64_t chunk)
 	return given_at(p->given, PAST_GIVEN, chunk);
 }
 
-/* The same of the versions from p on. */
-static int64_t
-given_before(const struct object *o, const struct old_version *p, uint64_t chunk)
+int64_t
+version_given(const struct object *o, const struct old_version *p, uint64_t chunk)
 {
 	int64_t at = given_at(&o->lost, 1, chunk);
 	for (; p; p = p->older)
 		at = later(at, past_given(p, chunk));
 	return at;
-}
-
-int64_t
-version_former(const struct object *o, uint64_t chunk)
-{
-	return given_before(o, o->past, chunk);
 }
 
 void
@@ -97,12 +91,14 @@ version_for(
 {
 	const struct object *o = object_find(c, id);
 	*ret = NULL;
-	for (const struct old_version *p = o ? o->past : NULL; p; p = p->older) {
+	if (!o || !version_turned(o))
+		return 0;
+	for (const struct old_version *p = o->past; p; p = p->older) {
 		int64_t at = past_given(p, id->chunk);
 		if (at && at >= since)
 			*ret = p;
 	}
-	int64_t lost = o ? given_at(&o->lost, 1, id->chunk) : 0;
+	int64_t lost = given_at(&o->lost, 1, id->chunk);
 	if (lost && lost >= since)
 		return err_set(-ESTALE, "chunk was replaced while it was read");
 	return 0;
@@ -127,7 +123,7 @@ version_begin(struct extent *p, const struct old_version *past)
 		return;
 	p->superseded = true;
 	p->until = past->until;
-	p->former = given_before(p->object, past->older, p->id.chunk);
+	p->former = version_given(p->object, past->older, p->id.chunk);
 	memcpy(p->version, past->version, sizeof p->version);
 }
 
@@ -225,7 +221,7 @@ version_join_past(struct extent *p)
 		if (strcmp(past->version, p->version) != 0)
 			continue;
 		p->until = past->until;
-		p->former = given_before(p->object, past->older, p->id.chunk);
+		p->former = version_given(p->object, past->older, p->id.chunk);
 	}
 }
 
