@@ -159,16 +159,6 @@ reach(struct flat *w, unsigned epoch, uint64_t end, struct flat_state *ret)
 	return r < 0 ? r : check_epoch(w, ret, epoch);
 }
 
-/* What lies between the end so far and what is written next: fill. Chunks that were not written
- * are; of the last one there may be old bytes behind the end, and old chunks. */
-static int
-fill_hole(struct flat *w, const struct flat_state *st, uint64_t from, uint64_t to)
-{
-	uint64_t band_end = round_up(ceil_div(from, w->row), w->band) * w->row;
-	int r = flat_clear(w, st->layout, from, min_u64(to, band_end));
-	return r < 0 || to <= band_end ? r : flat_clear_old(w, st->layout, band_end, to);
-}
-
 /* A writer that leaves a hole sees first where the end is now: others may have written there. */
 static int
 look_at_end(struct flat *w, uint64_t off)
@@ -192,7 +182,7 @@ put_past_the_end(
 	if (r == 0)
 		r = reach(w, epoch, end, &st);
 	if (r == 0 && off > st.size)
-		r = fill_hole(w, &st, st.size, off);
+		r = flat_clear(w, st.size, off, NULL);
 	if (r == 0)
 		r = put_elements(&st, off, b, how);
 	if (r == 0)
@@ -266,7 +256,7 @@ flat_lengthen(struct flat *w, unsigned epoch, uint64_t size)
 	if (r == 0)
 		r = reach(w, epoch, size, &st);
 	if (r == 0 && size > st.size)
-		r = fill_hole(w, &st, st.size, size);
+		r = flat_clear(w, st.size, size, NULL);
 	if (r == 0)
 		wrote(w, &st, size);
 	flat_give(w, &w->growing);

@@ -20,6 +20,7 @@ struct tail {
 	size_t len;
 	bool behind; /* in chunks behind the last one, which a writer may store long before the
 			length */
+	bool put;    /* some was not fill, and is now */
 };
 
 enum { KEY = 1024 };
@@ -139,6 +140,7 @@ clear_run(struct tail *t, size_t from, size_t to, const char *key)
 	for (size_t at = from; at < to && r == 0; at += item)
 		if (!is_fill(t, at))
 			r = flat_put_fill(t->flat, a, t->off + at, t->off + at + item);
+	t->put = true;
 	return r;
 }
 
@@ -192,11 +194,14 @@ clear(struct tail *t, uint64_t from, uint64_t to)
 	return r;
 }
 
-int
-flat_clear(struct flat *w, struct layout *l, uint64_t from, uint64_t to)
+/* Bytes [from, to); where some were not fill, those behind them to the end of their chunks, too:
+ * what is stored is new, and no longer tells that the rest is old. */
+static int
+clear_with_rest(struct tail *t, uint64_t from, uint64_t to, uint64_t end)
 {
-	CLEAN(node_unrefp) struct node *n = flat_node(w);
-	return from < to ? clear(&(struct tail){.flat = w, .node = n, .layout = l}, from, to) : 0;
+	t->put = false;
+	int r = from < to ? clear(t, from, to) : 0;
+	return r == 0 && t->put && to < end ? clear(t, to, end) : r;
 }
 
 /* Objects that hold one row, and the first element of each. */
@@ -241,46 +246,60 @@ is_old(const struct tail *t, uint64_t row)
 	return 0;
 }
 
-int
-flat_clear_old(struct flat *w, struct layout *l, uint64_t from, uint64_t to)
+/* Of rows in whole chunks behind the last ones, where objects have lain for long, which a store is
+ * asked that answers at once. */
+static int
+clear_old(struct tail *t, uint64_t from, uint64_t to, uint64_t unit)
 {
 	enum { LOOKED_AT = 1 << 16 };
-	CLEAN(node_unrefp) struct node *n = flat_node(w);
-	struct tail t = {.flat = w, .node = n, .layout = l, .behind = true};
-	const struct array_meta *a = n->array;
-	const uint64_t row = w->row, unit = !row ? 0 : a->shard ? a->shard[0] : a->chunk[0];
-	if (!row || w->mount->zmap->caps & ZMAP_REMOTE ||
-		ceil_div(to - from, unit * row) > LOOKED_AT / objects_of_row(a))
+	const uint64_t row = t->flat->row;
+	if (from >= to || t->flat->mount->zmap->caps & ZMAP_REMOTE ||
+		ceil_div(to - from, unit * row) > LOOKED_AT / objects_of_row(t->node->array))
 		return 0;
 	int r = 0;
+	t->behind = true;
 	for (uint64_t end; from < to && r >= 0; from = end) {
-		end = min_u64((from / row / unit + 1) * unit * row, to);
-		r = is_old(&t, from / row);
+		end = (from / row / unit + 1) * unit * row;
+		r = is_old(t, from / row);
 		if (r > 0)
-			r = clear(&t, from, end);
+			r = clear_with_rest(t, from, min_u64(end, to), end);
 	}
+	return r;
+}
+
+int
+flat_clear(struct flat *w, uint64_t from, uint64_t to, struct layout **ret)
+{
+	CLEAN(node_unrefp) struct node *n = flat_node(w);
+	CLEAN(layout_unrefp) struct layout *l = NULL;
+	const struct array_meta *a = n->array;
+	const uint64_t row = w->row;
+	if (from >= to || !row || !a->rank)
+		return 0;
+	const uint64_t unit = a->shard ? a->shard[0] : a->chunk[0], first = ceil_div(from, row);
+	int r = flat_lay_out_grown(w->mount, n, w->width, round_up(ceil_div(to, row), unit), &l);
+	if (r < 0)
+		return r;
+	struct tail t = {.flat = w, .node = n, .layout = l};
+	const uint64_t end = round_up(first, a->chunk[0]) * row;
+	r = clear_with_rest(&t, from, min_u64(end, to), end);
+	if (r == 0)
+		r = clear_old(&t, end, t.put ? max_u64(to, round_up(first, unit) * row) : to, unit);
+	if (r == 0 && ret)
+		*ret = MOVE(l);
 	return r;
 }
 
 int
 flat_clear_tail(struct flat *w, uint64_t rows, struct cancel *cancel)
 {
-	CLEAN(node_unrefp) struct node *n = NULL;
 	CLEAN(layout_unrefp) struct layout *l = NULL;
-	uint64_t size = 0;
+	uint64_t from = 0;
 	flat_take(w, &w->growing); /* a writer there has put fill before it, or will */
-	LOCKED(&w->lock) {
-		n = node_ref(w->node);
-		size = w->size;
-	}
-	uint64_t first = n->array->rank ? n->array->shape[0] : rows, to = rows * w->row;
-	uint64_t from = max_u64(first * w->row, size);
-	uint64_t end = max_u64(min_u64(round_up(first, w->band) * w->row, to), from);
-	int r = from < to ? flat_lay_out_grown(w->mount, n, w->width, rows, &l) : 0;
-	if (r == 0 && from < to)
-		r = flat_clear(w, l, from, end);
-	if (r == 0 && end < to)
-		r = flat_clear_old(w, l, end, to);
+	LOCKED(&w->lock)
+		from = max_u64(
+			(w->node->array->rank ? w->node->array->shape[0] : rows) * w->row, w->size);
+	int r = flat_clear(w, from, rows * w->row, &l);
 	flat_give(w, &w->growing);
-	return r < 0 || from >= to ? r : array_flush(flat_variable(l)->array, cancel);
+	return r < 0 || !l ? r : array_flush(flat_variable(l)->array, cancel);
 }

@@ -115,12 +115,10 @@ int flat_complete(struct flat *);
 void flat_fill_value(const struct array_meta *, size_t item, uint8_t *to);
 /* Fill for bytes [off, end), in the order of the store. */
 int flat_put_fill(struct flat *, struct array *, uint64_t off, uint64_t end);
-/* Of the last chunks, bytes [from, to) become fill, but for what another writer is storing
- * there. */
-int flat_clear(struct flat *, struct layout *, uint64_t from, uint64_t to);
-/* The same of rows in whole chunks behind the last ones, where objects have lain for long, which a
- * store is asked that answers at once. */
-int flat_clear_old(struct flat *, struct layout *, uint64_t from, uint64_t to);
+/* Bytes [from, to) behind the end become fill, but for what another writer is storing there; so
+ * does, in objects that change by that, what lies behind `to`. ret: what it was written through,
+ * unless there was nothing to do; may be NULL. With the turn to grow. */
+int flat_clear(struct flat *, uint64_t from, uint64_t to, struct layout **ret);
 /* Before it has so many rows: behind the last one that there is, and that was written here, chunks
  * hold fill. */
 int flat_clear_tail(struct flat *, uint64_t rows, struct cancel *);

@@ -14,9 +14,10 @@ for name in a b c; do
 done
 umount_store
 
-# rows of chunks that a writer left behind the end: fill, if that was more than a day ago, in the variable that grows and in those that share its rows
-for days in 2 0; do
-	"$python" - "$tmp/old$days" <<'EOF' || exit 1
+# put_left STORE ROWS DAYS: arrays of so many rows, behind which chunks were left for so long
+put_left()
+{
+	"$python" - "$1" <<'EOF' || exit 1
 import os, sys
 import as_v3
 import zarr3
@@ -25,17 +26,36 @@ as_v3.save(sys.argv[1] + "/zarr.json", zarr3.group())
 for name, (chunks, codecs) in kinds.items():
     as_v3.save("%s/%s/zarr.json" % (sys.argv[1], name), zarr3.array((20, 2), chunks, "uint8", 7, codecs, dims=["time", "x"]))
 EOF
-	must_mount "$tmp/old$days" rw,unlimited=time
+	must_mount "$1" rw,unlimited=time
 	for name in a b s; do
 		printf '%40s' '' | dd of="$mnt/$name" conv=notrunc status=none || fail "$name: cannot be written"
 	done
 	umount_store
-	sed -i 's/\[20, 2\]/[5, 2]/' "$tmp/old$days"/?/zarr.json
-	find "$tmp/old$days" -path '*/c/*' -type f -exec touch -d "$days days ago" {} +
+	sed -i "s/\[20, 2\]/[$2, 2]/" "$1"/?/zarr.json
+	find "$1" -path '*/c/*' -type f -exec touch -d "$3 days ago" {} +
+}
+
+# rows of chunks that a writer left behind the end: fill, if that was more than a day ago, in the variable that grows and in those that share its rows
+for days in 2 0; do
+	put_left "$tmp/old$days" 5 $days
 	must_mount "$tmp/old$days" rw,unlimited=time
 	printf 'xy' | dd of="$mnt/a" bs=2 seek=19 conv=notrunc status=none || fail "a: cannot be written"
 	for name in a b s; do
 		same "$name, rows that came, $days days" "$(tail -c 30 "$mnt/$name" | head -c 28 | od -An -v -tu1 | xargs -n 1 | sort -u | xargs)" $((days ? 7 : 32))
+	done
+	umount_store
+done
+
+# row by row: an object that was old is new once its first row is stored, and what lies behind that is no row either
+for rows in 5 8; do
+	put_left "$tmp/by$rows" $rows 2
+	must_mount "$tmp/by$rows" rw,unlimited=time
+	for row in $((rows + 1)) $((rows + 2)); do
+		printf 'xy' | dd of="$mnt/a" bs=2 seek=$row conv=notrunc status=none || fail "a: row $row cannot be written"
+		sync -f "$mnt/a"
+	done
+	for name in b s; do
+		same "$name, row by row from $rows" "$(tail -c 6 "$mnt/$name" | od -An -v -tu1 | xargs)" "7 7 7 7 7 7"
 	done
 	umount_store
 done
