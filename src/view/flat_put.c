@@ -184,6 +184,8 @@ put_past_the_end(
 	if (r == 0 && off > st.size)
 		r = flat_clear(w, st.size, off, NULL);
 	if (r == 0)
+		r = flat_clear_next(w, end);
+	if (r == 0)
 		r = put_elements(&st, off, b, how);
 	if (r == 0)
 		wrote(w, &st, end);

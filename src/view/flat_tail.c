@@ -291,6 +291,31 @@ flat_clear(struct flat *w, uint64_t from, uint64_t to, struct layout **ret)
 }
 
 int
+flat_clear_next(struct flat *w, uint64_t to)
+{
+	CLEAN(node_unrefp) struct node *n = flat_node(w);
+	CLEAN(layout_unrefp) struct layout *l = NULL;
+	const struct array_meta *a = n->array;
+	const uint64_t row = w->row;
+	bool known = false;
+	if (!row || !a->rank || w->mount->zmap->caps & ZMAP_REMOTE)
+		return 0;
+	const uint64_t unit = a->shard ? a->shard[0] : a->chunk[0], next = ceil_div(to, row);
+	const uint64_t rows = round_up(next, unit);
+	LOCKED(&w->lock)
+		known = w->clear >= rows;
+	int r = next == rows || known ? 0 : flat_lay_out_grown(w->mount, n, w->width, rows, &l);
+	struct tail t = {.flat = w, .node = n, .layout = l};
+	t.behind = next >= round_up(a->shape[0], a->chunk[0]);
+	if (r == 0 && l)
+		r = clear_with_rest(&t, next * row, (next + 1) * row, rows * row);
+	if (r == 0)
+		LOCKED(&w->lock)
+			w->clear = w->node == n ? max_u64(w->clear, rows) : w->clear;
+	return r;
+}
+
+int
 flat_clear_tail(struct flat *w, uint64_t rows, struct cancel *cancel)
 {
 	CLEAN(layout_unrefp) struct layout *l = NULL;

@@ -265,6 +265,7 @@ begin_anew(struct flat *w, struct layout **l, bool goes_on)
 	flat_swap_layout(w, l);
 	measure(w);
 	w->cut = UINT64_MAX;
+	w->clear = 0;
 	w->epoch += !goes_on;
 	if (!goes_on && (w->changed || w->storing))
 		w->lost = w->epoch;

@@ -33,6 +33,7 @@ struct flat {
 	unsigned epoch;        /* grows where it became another array: what was opened before is no
 				  longer good … */
 	unsigned lost;    /* … and what was written before this one may not have been stored */
+	uint64_t clear;   /* rows, to the end of an object: behind the end, those were looked at */
 	uint64_t size;    /* bytes of elements that there are; the last row may be incomplete */
 	uint64_t cut;     /* truncated to nothing: bytes that were written since, from the start;
 			     UINT64_MAX: not truncated */
@@ -119,6 +120,10 @@ int flat_put_fill(struct flat *, struct array *, uint64_t off, uint64_t end);
  * does, in objects that change by that, what lies behind `to`. ret: what it was written through,
  * unless there was nothing to do; may be NULL. With the turn to grow. */
 int flat_clear(struct flat *, uint64_t from, uint64_t to, struct layout **ret);
+/* Bytes to `to` are about to be written: where the row behind them, in the same object, is neither
+ * fill nor another writer's, the rest of the object becomes fill. A store is asked that answers at
+ * once. With the turn to grow. */
+int flat_clear_next(struct flat *, uint64_t to);
 /* Before it has so many rows: behind the last one that there is, and that was written here, chunks
  * hold fill. */
 int flat_clear_tail(struct flat *, uint64_t rows, struct cancel *);

@@ -59,3 +59,19 @@ for rows in 5 8; do
 	done
 	umount_store
 done
+
+# the same where rows are appended one behind the other, and the file is made longer then
+for rows in 5 8; do
+	put_left "$tmp/on$rows" $rows 2
+	[ $rows = 8 ] || touch -d '3 hours ago' "$tmp/on$rows"/a/c/*/*
+	must_mount "$tmp/on$rows" rw,unlimited=time
+	for name in a s; do
+		printf 'xy' >>"$mnt/$name" || fail "$name: cannot be appended to"
+		umount_store
+		must_mount "$tmp/on$rows" rw,unlimited=time
+		truncate -s $((2 * rows + 6)) "$mnt/$name"
+		same "$name, appended to $rows" "$(tail -c 4 "$mnt/$name" | od -An -v -tu1 | xargs)" "7 7 7 7"
+		truncate -s $((2 * rows)) "$mnt/$name"
+	done
+	umount_store
+done
