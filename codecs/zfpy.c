@@ -420,6 +420,13 @@ zfpy_lossy(const void *state)
 	return z->mode != zfp_mode_reversible;
 }
 
+static int
+zfpy_load(const void *state)
+{
+	(void)state;
+	return libzfp_load();
+}
+
 const struct codec_ops codec_zfpy = {
 	.ids = (const char *const[]){"zfpy", "numcodecs.zfpy", "zfp", NULL},
 	.kind = CODEC_PACK,
@@ -427,5 +434,6 @@ const struct codec_ops codec_zfpy = {
 	.close = free,
 	.decode = zfpy_decode,
 	.encode = zfpy_encode,
+	.load = zfpy_load,
 	.lossy = zfpy_lossy,
 };
