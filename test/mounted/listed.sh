@@ -65,6 +65,7 @@ for i in 130 110 120 111 132; do
 	test -d "$mnt/stores/s$i" || fail "s$i is no directory"
 done
 [ "$(requests)" -le 10 ] || fail "five stores of many: $(requests) requests: $(asked)"
+! getfattr --only-values -n user.zarrfs.error "$mnt/stores/s130" 2>/dev/null || fail "the metadata of a store that was listed"
 forget
 fault "kind=latency&seconds=0.1"
 same "directories" "$(ls -l "$mnt/stores" | grep -c '^d.* s1[0-9]*$')" 40
