@@ -269,7 +269,7 @@ versions_of_chunks(uint64_t many, bool evicted, bool forgotten)
 	int64_t late = moment();
 	CHECK_STR(version_of_chunk(7, late, early, "two"), "two");
 	for (unsigned i = 0; i < forgotten * 70; i++) {
-		char name[8];
+		char name[16];
 		int64_t next = moment();
 		snprintf(name, sizeof name, "%u", i);
 		CHECK_STR(version_of_chunk(7, next, next, name), name);
