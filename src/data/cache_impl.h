@@ -172,8 +172,9 @@ int version_found(struct object *, const char *version, int64_t begun);
 void version_found_first(struct object *, const struct extent *, int64_t now);
 /* Makes an extent one of the past. One of a version that no reader was given is for none. */
 void version_join_past(struct extent *);
-/* The versions before are remembered no more; lose: but that readers were given some of them. */
+/* The versions before are remembered no more. */
 void version_forget(struct object *);
+/* The same, but when readers were given which chunks of them stays known. */
 void version_lose_past(struct object *);
 
 /* Evicts the oldest extent of a list that is not pinned. */

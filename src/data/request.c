@@ -94,7 +94,7 @@ wait_for(struct request *q, struct extent *p)
 {
 	const struct array_want *w = q->want;
 	struct data *d = q->array->data;
-	if (cancelled(w->cancel))
+	if (cancelled(w->cancel)) /* the first look, by which it hears of an interrupt at all */
 		return err_set(-EINTR, "interrupted");
 	for (;;) { /* a load that takes long must not keep the others from being loaded */
 		load_hurry(q->array, p);

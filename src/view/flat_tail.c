@@ -204,6 +204,13 @@ clear_with_rest(struct tail *t, uint64_t from, uint64_t to, uint64_t end)
 	return r == 0 && t->put && to < end ? clear(t, to, end) : r;
 }
 
+/* Rows of an object: of a shard, or of a chunk. The array has a first dimension. */
+static uint64_t
+rows_of_object(const struct array_meta *a)
+{
+	return a->shard ? a->shard[0] : a->chunk[0];
+}
+
 /* Objects that hold one row, and the first element of each. */
 static uint64_t
 objects_of_row(const struct array_meta *a)
@@ -276,7 +283,7 @@ flat_clear(struct flat *w, uint64_t from, uint64_t to, struct layout **ret)
 	const uint64_t row = w->row;
 	if (from >= to || !row || !a->rank)
 		return 0;
-	const uint64_t unit = a->shard ? a->shard[0] : a->chunk[0], first = ceil_div(from, row);
+	const uint64_t unit = rows_of_object(a), first = ceil_div(from, row);
 	int r = flat_lay_out_grown(w->mount, n, w->width, round_up(ceil_div(to, row), unit), &l);
 	if (r < 0)
 		return r;
@@ -300,8 +307,7 @@ flat_clear_next(struct flat *w, uint64_t to)
 	bool known = false;
 	if (!row || !a->rank || w->mount->zmap->caps & ZMAP_REMOTE)
 		return 0;
-	const uint64_t unit = a->shard ? a->shard[0] : a->chunk[0], next = ceil_div(to, row);
-	const uint64_t rows = round_up(next, unit);
+	const uint64_t next = ceil_div(to, row), rows = round_up(next, rows_of_object(a));
 	LOCKED(&w->lock)
 		known = w->clear >= rows;
 	int r = next == rows || known ? 0 : flat_lay_out_grown(w->mount, n, w->width, rows, &l);

@@ -94,7 +94,6 @@ measure(struct flat *w)
 	w->width = array_width(elements);
 	w->item = item;
 	w->row = row;
-	w->band = a->rank ? a->chunk[0] : 1;
 	w->grows = row && flat_grows(w->mount, w->node);
 	w->size = w->layout->size;
 }

@@ -19,7 +19,6 @@ struct flat {
 	_Atomic uint32_t width;
 	_Atomic uint64_t item, row; /* bytes of an element; of one index of the leading dimension;
 				       0: it has none, or none of any length */
-	_Atomic uint64_t band;      /* indices of the leading dimension that a chunk has */
 	atomic_bool grows;
 	atomic_uint generation; /* changes with layout, size and cut, but for what a write inside of
 				   the file does */
