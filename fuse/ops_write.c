@@ -45,9 +45,10 @@ run_write(struct request *r)
 	int result =
 		mapped ? write_mapped(r, &how)
 		       : file_write(open_file_of(r->handle)->file, r->off, r->data, &how, r->flags);
-	if (result < 0 || (!mapped && open_file_of(r->handle)->direct))
+	/* Past the pages: one that was filled meanwhile still shows what was noted of it. */
+	if (result < 0)
 		shown_forget(r->inode, r->off, r->data.len);
-	else if (!mapped)
+	else if (!mapped && !open_file_of(r->handle)->direct)
 		shown_lay(r->inode, r->off, r->data);
 	if (result < 0) {
 		request_fail(r, result);
