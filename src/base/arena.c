@@ -2,12 +2,13 @@
 
 #include "base/check.h"
 #include "base/clean.h"
+#include "base/pages.h"
 
 #include <stdatomic.h>
 #include <sys/mman.h>
 
 enum {
-	ARENA = ARENA_BYTES, /* also what its address is a multiple of */
+	ARENA = PAGES_BLOCK, /* also what its address is a multiple of */
 	STEP = 64,           /* sizes up to STEPS of these are multiples of it */
 	STEPS = 16,          /* sizes in each octave above */
 	OCTAVE = 10,         /* log2(STEP * STEPS) */
@@ -141,30 +142,6 @@ take_slot(struct arena *a)
 	return (uint8_t *)a + at;
 }
 
-static void *
-map(size_t size)
-{
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return p == MAP_FAILED ? NULL : p;
-}
-
-/* Memory for an arena where its address has to be. */
-static uint8_t *
-map_aligned(void)
-{
-	uint8_t *p = map(ARENA);
-	if (!p || (uintptr_t)p % ARENA == 0)
-		return p;
-	munmap(p, ARENA);
-	p = map(2 * ARENA);
-	size_t before = -(uintptr_t)p % ARENA;
-	if (p && before)
-		munmap(p, before);
-	if (p)
-		munmap(p + before + ARENA, ARENA - before);
-	return p ? p + before : NULL;
-}
-
 /* Bytes of its pages that are there for no piece, where none is. */
 static size_t
 empty_bytes(const struct arena *a)
@@ -178,14 +155,15 @@ empty_bytes(const struct arena *a)
 static struct arena *
 make(size_t bytes, bool filled)
 {
-	uint8_t *p = map_aligned();
+	uint8_t *p = pages_block();
 	struct arena *a = (struct arena *)(void *)p;
 	if (!p)
 		return NULL;
 	a->slots = a->free = (unsigned)((ARENA - HEAD) / bytes);
 	size_t pages = ceil_div(HEAD + a->slots * bytes, PAGE);
-	bool there = filled && madvise(p, pages * PAGE, MADV_POPULATE_WRITE) == 0;
-	for (size_t i = there ? pages : ceil_div(HEAD, PAGE); i < PAGES; i++)
+	if (filled)
+		pages_fill(p, ARENA);
+	for (size_t i = filled ? pages : ceil_div(HEAD, PAGE); i < PAGES; i++)
 		mark(a->gone, (unsigned)i, true);
 	return a;
 }

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/clean.h"
+#include "base/pages.h"
 
 #include <malloc.h>
 #include <stdatomic.h>
@@ -10,7 +11,6 @@
 
 enum {
 	TOUCHED = 16 << 20, /* bytes of a new piece whose pages are there at once */
-	HUGE = 2 << 20,     /* bytes of a huge page: a smaller piece has no room for one */
 	STEPS = 16, /* sizes of large pieces in an octave, so that chunks of nearly one size use
 		       each other's pages */
 	CLASSES = (64 - 17) * STEPS,
@@ -142,17 +142,9 @@ get_large(size_t full, size_t size)
 	void *p = take_kept(class);
 	if (p)
 		return p;
-	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
-		return NULL;
-	/* All of it will be written: one call costs two thirds of a page fault for each page, and
-	 * in pages of 2 MiB, where the system has them, half of that. But what is very large may
-	 * only be said to be so, by damaged metadata: the rest comes as it is written. */
-	if (full && size >= HUGE)
-		(void)madvise(p, size, MADV_HUGEPAGE);
-	if (full)
-		(void)madvise(p, full < TOUCHED ? full : TOUCHED, MADV_POPULATE_WRITE);
-	return p;
+	/* All of it will be written. But what is very large may only be said to be so, by damaged
+	 * metadata: the rest comes as it is written. */
+	return pages_get(size, min_u64(full, TOUCHED));
 }
 
 size_t

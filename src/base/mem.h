@@ -1,8 +1,8 @@
 /* Memory for chunks and buffers, used again: what is freed serves the next one, because having the
- * kernel clear new pages costs as much as decoding into them. Pieces above 128 KiB are mapped one
- * by one, smaller ones come from arenas (base/arena.h). New pieces of 2 MiB and more that will be
- * written whole ask for huge pages. What is handed out and what is kept for later stay below one
- * limit together, as far as giving back what is kept can do that. Any thread may call. */
+ * kernel clear new pages costs as much as decoding into them. Pieces of at most 128 KiB come from
+ * arenas (base/arena.h), larger ones from the kernel (base/pages.h). What is handed out and what is
+ * kept for later stay below one limit together, as far as giving back what is kept can do that. Any
+ * thread may call. */
 #pragma once
 
 #include <stddef.h>

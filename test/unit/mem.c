@@ -230,9 +230,9 @@ holes(void)
 		CHECK(resident() <= before + (2 << 20));
 }
 
-/* Pieces of all sizes, held and freed at random: none lies in another. */
+/* Pieces of so many octaves of sizes, held and freed at random: none lies in another. */
 static void
-mixed(void)
+mixed(int times, unsigned octaves)
 {
 	enum { HELD = 300 };
 	static struct {
@@ -240,7 +240,7 @@ mixed(void)
 		size_t size;
 	} held[HELD];
 	uint32_t seed = 7;
-	for (int i = 0; i < 20000; i++) {
+	for (int i = 0; i < times; i++) {
 		unsigned at = check_random(&seed) % HELD;
 		uint8_t mark = (uint8_t)at;
 		if (held[at].p) {
@@ -249,16 +249,18 @@ mixed(void)
 			CHECK_INT(held[at].p[held[at].size - 1], mark);
 			mem_put(held[at].p, held[at].size);
 		}
-		size_t n = check_random(&seed) % (1 << (10 + check_random(&seed) % 9));
+		size_t n = check_random(&seed) % (1 << (10 + check_random(&seed) % octaves));
 		held[at].size = n;
-		held[at].p = mem_get(&held[at].size);
+		held[at].p = (i % 3 ? mem_get : mem_get_bare)(&held[at].size);
 		CHECK(held[at].p && held[at].size == mem_size(n) && held[at].size >= n);
 		memset(held[at].p, mark, held[at].size);
 		if (i % 1000 == 0)
 			mem_limit(check_random(&seed) % (32 << 20));
 	}
-	for (int i = 0; i < HELD; i++)
+	for (int i = 0; i < HELD; i++) {
 		mem_put(held[i].p, held[i].size);
+		held[i].p = NULL;
+	}
 	mem_limit(SIZE_MAX);
 	mem_trim();
 	CHECK_INT(mem_idle(), 0);
@@ -402,7 +404,8 @@ main(void)
 	if (counted())
 		ahead();
 	holes();
-	mixed();
+	mixed(20000, 9);
+	mixed(1500, 14); /* regions, and what is too large for one */
 	threads();
 	bufs();
 	return check_end();
