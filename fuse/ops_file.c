@@ -235,13 +235,14 @@ pay_for_read(const struct request *r)
 
 /* What the kernel has in its pages when it has the answer; NULL: nothing. */
 static void
-note_shown(const struct request *r, const struct reply *reply)
+note_shown(const struct request *r, const struct reply *reply, int64_t begun)
 {
 	CLEAN(clean_free) uint8_t *bytes = reply && reply->len ? malloc(reply->len) : NULL;
 	shown_forget(r->inode, r->off, r->size);
 	if (!bytes)
 		return;
 	reply_copy(reply, bytes);
+	shown_filled(r->inode, r->off, r->size, begun);
 	shown_note(r->inode, r->off, (struct span){bytes, reply->len});
 }
 
@@ -249,6 +250,7 @@ static void
 run_read(struct request *r)
 {
 	struct open_file *f = open_file_of(r->handle);
+	const int64_t begun = clock_now();
 	struct array_want want = {
 		.off = r->off,
 		.len = r->size,
@@ -256,7 +258,7 @@ run_read(struct request *r)
 		.cancel = &r->cancel,
 		.since = page_coherence_since(r->inode),
 		.dropped = page_coherence_dropped_at(r->inode),
-		.looked = f->direct ? clock_now() : atomic_load(&f->looked),
+		.looked = f->direct ? begun : atomic_load(&f->looked),
 	};
 	struct reply reply = {0};
 	int result = file_read(f->file, &want, &reply);
@@ -265,7 +267,7 @@ run_read(struct request *r)
 		result = file_read(f->file, &want, &reply);
 	}
 	if (r->paged && shown_begun(r->inode))
-		note_shown(r, result < 0 ? NULL : &reply);
+		note_shown(r, result < 0 ? NULL : &reply, begun);
 	if (f->guarded && file_islands(f->file))
 		atomic_store(&r->inode->islands, true);
 	if (result < 0) {

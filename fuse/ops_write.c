@@ -10,6 +10,23 @@
 #include <fcntl.h>
 #include <string.h>
 
+/* What is not known of them: but for bytes that may be from before a write() past them. */
+static int
+write_unknown(struct request *r, uint64_t off, struct span b, const struct array_want *how)
+{
+	int result = 0;
+	for (size_t at = 0; at < b.len && result == 0;) {
+		uint64_t from, to;
+		shown_is_past(r->inode, off + at, b.len - at, &from, &to);
+		const struct span some = {b.data + at, (size_t)(from - off - at)};
+		result = some.len ? file_write(open_file_of(r->handle)->file, off + at, some, how,
+					    r->flags)
+				  : 0;
+		at = (size_t)(to - off);
+	}
+	return result;
+}
+
 /* Pages of a mapping: what is known of them, and what is not, each by itself. */
 static int
 write_mapped(struct request *r, const struct array_want *how)
@@ -28,8 +45,10 @@ write_mapped(struct request *r, const struct array_want *how)
 			known = next;
 		}
 		w.shown = known ? was + at : NULL;
-		result = file_write(open_file_of(r->handle)->file, r->off + at,
-			(struct span){b.data + at, n}, &w, r->flags);
+		const struct span some = {b.data + at, n};
+		result = known ? file_write(open_file_of(r->handle)->file, r->off + at, some, &w,
+					 r->flags)
+			       : write_unknown(r, r->off + at, some, &w);
 	}
 	if (result == 0)
 		shown_note(r->inode, r->off, b);
@@ -41,14 +60,18 @@ run_write(struct request *r)
 {
 	const struct array_want how = {
 		.cancel = &r->cancel, .since = page_coherence_since(r->inode)};
-	bool mapped = r->flags & FILE_MAPPED;
+	bool mapped = r->flags & FILE_MAPPED,
+	     past = !mapped && (open_file_of(r->handle)->direct || r->fi.flags & O_DIRECT);
+	const uint64_t pass = past ? shown_pass(r->inode, r->off, r->data.len) : 0;
 	int result =
 		mapped ? write_mapped(r, &how)
 		       : file_write(open_file_of(r->handle)->file, r->off, r->data, &how, r->flags);
 	/* Past the pages: one that was filled meanwhile still shows what was noted of it. */
-	if (result < 0)
+	if (past)
+		shown_passed(r->inode, pass);
+	else if (result < 0)
 		shown_forget(r->inode, r->off, r->data.len);
-	else if (!mapped && !open_file_of(r->handle)->direct)
+	else if (!mapped)
 		shown_lay(r->inode, r->off, r->data);
 	if (result < 0) {
 		request_fail(r, result);
@@ -75,6 +98,7 @@ op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t of
 				   .off = (uint64_t)off,
 				   .data = {(const uint8_t *)data, size},
 				   .flags = flags,
+				   .fi = fi,
 			   });
 }
 

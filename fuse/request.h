@@ -93,7 +93,7 @@ struct asked {
 		(*ended)(const struct request *);
 	fuse_ino_t ino;
 	const char *name;
-	const struct fuse_file_info *fi; /* of open and opendir */
+	const struct fuse_file_info *fi; /* of open, opendir and write */
 	struct handle *handle;           /* of what is about an open file */
 	uint64_t off;
 	size_t size;

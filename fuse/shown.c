@@ -4,22 +4,32 @@
 
 #include "base/check.h"
 #include "base/clean.h"
+#include "base/clock.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGES = 256 };
+enum { PAGES = 256, PASSES = 64 };
 
 struct page {
 	uint64_t number;
-	size_t len;
-	uint8_t *bytes; /* NULL: none here */
+	uint8_t *
+		bytes; /* behind the end of the file zeros, as the kernel has it; NULL: none here */
+};
+
+/* What a write() past the pages has put there. */
+struct pass {
+	uint64_t from, to; /* alike: none */
+	uint64_t number;
+	int64_t ended; /* clock_now(); 0: it is under way */
 };
 
 struct shown {
-	pthread_mutex_t lock; /* guards page */
+	pthread_mutex_t lock; /* guards all below */
 	struct page page[PAGES];
+	struct pass pass[PASSES];
+	uint64_t passes; /* so far */
 };
 
 struct shown *
@@ -78,7 +88,7 @@ shown_find(const struct inode *i, uint64_t off, size_t len, uint8_t *ret)
 		return false;
 	LOCKED(&s->lock) {
 		const struct page *p = place(s, off / SHOWN_PAGE);
-		found = p->bytes && p->number == off / SHOWN_PAGE && p->len >= len;
+		found = p->bytes && p->number == off / SHOWN_PAGE;
 		if (found)
 			memcpy(ret, p->bytes, len);
 	}
@@ -92,9 +102,10 @@ set(struct page *p, uint64_t number, const uint8_t *bytes, size_t len)
 	if (!p->bytes)
 		p->bytes = malloc(SHOWN_PAGE);
 	p->number = number;
-	p->len = len;
-	if (p->bytes)
-		memcpy(p->bytes, bytes, len);
+	if (!p->bytes)
+		return;
+	memcpy(p->bytes, bytes, len);
+	memset(p->bytes + len, 0, SHOWN_PAGE - len);
 }
 
 void
@@ -123,11 +134,7 @@ shown_lay(struct inode *i, uint64_t off, struct span b)
 			size_t in = (off + at) % SHOWN_PAGE;
 			n = min_u64(SHOWN_PAGE - in, b.len - at);
 			struct page *p = place(s, (off + at) / SHOWN_PAGE);
-			if (!p->bytes || p->number != (off + at) / SHOWN_PAGE)
-				continue;
-			if (in + n > p->len)
-				drop(p);
-			else
+			if (p->bytes && p->number == (off + at) / SHOWN_PAGE)
 				memcpy(p->bytes + in, b.data + at, n);
 		}
 }
@@ -145,4 +152,85 @@ shown_forget(struct inode *i, uint64_t off, uint64_t len)
 			if (p->bytes && at + SHOWN_PAGE > off && (at < off || at - off < len))
 				drop(p);
 		}
+}
+
+/* --- writes past the pages --- */
+
+/* Room for one more: of those that have ended the oldest goes first. */
+static struct pass *
+room(struct shown *s)
+{
+	struct pass *to = &s->pass[0];
+	for (struct pass *p = s->pass; p < s->pass + PASSES; p++) {
+		if (p->from == p->to)
+			return p;
+		if (!p->ended == !to->ended ? p->number < to->number : p->ended != 0)
+			to = p;
+	}
+	return to;
+}
+
+uint64_t
+shown_pass(struct inode *i, uint64_t off, size_t len)
+{
+	struct shown *s = shown_of(i);
+	uint64_t number = 0;
+	if (!s)
+		return 0;
+	LOCKED(&s->lock) {
+		number = ++s->passes;
+		*room(s) = (struct pass){off, off + len, number, 0};
+	}
+	return number;
+}
+
+void
+shown_passed(struct inode *i, uint64_t number)
+{
+	struct shown *s = shown_of(i);
+	if (!s)
+		return;
+	LOCKED(&s->lock)
+		for (struct pass *p = s->pass; p < s->pass + PASSES; p++)
+			if (p->number == number)
+				p->ended = clock_now();
+}
+
+void
+shown_filled(struct inode *i, uint64_t off, uint64_t len, int64_t begun)
+{
+	struct shown *s = shown_of(i);
+	const uint64_t end = off + len;
+	if (!s)
+		return;
+	LOCKED(&s->lock)
+		for (struct pass *p = s->pass; p < s->pass + PASSES; p++) {
+			const struct pass was = *p;
+			if (!was.ended || was.ended > begun || was.from >= end || was.to <= off)
+				continue;
+			p->to = max_u64(was.from, off); /* what is before … */
+			if (was.from >= off)
+				p->from = p->to = 0;
+			if (was.to > end) /* … and behind */
+				*room(s) = (struct pass){end, was.to, was.number, was.ended};
+		}
+}
+
+bool
+shown_is_past(
+	const struct inode *i, uint64_t off, uint64_t len, uint64_t *ret_from, uint64_t *ret_to)
+{
+	struct shown *s = shown_of(i);
+	*ret_from = *ret_to = off + len;
+	if (!s)
+		return false;
+	LOCKED(&s->lock)
+		for (const struct pass *p = s->pass; p < s->pass + PASSES; p++) {
+			const uint64_t from = max_u64(p->from, off), to = min_u64(p->to, off + len);
+			if (from < to && from < *ret_from) {
+				*ret_from = from;
+				*ret_to = to;
+			}
+		}
+	return *ret_from < off + len;
 }

@@ -25,3 +25,15 @@ void shown_note(struct inode *, uint64_t off, struct span);
 void shown_lay(struct inode *, uint64_t off, struct span);
 /* The kernel asks for these bytes, or has none of them. */
 void shown_forget(struct inode *, uint64_t off, uint64_t len);
+
+/* A write() goes past the pages. The kernel drops them before and after, and one that is filled
+ * meanwhile may be changed and come back: with what was there before, if it is not known any more.
+ * Returns what shown_passed ends, after which what fills pages has these bytes. */
+uint64_t shown_pass(struct inode *, uint64_t off, size_t len);
+void shown_passed(struct inode *, uint64_t pass);
+/* All bytes of these pages were asked for at `begun` (clock_now), for pages. */
+void shown_filled(struct inode *, uint64_t off, uint64_t len, int64_t begun);
+/* The first run of those bytes of [off, off + len) that pages which are not known may have from
+ * before such a write. False: there is none. */
+bool shown_is_past(
+	const struct inode *, uint64_t off, uint64_t len, uint64_t *ret_from, uint64_t *ret_to);
