@@ -118,7 +118,7 @@ static void
 describe_open(struct request *r, const struct entry *e, struct open_file *f, bool keep)
 {
 	f->written = f->paged && file_is_writable(f->file);
-	if (f->written)
+	if (file_is_writable(f->file))
 		shown_begin(f->inode);
 	f->direct = goes_direct(r->server, e, f->file);
 	f->guarded = entry_is_netcdf(e) && !f->direct;

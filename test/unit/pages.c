@@ -98,6 +98,50 @@ growing(struct kernel *k)
 	kernel_close(k, &f);
 }
 
+/* The page of a netCDF file where the elements begin that the flat file begins with. */
+static uint64_t
+first_page(struct kernel *k, const struct kernel_file *nc, const struct kernel_file *flat)
+{
+	enum { LAST = 32 };
+	uint64_t at = 1;
+	kernel_write(k, flat, KERNEL_PAST, 0, "the first", N);
+	while (at < LAST && kernel_read(k, nc, KERNEL_PAST, at * PAGE, PAGE) > 0 &&
+		memcmp(k->bytes, "the first", N) != 0)
+		at++;
+	CHECK(at < LAST);
+	return at;
+}
+
+/* Of a netCDF file a page comes back by any handle, and others write the same elements by theirs,
+ * or to the flat file. */
+static void
+netcdf(struct kernel *k)
+{
+	static uint8_t page[PAGE];
+	kernel_begin(k, 45);
+	struct kernel_file flat = kernel_open(k, "b", O_RDWR), one = kernel_open(k, "b.nc", O_RDWR),
+			   two = kernel_open(k, "b.nc", O_RDWR);
+	CHECK(one.flags & FOPEN_DIRECT_IO);
+	const uint64_t first = first_page(k, &one, &flat);
+	const struct kernel_file *const by[] = {&one, &two};
+	for (unsigned i = 0; i < 6; i++) {
+		const uint64_t number = first + 1 + i;
+		fill(k, &one, number, page);
+		if (i < 2)
+			kernel_write(k, &flat, KERNEL_PAST, (1 + i) * PAGE + AT, "12345678", N);
+		else
+			kernel_write(
+				k, by[i / 2 - 1], KERNEL_PAST, number * PAGE + AT, "12345678", N);
+		dirty(page, i);
+		kernel_write(k, by[i % 2], KERNEL_PAGES, number * PAGE, page, PAGE);
+		if (!both(k, &two, number, "12345678", i))
+			CHECK_INT(-1, i);
+	}
+	kernel_close(k, &flat);
+	kernel_close(k, &two);
+	kernel_close(k, &one);
+}
+
 int
 main(void)
 {
@@ -107,9 +151,12 @@ main(void)
 	put_meta(z, "a", "\"|u1\"", "[2000000]", "[1000000]", "\"fill_value\": 46");
 	put_meta(z, "t", "\"|u1\"", "[100]", "[1000]", "\"fill_value\": 46");
 	put_text(z, "t/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"t\"]}");
+	put_meta(z, "b", "\"|i1\"", "[200000]", "[100000]", "\"fill_value\": 46");
+	put_text(z, "b/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"x\"]}");
 	kernel_mount(store, rw, past_pages);
 	kernel_mount(store, no, through_pages);
 	kernel_mount(store, rw, growing);
+	kernel_mount(store, rw, netcdf);
 	zmap_close(z);
 	return check_end();
 }

@@ -162,6 +162,18 @@ hold(struct image *im, uint64_t off, struct span bytes, const struct viewed *see
 }
 
 int
+image_put(struct image *im, uint64_t off, struct span bytes, const struct viewed *seen,
+	const struct array_want *how)
+{
+	int r = IMAGE_MUST_WAIT;
+	if (im->flow)
+		r = image_flow_write(im, off, bytes, how);
+	else if (!im->waiting && !im->instead && im->form && off + bytes.len <= im->end)
+		r = image_through(im, off, bytes, seen, how);
+	return r == IMAGE_MUST_WAIT ? hold(im, off, bytes, seen, how) : r;
+}
+
+int
 image_write(struct image *im, uint64_t off, struct span bytes, struct viewed *seen,
 	const struct array_want *how)
 {
@@ -172,14 +184,7 @@ image_write(struct image *im, uint64_t off, struct span bytes, struct viewed *se
 		return r;
 	if (seen)
 		viewed_of(seen, im->cuts);
-	if (im->flow)
-		r = image_flow_write(im, off, bytes, how);
-	else if (!im->waiting && !im->instead && im->form && off + bytes.len <= im->end)
-		r = image_through(im, off, bytes, seen, how);
-	else
-		r = IMAGE_MUST_WAIT;
-	if (r == IMAGE_MUST_WAIT)
-		r = hold(im, off, bytes, seen, how);
+	r = image_put(im, off, bytes, seen, how);
 	/* What failed may be there in part. */
 	for (struct viewed *s = im->seen; s; s = s->next)
 		if (r < 0 || s != seen)

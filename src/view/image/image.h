@@ -74,6 +74,9 @@ void image_leave(struct image *, struct viewed *);
  * may be there by now. -ERANGE: no element has such a value. -EFBIG: too much waits. */
 int image_write(
 	struct image *, uint64_t off, struct span, struct viewed *, const struct array_want *how);
+/* The same of a page that a program has mapped: what differs from how->shown, or from what there is
+ * now where that is NULL. */
+int image_write_page(struct image *, uint64_t off, struct span, const struct array_want *how);
 int image_truncate(struct image *, uint64_t size, const struct array_want *how);
 
 enum image_why {

@@ -1,4 +1,5 @@
-/* The inside of an image, for image.c (what waits), image_through.c and image_values.c (what goes
+/* The inside of an image, for image.c (what waits), image_page.c (what comes
+ * from mappings), image_through.c and image_values.c (what goes
  * to variables at once, and under a new header). No other file includes it. */
 #pragma once
 
@@ -58,6 +59,9 @@ size_t image_own_of(const struct change *, size_t own);
 
 /* Bytes of the file, all of which there are. */
 int image_content(struct image *, const struct array_want *want, uint8_t *to);
+/* As image_write, but for its turn and for what is noted of it. */
+int image_put(struct image *, uint64_t off, struct span, const struct viewed *,
+	const struct array_want *how);
 /* A write below the end while nothing waits: stored as far as it is data that the handle has not
  * seen there. IMAGE_MUST_WAIT: it changes the header, and nothing was done. */
 int image_through(struct image *, uint64_t off, struct span, const struct viewed *,

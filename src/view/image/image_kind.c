@@ -166,7 +166,8 @@ write_image(struct file *f, uint64_t off, struct span bytes, const struct array_
 		return r;
 	if (flags & FILE_APPEND)
 		off = image_size(o->image);
-	r = image_write(o->image, off, bytes, seen_by(f), how);
+	r = flags & FILE_MAPPED ? image_write_page(o->image, off, bytes, how)
+				: image_write(o->image, off, bytes, seen_by(f), how);
 	atomic_store(&o->written, clock_wall());
 	return sticks(r) ? images_fail(o, r) : r;
 }
