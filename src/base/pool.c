@@ -122,7 +122,34 @@ missing(struct pool *p)
 	return &p->worker[p->nworkers++];
 }
 
-/* Sleeps until there is a task. NULL: the pool ends. */
+/* The lock is held. */
+static void
+remove_guest(struct pool *p, const struct worker *w)
+{
+	struct worker **at = &p->guests;
+	while (*at && *at != w)
+		at = &(*at)->next_guest;
+	if (*at)
+		*at = w->next_guest;
+}
+
+/* The lock is held. Its task, if it has one, is done. */
+static void
+leave(struct pool *p, struct worker *w)
+{
+	if (!w->since)
+		return;
+	if (w->lent)
+		p->blocked--, p->lent--;
+	else
+		p->running--;
+	w->lent = false;
+	w->since = 0;
+	if (p->ending && !p->queued)
+		pthread_cond_broadcast(&p->work);
+}
+
+/* Leaves the task before and sleeps until there is one. NULL: the pool ends. */
 static struct task *
 take(struct worker *w)
 {
@@ -130,7 +157,10 @@ take(struct worker *w)
 	struct task *t = NULL;
 	struct worker *more = NULL;
 	LOCKED(&p->lock) {
+		leave(p, w); /* its place goes to a task, or to a worker that comes back from
+				waiting, and to no other one: that would be woken in vain */
 		while (!may_start(p)) {
+			pass_on(p);
 			if (p->ending && !p->queued)
 				return NULL;
 			p->idle++;
@@ -151,35 +181,6 @@ take(struct worker *w)
 	return t;
 }
 
-/* The lock is held. */
-static void
-remove_guest(struct pool *p, const struct worker *w)
-{
-	struct worker **at = &p->guests;
-	while (*at && *at != w)
-		at = &(*at)->next_guest;
-	if (*at)
-		*at = w->next_guest;
-}
-
-static void
-finish(struct worker *w)
-{
-	struct pool *p = w->pool;
-	LOCKED(&p->lock) {
-		remove_guest(p, w);
-		if (w->lent)
-			p->blocked--, p->lent--;
-		else
-			p->running--;
-		w->lent = false;
-		w->since = 0;
-		pass_on(p);
-		if (p->ending && !p->queued)
-			pthread_cond_broadcast(&p->work);
-	}
-}
-
 static void *
 work(void *arg)
 {
@@ -188,7 +189,6 @@ work(void *arg)
 	for (struct task *t; (t = take(w));) {
 		t->run(t);
 		pool_unblocking(); /* a task that forgot */
-		finish(w);
 	}
 	return NULL;
 }
@@ -270,7 +270,11 @@ pool_run_here(struct pool *p, struct task *t)
 	t->run(t);
 	pool_unblocking();
 	self = NULL;
-	finish(&guest);
+	LOCKED(&p->lock) {
+		remove_guest(p, &guest);
+		leave(p, &guest);
+		pass_on(p);
+	}
 	pool_fill(p); /* work may have come for which there was no place */
 	return true;
 }
