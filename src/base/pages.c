@@ -168,6 +168,8 @@ get_full(size_t size)
 	}
 	if (p)
 		pages_fill(from, (size_t)(to - from));
+	if (p < from) /* another thread may still be about it */
+		(void)madvise(p, min_u64(size, (size_t)(from - p)), MADV_POPULATE_WRITE);
 	return p;
 }
 
