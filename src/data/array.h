@@ -55,6 +55,11 @@ struct array_hooks {
 	/* When they were last known to hold, clock_wall() clock; 0: they do not, or never. Where
 	 * that is before `wanted`, not before a look at them that is under way has ended. */
 	int64_t (*seen)(void *arg, int64_t wanted);
+	/* How many indices of the leading dimension an object of that mtime (ns) may have been
+	 * stored for, as far as is known: what it holds behind them a broken writer left; behind:
+	 * the same of chunks in it that begin behind them. UINT64_MAX: all are good. NULL: that is
+	 * not to be asked. */
+	uint64_t (*rows)(void *arg, int64_t mtime, bool behind);
 	/* A chunk was found to have changed at `mtime` (ns): stale pages must go. Called on a
 	 * worker or a reader's thread, no lock held. */
 	void (*changed)(void *arg, int64_t mtime);

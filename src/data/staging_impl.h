@@ -150,11 +150,14 @@ struct store {
 	bool based;            /* the base was read … */
 	bool absent;           /* … and there is none */
 	struct zmap_stat stat; /* of it */
-	struct buf base;       /* its stored bytes */
-	struct buf out;        /* what is to be put */
-	bool nothing; /* the store has that already, or it is all fill where there is nothing */
-	bool empty;   /* all of it is fill, and goes … */
-	bool keeps;   /* … unless the store cannot do that */
+	/* Indices of the leading dimension that count in it, in chunks that begin with one of them
+	 * and in others. */
+	uint64_t rows, rows_behind;
+	struct buf base; /* its stored bytes */
+	struct buf out;  /* what is to be put */
+	bool nothing;    /* the store has that already, or it is all fill where there is nothing */
+	bool empty;      /* all of it is fill, and goes … */
+	bool keeps;      /* … unless the store cannot do that */
 	char version[ZMAP_VERSION]; /* that the put left */
 };
 
@@ -162,6 +165,8 @@ struct store {
 int staged_store(struct staging *, struct array *, const struct staged_chunk *);
 /* The stored object as it is now, if it was not asked for yet. 0 or -errno. */
 int store_base(struct store *);
+/* Of what is stored of a chunk, bytes from there on count as fill. */
+size_t store_fill_from(const struct store *, const struct staged_chunk *);
 /* A changed chunk, decoded, with what was written laid over what is stored (NULL: nothing is). *ret
  * lies in own or in the layer. */
 int store_merge(struct store *, const struct staged_chunk *, const struct span *stored,

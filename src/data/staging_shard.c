@@ -94,7 +94,7 @@ encode(struct store *st, const struct staged_chunk *c, const struct span *old, s
 	CLEAN(buf_free) struct buf merged = {0};
 	struct span decoded;
 	*ret = (struct span){0};
-	if (!c->storing && (!old->data || !c->storing_fill))
+	if (!c->storing && (!old->data || !store_fill_from(st, c)))
 		return 0;
 	int r = store_merge(st, c, old->data ? old : NULL, &merged, &decoded);
 	if (r < 0 || store_goes(st, decoded))
@@ -104,16 +104,40 @@ encode(struct store *st, const struct staged_chunk *c, const struct span *old, s
 	return r;
 }
 
+/* Chunk i of the shard, of which nothing was written. False: the array has none there. */
+static bool
+find_untouched(const struct store *st, uint64_t i, struct staged_chunk *ret)
+{
+	const struct array *a = st->array;
+	uint64_t index[RANK_MAX];
+	grid_index(&a->grid, st->chunk->number, index);
+	for (unsigned d = a->grid.rank; d-- > 0; i /= a->in_shard[d]) {
+		index[d] += i % a->in_shard[d] - index[d] % a->in_shard[d];
+		if (d && index[d] >= a->grid.count[d])
+			return false;
+	}
+	*ret = (struct staged_chunk){.number = grid_number(&a->grid, index),
+		.fill_from = NO_FILL,
+		.storing_fill = NO_FILL};
+	return true;
+}
+
 static int
 add_chunk(struct store *st, struct parts *p, uint64_t i)
 {
-	const struct shard *s = st->array->shard;
+	const struct array *a = st->array;
+	const struct shard *s = a->shard;
 	CLEAN(buf_free) struct buf own = {0};
 	struct span old, bytes;
 	int r = find_old(st, p, i, &old);
 	bytes = old;
-	if (r == 0 && p->changed[i])
-		r = encode(st, p->changed[i], &old, &own, &bytes);
+	const struct staged_chunk *c = p->changed[i];
+	struct staged_chunk left;
+	if (!c && old.data && find_untouched(st, i, &left) &&
+		store_fill_from(st, &left) < a->grid.chunk_bytes)
+		c = &left;
+	if (r == 0 && c)
+		r = encode(st, c, &old, &own, &bytes);
 	if (r < 0)
 		return err_add(r, "'%s', chunk %" PRIu64, st->key, i);
 	const struct shard_place at = {st->out.len, bytes.len};

@@ -36,6 +36,52 @@ check_base(const struct store *st)
 	return st->stat.mtime ? load_check_since(st->array, placed + 1) : 0;
 }
 
+/* Indices of the leading dimension up to the end of the object. */
+static uint64_t
+rows_to_end(const struct store *st)
+{
+	const struct array *a = st->array;
+	uint64_t index[RANK_MAX];
+	grid_index(&a->grid, st->chunk->number, index);
+	return (a->shard ? round_up(index[0] + 1, a->in_shard[0]) : index[0] + 1) *
+	       a->grid.chunk[0];
+}
+
+/* What a broken writer left behind the end becomes fill, for the object is about to be new. A near
+ * store was asked before. */
+static int
+find_rows(struct store *st)
+{
+	const struct array *a = st->array;
+	const struct array_hooks *h = &a->hooks;
+	st->rows = st->rows_behind = UINT64_MAX;
+	if (!a->remote || !h->rows || !st->stat.mtime || !a->grid.rank || a->grid.uneven ||
+		h->rows(h->arg, st->stat.mtime, false) >= rows_to_end(st))
+		return 0;
+	int r = load_check_since(a, clock_wall() - SECOND);
+	if (r < 0)
+		return r;
+	st->rows_behind = h->rows(h->arg, st->stat.mtime, true);
+	st->rows = h->rows(h->arg, st->stat.mtime, false);
+	return 0;
+}
+
+size_t
+store_fill_from(const struct store *st, const struct staged_chunk *c)
+{
+	const struct grid *g = &st->array->grid;
+	uint64_t index[RANK_MAX];
+	if (!st->based || st->rows == UINT64_MAX)
+		return c->storing_fill;
+	grid_index(g, c->number, index);
+	const uint64_t first = index[0] * g->chunk[0];
+	if (first >= st->rows)
+		return first >= st->rows_behind ? 0 : c->storing_fill;
+	return st->rows - first < g->chunk[0]
+		       ? min_u64(c->storing_fill, (st->rows - first) * g->chunk_step[0])
+		       : c->storing_fill;
+}
+
 static size_t
 base_most(const struct array *a)
 {
@@ -81,6 +127,8 @@ store_base(struct store *st)
 	if (cache_put_upon(d->cache, st->cached, st->stat.version, begun) && h->changed)
 		h->changed(h->arg, st->stat.mtime);
 	r = check_base(st);
+	if (r == 0)
+		r = find_rows(st);
 	st->based = r == 0;
 	return r;
 }
@@ -91,7 +139,7 @@ decode_base(
 	struct store *st, const struct staged_chunk *c, const struct span *stored, struct buf *own)
 {
 	const struct array *a = st->array;
-	size_t n = a->grid.chunk_bytes;
+	size_t n = a->grid.chunk_bytes, from = store_fill_from(st, c);
 	const struct layer *l = c->storing;
 	bool covered = l && l->count >= staged_visible(a, c->number);
 	int r = buf_reserve(own, n);
@@ -108,8 +156,8 @@ decode_base(
 	own->len = n;
 	if (!stored)
 		array_fill(a, own->data, n);
-	else if (c->storing_fill < n)
-		array_fill(a, own->data + c->storing_fill, n - c->storing_fill);
+	else if (from < n)
+		array_fill(a, own->data + from, n - from);
 	return 0;
 }
 
@@ -171,7 +219,7 @@ patch(struct store *st, const struct staged_chunk *c)
 	const struct codec_patch p = {c->storing, touches, lay};
 	bool may_go = a->data->options.delete_empty && !st->keeps;
 	if (!st->based || st->absent || !c->storing || c->storing->under ||
-		c->storing_fill != NO_FILL || may_go)
+		store_fill_from(st, c) != NO_FILL || may_go)
 		return CODEC_WHOLE;
 	return codec_chain_patch(a->chain, buf_span(&st->base), &p, &st->out);
 }

@@ -1,6 +1,7 @@
 /* What lies behind the last row of a variable, in chunks that hold it: before it becomes a row it
  * must be fill. */
 #include "base/check.h"
+#include "model/parallel.h"
 #include "view/flat.h"
 #include "view/flats.h"
 #include "view/state.h"
@@ -63,14 +64,17 @@ key_of(const struct array_meta *a, uint64_t element, char *ret, size_t size)
  * length, too. */
 enum { DAY = 86400, LENGTH_WITHIN = 600 };
 
-/* Rows that another file of this mount has written, or another writer has stored and whose length
- * is not stored yet, or what was left when the array was made shorter: the metadata tell, which are
- * much newer then. */
+bool
+flat_is_young(const struct node *n, int64_t mtime, bool behind)
+{
+	const int64_t age = clock_wall() - mtime, since = n->mtime - mtime;
+	return mtime && age < DAY * SECOND && (behind || since < LENGTH_WITHIN * SECOND);
+}
+
 static bool
 is_young(const struct tail *t, const struct zmap_stat *st)
 {
-	int64_t age = clock_wall() - st->mtime, since = t->node->mtime - st->mtime;
-	return st->mtime && age < DAY * SECOND && (t->behind || since < LENGTH_WITHIN * SECOND);
+	return flat_is_young(t->node, st->mtime, t->behind);
 }
 
 /* Of the object that holds the element. False: it is too long. */
@@ -236,42 +240,115 @@ first_element(const struct array_meta *a, uint64_t row, uint64_t object)
 	return element + row * stride;
 }
 
-/* 1: an object that holds some of the row has lain there for long; 0: none has; -errno. */
-static int
-is_old(const struct tail *t, uint64_t row)
+/* Leading indices of objects behind the end, and which of them are old. */
+struct behind {
+	const struct tail *tail;
+	const uint64_t *index;
+	size_t n;
+	uint64_t unit, per; /* rows of an object; objects of a row */
+	atomic_bool *old;   /* an object of the index has lain there for long */
+	pthread_mutex_t lock;
+	struct err err;
+};
+
+static void
+look_at(void *arg, size_t i)
 {
-	const struct array_meta *a = t->node->array;
+	struct behind *b = arg;
+	const struct tail *t = b->tail;
+	const uint64_t row = b->index[i / b->per] * b->unit;
+	struct zmap_stat st = {0};
 	char key[KEY];
-	for (uint64_t i = 0, n = objects_of_row(a); i < n; i++) {
-		struct zmap_stat st = {0};
-		if (!object_of(t, first_element(a, row, i), key))
-			continue;
-		int r = zmap_stat(t->flat->mount->zmap, key, &st);
-		if (r < 0 || (r == 0 && !is_young(t, &st)))
-			return r < 0 ? r : 1;
-	}
-	return 0;
+	if (b->old[i / b->per] ||
+		!object_of(t, first_element(t->node->array, row, i % b->per), key))
+		return;
+	const struct mount *m = t->flat->mount;
+	int r = zmap_stat(m->zmap, key, &st);
+	if (r == -EACCES && m->options.data.missing_403)
+		return;
+	if (r == 0 && !is_young(t, &st))
+		atomic_store(&b->old[i / b->per], true);
+	if (r < 0)
+		LOCKED(&b->lock)
+			err_save(r, &b->err);
 }
 
-/* Of rows in whole chunks behind the last ones, where objects have lain for long, which a store is
- * asked that answers at once. */
+/* Rows of the old ones become fill. */
+static int
+clear_behind(struct tail *t, uint64_t from, uint64_t to, const struct behind *b)
+{
+	const uint64_t row = t->flat->row;
+	int r = 0;
+	for (size_t i = 0; i < b->n && r == 0; i++) {
+		const uint64_t begin = b->index[i] * b->unit * row, end = begin + b->unit * row;
+		if (b->old[i])
+			r = clear_with_rest(t, max_u64(from, begin), min_u64(end, to), end);
+	}
+	return r;
+}
+
+static int
+look_and_clear(struct tail *t, uint64_t from, uint64_t to, const struct buf *index)
+{
+	struct behind b = {.tail = t,
+		.index = (const uint64_t *)(const void *)index->data,
+		.n = index->len / sizeof *b.index,
+		.unit = rows_of_object(t->node->array),
+		.per = objects_of_row(t->node->array)};
+	if (!b.n)
+		return 0;
+	b.old = calloc(b.n, sizeof *b.old);
+	if (!b.old)
+		return err_set(-ENOMEM, "no memory for what lies behind the end");
+	pthread_mutex_init(&b.lock, NULL);
+	in_parallel(b.n * b.per, t->flat->mount->zmap->caps & ZMAP_REMOTE, look_at, &b);
+	pthread_mutex_destroy(&b.lock);
+	int r = b.err.code ? err_restore(&b.err) : clear_behind(t, from, to, &b);
+	free(b.old);
+	return r;
+}
+
+/* Requests that a listing of all that the array has may take. */
+static uint64_t
+pages_of(const struct node *n, uint64_t first, uint64_t per)
+{
+	enum { PAGE = 1000 };
+	return 1 + first * (n->array->separator == '/' ? 1 : per) / PAGE;
+}
+
+/* The leading indices of objects that may be there. Those that are many, or more than listing what
+ * there is takes requests of a remote store, are listed; unless it does not list so much. */
+static int
+find_behind(const struct tail *t, uint64_t first, uint64_t end, struct buf *ret)
+{
+	enum { LOOKED_AT = 1 << 16 };
+	struct mount *m = t->flat->mount;
+	const uint64_t per = objects_of_row(t->node->array);
+	const uint64_t most =
+		m->zmap->caps & ZMAP_REMOTE ? pages_of(t->node, first, per) : LOOKED_AT;
+	int r = 0;
+	if (end - first > most / per) {
+		r = flat_list_objects(m, t->node, first, end, ret);
+		if (r == 0 || (r != -EFBIG && r != -EACCES) || end - first > LOOKED_AT)
+			return r;
+		ret->len = 0;
+	}
+	for (r = 0; first < end && r == 0; first++)
+		r = buf_add(ret, &first, sizeof first);
+	return r;
+}
+
+/* Of rows in whole chunks behind the last ones, where objects have lain for long. */
 static int
 clear_old(struct tail *t, uint64_t from, uint64_t to, uint64_t unit)
 {
-	enum { LOOKED_AT = 1 << 16 };
 	const uint64_t row = t->flat->row;
-	if (from >= to || t->flat->mount->zmap->caps & ZMAP_REMOTE ||
-		ceil_div(to - from, unit * row) > LOOKED_AT / objects_of_row(t->node->array))
+	CLEAN(buf_free) struct buf index = {0};
+	if (from >= to)
 		return 0;
-	int r = 0;
 	t->behind = true;
-	for (uint64_t end; from < to && r >= 0; from = end) {
-		end = (from / row / unit + 1) * unit * row;
-		r = is_old(t, from / row);
-		if (r > 0)
-			r = clear_with_rest(t, from, min_u64(end, to), end);
-	}
-	return r;
+	int r = find_behind(t, from / row / unit, ceil_div(to, row * unit), &index);
+	return r < 0 ? r : look_and_clear(t, from, to, &index);
 }
 
 int

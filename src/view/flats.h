@@ -109,6 +109,13 @@ int flat_lengthen(struct flat *, unsigned epoch, uint64_t size);
 /* The file ends with a whole row: the rest of the last one is fill. */
 int flat_complete(struct flat *);
 
+/* --- flat_behind.c --- */
+
+/* Appends those of the leading indices [first, end) of objects of which an object is there, as
+ * uint64_t, in order. */
+int flat_list_objects(
+	struct mount *, const struct node *, uint64_t first, uint64_t end, struct buf *ret);
+
 /* --- flat_tail.c --- */
 
 /* One element, as it is stored; `to` is zero before. */
@@ -121,7 +128,7 @@ int flat_put_fill(struct flat *, struct array *, uint64_t off, uint64_t end);
 int flat_clear(struct flat *, uint64_t from, uint64_t to, struct layout **ret);
 /* Bytes to `to` are about to be written: where the row behind them, in the same object, is neither
  * fill nor another writer's, the rest of the object becomes fill. A store is asked that answers at
- * once. With the turn to grow. */
+ * once; in a remote one it becomes fill when it is stored. With the turn to grow. */
 int flat_clear_next(struct flat *, uint64_t to);
 /* Before it has so many rows: behind the last one that there is, and that was written here, chunks
  * hold fill. */

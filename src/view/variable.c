@@ -1,6 +1,7 @@
 #include "view/variable.h"
 
 #include "view/facts.h"
+#include "view/flat.h"
 #include "base/hash.h"
 #include "view/state.h"
 
@@ -102,6 +103,17 @@ seen(void *arg, int64_t wanted)
 	return variable_usable(v) == 0 ? wall : 0;
 }
 
+static uint64_t
+rows(void *arg, int64_t mtime, bool behind)
+{
+	struct variable *v = arg;
+	CLEAN(node_unrefp) struct node *now = NULL;
+	model_seen(v->mount->model, v->node->path, 0, &now);
+	return now && now->array && flat_grows(v->mount, now) && !flat_is_young(now, mtime, behind)
+		       ? now->array->shape[0]
+		       : UINT64_MAX;
+}
+
 static void
 changed(void *arg, int64_t mtime)
 {
@@ -159,6 +171,7 @@ own_array(struct variable *v, struct array *a)
 				   .arg = v,
 				   .check = fixed ? NULL : check,
 				   .seen = fixed ? NULL : seen,
+				   .rows = fixed ? NULL : rows,
 				   .changed = changed,
 				   .release = release,
 			   });

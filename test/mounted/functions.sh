@@ -219,6 +219,28 @@ four_writers()
 	umount_store
 }
 
+# put_left STORE ROWS DAYS: arrays of so many rows, behind which chunks were left for so long
+put_left()
+{
+	"$python" - "$1" <<'EOF' || exit 1
+import os, sys
+import as_v3
+import zarr3
+dots = {"name": "default", "configuration": {"separator": "."}}
+kinds = {"a": ((4, 2), [zarr3.LITTLE]), "d": ((4, 1), [zarr3.LITTLE]), "b": ((4, 2), [zarr3.LITTLE]), "s": ((8, 2), [zarr3.sharding([2, 2], [zarr3.LITTLE])])}
+as_v3.save(sys.argv[1] + "/zarr.json", zarr3.group())
+for name, (chunks, codecs) in kinds.items():
+    as_v3.save("%s/%s/zarr.json" % (sys.argv[1], name), zarr3.array((20, 2), chunks, "uint8", 7, codecs, dims=["time", "x"], keys=dots if name == "d" else None))
+EOF
+	must_mount "$1" rw,unlimited=time
+	for name in a b d s; do
+		printf '%40s' '' | dd of="$mnt/$name" conv=notrunc status=none || fail "$name: cannot be written"
+	done
+	umount_store
+	sed -i "s/\[20, 2\]/[$2, 2]/" "$1"/?/zarr.json
+	find "$1" -path '*/c[./]*' -type f -exec touch -d "$3 days ago" {} +
+}
+
 # peak_memory: of the present daemon, KiB
 peak_memory()
 {

@@ -14,27 +14,6 @@ for name in a b c; do
 done
 umount_store
 
-# put_left STORE ROWS DAYS: arrays of so many rows, behind which chunks were left for so long
-put_left()
-{
-	"$python" - "$1" <<'EOF' || exit 1
-import os, sys
-import as_v3
-import zarr3
-kinds = {"a": ((4, 2), [zarr3.LITTLE]), "b": ((4, 2), [zarr3.LITTLE]), "s": ((8, 2), [zarr3.sharding([2, 2], [zarr3.LITTLE])])}
-as_v3.save(sys.argv[1] + "/zarr.json", zarr3.group())
-for name, (chunks, codecs) in kinds.items():
-    as_v3.save("%s/%s/zarr.json" % (sys.argv[1], name), zarr3.array((20, 2), chunks, "uint8", 7, codecs, dims=["time", "x"]))
-EOF
-	must_mount "$1" rw,unlimited=time
-	for name in a b s; do
-		printf '%40s' '' | dd of="$mnt/$name" conv=notrunc status=none || fail "$name: cannot be written"
-	done
-	umount_store
-	sed -i "s/\[20, 2\]/[$2, 2]/" "$1"/?/zarr.json
-	find "$1" -path '*/c/*' -type f -exec touch -d "$3 days ago" {} +
-}
-
 # rows of chunks that a writer left behind the end: fill, if that was more than a day ago, in the variable that grows and in those that share its rows
 for days in 2 0; do
 	put_left "$tmp/old$days" 5 $days
