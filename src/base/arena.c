@@ -13,8 +13,7 @@ enum {
 	STEPS = 16,          /* sizes in each octave above */
 	OCTAVE = 10,         /* log2(STEP * STEPS) */
 	SIZES = STEPS + (17 - OCTAVE) * STEPS + 1,
-	PAGE = 4096,
-	PAGES = ARENA / PAGE,
+	PAGES = ARENA / 4096, /* at most: a system's pages have that size or a multiple of it */
 };
 
 /* At the head of each arena: its slots lie behind. */
@@ -128,11 +127,11 @@ static void *
 take_slot(struct arena *a)
 {
 	unsigned i = next_slot(a, a->from, false);
-	size_t bytes = a->of->bytes, at = HEAD + i * bytes;
-	for (size_t p = at / PAGE; p <= (at + bytes - 1) / PAGE; p++)
+	size_t bytes = a->of->bytes, at = HEAD + i * bytes, page = pages_size();
+	for (size_t p = at / page; p <= (at + bytes - 1) / page; p++)
 		if (bit(a->gone, (unsigned)p)) { /* it is there from now on */
 			mark(a->gone, (unsigned)p, false);
-			add_idle(a->of, PAGE);
+			add_idle(a->of, page);
 		}
 	mark(a->used, i, true);
 	a->from = i + 1;
@@ -149,7 +148,7 @@ empty_bytes(const struct arena *a)
 	size_t gone = 0;
 	for (unsigned i = 0; i < PAGES / 64; i++)
 		gone += (size_t)__builtin_popcountll(a->gone[i]);
-	return ARENA - HEAD - gone * PAGE;
+	return ARENA - HEAD - gone * pages_size();
 }
 
 static struct arena *
@@ -160,10 +159,10 @@ make(size_t bytes, bool filled)
 	if (!p)
 		return NULL;
 	a->slots = a->free = (unsigned)((ARENA - HEAD) / bytes);
-	size_t pages = ceil_div(HEAD + a->slots * bytes, PAGE);
+	size_t page = pages_size(), pages = ceil_div(HEAD + a->slots * bytes, page);
 	if (filled)
 		pages_fill(p, ARENA);
-	for (size_t i = filled ? pages : ceil_div(HEAD, PAGE); i < PAGES; i++)
+	for (size_t i = filled ? pages : ceil_div(HEAD, page); i < ARENA / page; i++)
 		mark(a->gone, (unsigned)i, true);
 	return a;
 }
@@ -240,8 +239,8 @@ find_pages(struct stretch *s)
 	for (s->from = next_slot(a, a->from, false); s->from < a->slots;
 		s->from = next_slot(a, s->to, false)) {
 		s->to = next_slot(a, s->from, true);
-		size_t page = ceil_div(HEAD + s->from * a->of->bytes, PAGE),
-		       end = (HEAD + s->to * a->of->bytes) / PAGE;
+		size_t size = pages_size(), page = ceil_div(HEAD + s->from * a->of->bytes, size),
+		       end = (HEAD + s->to * a->of->bytes) / size;
 		while (page < end && bit(a->gone, (unsigned)page))
 			page++;
 		s->page = page;
@@ -294,7 +293,7 @@ static void
 hold(const struct stretch *s)
 {
 	struct arena *a = s->a;
-	sub_idle(a->of, s->pages ? s->pages * PAGE : empty_bytes(a));
+	sub_idle(a->of, s->pages ? s->pages * pages_size() : empty_bytes(a));
 	a->of->arenas -= !s->pages;
 	for (unsigned i = s->from; i < s->to; i++)
 		mark(a->used, i, true);
@@ -338,7 +337,7 @@ arena_trim(void)
 		munmap(s.a, ARENA);
 		return true;
 	}
-	madvise((uint8_t *)s.a + s.page * PAGE, s.pages * PAGE, MADV_DONTNEED);
+	madvise((uint8_t *)s.a + s.page * pages_size(), s.pages * pages_size(), MADV_DONTNEED);
 	LOCKED(&arenas.lock)
 		release(&s);
 	return true;

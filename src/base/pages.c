@@ -6,13 +6,13 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
 	BLOCK = PAGES_BLOCK,
 	REGION = 16 * BLOCK, /* pieces of at most a quarter are cut from one, so that huge pages
 				hold several */
-	PAGE = 4096,
-	TRY_AGAIN = 128, /* blocks until the dearer way is tried once more */
+	TRY_AGAIN = 128,     /* blocks until the dearer way is tried once more */
 };
 
 /* How long a block took, in nanoseconds of the thread; 0: it was never made. */
@@ -32,6 +32,12 @@ static struct {
 	pthread_mutex_t lock; /* guards both */
 	struct region full, bare;
 } regions = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+size_t
+pages_size(void)
+{
+	return (size_t)getpagesize();
+}
 
 static uint64_t
 thread_ns(void)
@@ -177,6 +183,7 @@ void *
 pages_get(size_t size, size_t full)
 {
 	uint8_t *p = NULL;
+	size = round_up(size, pages_size());
 	if (size > REGION / 4) {
 		p = map(size);
 		if (p && full)

@@ -9,8 +9,10 @@
 
 enum { PAGES_BLOCK = 2 << 20 };
 
-/* So many bytes, a multiple of 4 KiB, of which the first `full` are there at once; 0: pages come as
- * they are written. They are given back with munmap, whole or in parts. NULL: no memory. */
+/* Of a small page, in bytes: 4 KiB on most systems. */
+size_t pages_size(void);
+/* So many bytes, of which the first `full` are there at once; 0: pages come as they are written.
+ * They are given back with munmap, whole or from a page on. NULL: no memory. */
 void *pages_get(size_t size, size_t full);
 /* Makes n bytes of a private mapping that nothing was written to. */
 void pages_fill(void *p, size_t n);
