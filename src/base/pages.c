@@ -84,6 +84,8 @@ fill_block(uint8_t *p)
 		(void)madvise(p, BLOCK, MADV_HUGEPAGE);
 	if (madvise(p, BLOCK, MADV_POPULATE_WRITE) == 0)
 		note(huge ? &cost.huge : &cost.small, thread_ns() - began);
+	else /* before Linux 5.14: it comes as it is written */
+		(void)madvise(p, BLOCK, MADV_HUGEPAGE);
 }
 
 void
