@@ -37,6 +37,9 @@ struct inode {
 	atomic_uint paused;  /* handles that are to be asked about before each read(), see
 				open_file_resume */
 	atomic_bool owed;    /* the kernel is to drop its pages, as soon as no read is under way */
+	atomic_uint
+		resizing; /* requests that change its size: until they are answered the kernel
+			     writes no page back, and one that is to be dropped waits for that */
 	uint64_t version, ino;
 	int64_t born; /* clock_now() */
 	bool special; /* .zarrfs and .store */

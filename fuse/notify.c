@@ -73,6 +73,18 @@ drop_pages_later(struct notifier *n, struct inode *i)
 	forget(n, i, -1);
 }
 
+/* The kernel keeps its pages from being written back until a change of the size is answered, which
+ * waits for what is told here. It drops them itself then, and once more when that was answered. */
+static bool
+is_resized(struct notifier *n, struct inode *i)
+{
+	if (!atomic_load(&i->resizing))
+		return false;
+	atomic_store(&i->owed, true);
+	forget(n, i, -1);
+	return true;
+}
+
 static void
 tell_inodes(struct notifier *n, const char *path, enum stale_what what, int64_t pushed)
 {
@@ -91,6 +103,8 @@ tell_inodes(struct notifier *n, const char *path, enum stale_what what, int64_t 
 		if (what == STALE_ATTRIBUTES || what == STALE_NAME || what == STALE_RETIRED ||
 			(what == STALE_CHUNK && page_coherence_changed(s, inode[i])))
 			forget(n, inode[i], -1);
+		else if (is_resized(n, inode[i]))
+			;
 		else if (queue_reads(s->queue, inode[i], HANGING))
 			drop_pages_later(n, inode[i]);
 		else

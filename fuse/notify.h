@@ -11,7 +11,8 @@ struct notifier;
 int notifier_new(struct server *, struct fuse_session *, struct notifier **ret);
 /* Nothing is told from here on; returns when nothing is being told. May be called again. */
 void notifier_stop(struct notifier *);
-/* After a read: drops pages that could not be dropped while it was under way. */
+/* After a read, or a change of the size: drops pages that could not be dropped while it was under
+ * way. */
 void notifier_pay(struct notifier *, struct inode *);
 /* What the kernel knows of an inode is to be asked for again: its attributes; these and its pages,
  * unless the session is ending. */

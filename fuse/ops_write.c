@@ -1,4 +1,5 @@
 /* What changes open files of a writable mount, and stores it. */
+#include "fuse/notify.h"
 #include "fuse/open_file.h"
 #include "fuse/server.h"
 #include "fuse/shown.h"
@@ -214,7 +215,7 @@ resize(struct request *r)
 
 /* Modes, owners and times are what they are; a program that sets them goes on. */
 static void
-run_setattr(struct request *r)
+set_attributes(struct request *r)
 {
 	struct server *s = r->server;
 	CLEAN(entry_free) struct entry e = {0};
@@ -238,11 +239,29 @@ run_setattr(struct request *r)
 }
 
 static void
+run_setattr(struct request *r)
+{
+	const bool size = r->flags & FUSE_SET_ATTR_SIZE;
+	if (size)
+		atomic_fetch_add(&r->inode->resizing, 1);
+	set_attributes(r);
+	if (size)
+		atomic_fetch_sub(&r->inode->resizing, 1);
+}
+
+static void
+pay_for_size(const struct request *r)
+{
+	notifier_pay(r->server->notifier, r->inode);
+}
+
+static void
 op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what, struct fuse_file_info *fi)
 {
 	request_start(req, &(struct asked){
 				   .op = OP_SETATTR,
 				   .run = run_setattr,
+				   .ended = pay_for_size,
 				   .ino = ino,
 				   .handle = fi ? handle_of(fi->fh) : NULL,
 				   .off = (uint64_t)st->st_size,

@@ -31,8 +31,17 @@ struct kernel_file {
 	uint32_t opened, flags; /* as the program asked, and as it was answered */
 };
 
-/* Asks, and waits for the answer: bytes it has, or -errno. What the kernel is told of itself passes
- * unheard. */
+/* Linux writes no page back while it waits for the answer about a size: then it may not be told to
+ * drop them. */
+static inline void
+kernel_is_told(const struct kernel *k, int what, uint32_t meanwhile, uint64_t inode)
+{
+	const struct fuse_notify_inval_inode_out *o = (const void *)k->bytes;
+	CHECK(what != FUSE_NOTIFY_INVAL_INODE || meanwhile != FUSE_SETATTR || o->ino != inode ||
+		o->off < 0);
+}
+
+/* Asks, and waits for the answer: bytes it has, or -errno. */
 static inline int64_t
 kernel_ask(struct kernel *k, uint32_t what, uint64_t inode, const void *in, size_t n,
 	const void *more, size_t m)
@@ -54,6 +63,8 @@ kernel_ask(struct kernel *k, uint32_t what, uint64_t inode, const void *in, size
 			return -EPIPE;
 		if (out.unique == head.unique)
 			return out.error ? out.error : got - (ssize_t)sizeof out;
+		if (!out.unique)
+			kernel_is_told(k, out.error, what, inode);
 	}
 }
 
@@ -116,6 +127,14 @@ kernel_write(struct kernel *k, const struct kernel_file *f, enum kernel_way way,
 		.flags = f->opened};
 	CHECK_INT(kernel_ask(k, FUSE_WRITE, f->inode, &in, sizeof in, bytes, n),
 		sizeof(struct fuse_write_out));
+}
+
+static inline void
+kernel_resize(struct kernel *k, const struct kernel_file *f, uint64_t size)
+{
+	struct fuse_setattr_in in = {.valid = FATTR_SIZE | FATTR_FH, .fh = f->handle, .size = size};
+	CHECK(kernel_ask(k, FUSE_SETATTR, f->inode, &in, sizeof in, NULL, 0) > 0);
+	CHECK_INT(((const struct fuse_attr_out *)k->bytes)->attr.size, size);
 }
 
 static inline void

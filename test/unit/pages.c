@@ -95,6 +95,9 @@ growing(struct kernel *k)
 	kernel_write(k, &f, KERNEL_PAGES, 0, page, PAGE);
 	CHECK(both(k, &f, 0, "12345678", 1));
 	CHECK_INT(k->bytes[AT + N], FILL);
+	kernel_resize(k, &f, 3 * PAGE);
+	fill(k, &f, 2, page);
+	kernel_resize(k, &f, PAGE);
 	kernel_close(k, &f);
 }
 
