@@ -389,6 +389,36 @@ refreshed(void)
 	cache = cache_free(cache);
 }
 
+/* A reader that began before waits for a version that is the store's no more, while this mount puts
+ * another: it has all of that version, as if it had been quicker. No reader has it after that. */
+static void
+put_meanwhile(void)
+{
+	const struct extent_id id = {9, 1, 0, 1000, 1};
+	struct object *o = NULL;
+	CHECK_INT(cache_new(BUDGET, false, &cache), 0);
+	int64_t early = moment();
+	CHECK_STR(version_of(0, early, early, "one"), "one");
+	int64_t late = moment();
+	CHECK_STR(version_of(0, late, late, "two"), "two");
+	struct extent *p = begin_load(1000, early);
+	CHECK(p->superseded);
+	CHECK_INT(cache_put_begin(cache, &id, &o), 0);
+	cache_put_end(cache, o, "three");
+	CHECK_STR(version_of(1000, 0, early, "?"), "gone");
+	CHECK_STR(version_of(1000, 0, moment(), "three"), "three");
+	p->cap = p->id.len;
+	p->data = mem_get(&p->cap);
+	cache_found(cache, p);
+	cache_finish(cache, &p, 1);
+	CHECK_INT(cache_wait(cache, p, early, 0, NULL), 0);
+	CHECK_STR(p->version, "one");
+	CHECK_STR(version_of(1000, 0, early, "?"), "gone");
+	CHECK_STR(version_of(1000, 0, moment(), "?"), "three");
+	cache_unpin(cache, &p, 1);
+	cache = cache_free(cache);
+}
+
 /* What is wanted at once, and does not fit: one such extent is beside the budget, until the next
  * takes its place. */
 static void
@@ -441,5 +471,6 @@ main(void)
 	replaced_before_the_end();
 	slow_load();
 	refreshed();
+	put_meanwhile();
 	return check_end();
 }
