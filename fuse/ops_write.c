@@ -191,7 +191,7 @@ truncate_entry(struct request *r, const struct entry *e)
 	struct file *f = NULL;
 	int result = file_open_for(r->server->mount, e, O_WRONLY, &f);
 	if (result == 0)
-		result = file_truncate(f, r->off, false);
+		result = file_truncate(f, r->off, RESIZE_NAMED);
 	if (result == 0)
 		result = file_settle(f, SETTLE_FLUSH, 0, &r->cancel);
 	if (f) {
@@ -208,7 +208,7 @@ resize(struct request *r)
 	CLEAN(entry_free) struct entry e = {0};
 	shown_forget(r->inode, 0, UINT64_MAX);
 	if (r->handle)
-		return file_truncate(open_file_of(r->handle)->file, r->off, true);
+		return file_truncate(open_file_of(r->handle)->file, r->off, RESIZE_HANDLE);
 	int result = server_entry(r->server, r->inode, &e);
 	return result < 0 ? result : truncate_entry(r, &e);
 }
@@ -274,10 +274,7 @@ op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what, struct fus
 static void
 run_fallocate(struct request *r)
 {
-	CLEAN(entry_free) struct entry e = {0};
-	int result = server_entry(r->server, r->inode, &e);
-	if (result == 0 && r->off > e.size)
-		result = resize(r);
+	int result = file_truncate(open_file_of(r->handle)->file, r->off, RESIZE_LONGER);
 	if (result == 0)
 		inode_reach(r->inode, r->off);
 	request_done(r, result);

@@ -252,11 +252,18 @@ flat_complete(struct flat *w)
 int
 flat_lengthen(struct flat *w, unsigned epoch, uint64_t size)
 {
-	struct flat_state st = {0};
+	struct flat_state st;
+	flat_now(w, &st);
+	const bool has = st.epoch == epoch && size <= st.shown;
+	flat_state_done(&st);
+	if (has)
+		return 0;
 	flat_take(w, &w->growing);
 	int r = look_at_end(w, size);
 	if (r == 0)
 		r = reach(w, epoch, size, &st);
+	if (r == 0 && size > st.size && size % w->row)
+		r = err_set(-EINVAL, "whole rows of its first dimension alone come");
 	if (r == 0 && size > st.size)
 		r = flat_clear(w, st.size, size, NULL);
 	if (r == 0)

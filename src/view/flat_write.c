@@ -323,21 +323,23 @@ flat_write(
 }
 
 static int
-flat_truncate(struct file *f, uint64_t size, bool through_handle)
+flat_truncate(struct file *f, uint64_t size, enum file_resize by)
 {
 	struct flat *w = own_of(f)->flat;
 	unsigned epoch = own_of(f)->epoch;
 	if (!file_writes(f))
 		return err_set(-EBADF, "'%s' was opened to be read", f->path);
 	int r = flat_is_stuck(w);
-	if (r == 0 && through_handle)
+	if (r == 0 && by != RESIZE_NAMED)
 		r = look_same(own_of(f));
 	if (r < 0)
 		return r;
-	if (!through_handle)
+	if (by == RESIZE_LONGER)
+		return flat_lengthen(w, epoch, size);
+	if (by == RESIZE_NAMED)
 		LOCKED(&w->lock)
 			epoch = w->epoch;
-	if (size || !through_handle)
+	if (size || by == RESIZE_NAMED)
 		return flat_set_size(w, epoch, size);
 	cut(own_of(f));
 	return 0;

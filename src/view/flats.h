@@ -104,7 +104,7 @@ void flat_show_all(struct flat *);
  * that epoch, also where this found that out. */
 int flat_put_bytes(
 	struct flat *, unsigned epoch, uint64_t off, struct span, const struct array_want *how);
-/* It is so much longer that it has this size; rows that come are fill. -EIO likewise. */
+/* It has this size at least, by whole rows that are fill where it had not. -EIO likewise. */
 int flat_lengthen(struct flat *, unsigned epoch, uint64_t size);
 /* The file ends with a whole row: the rest of the last one is fill. */
 int flat_complete(struct flat *);

@@ -119,8 +119,10 @@ enum file_write_flag { FILE_APPEND = 1, FILE_MAPPED = 2 };
  * once by all readers of the file. */
 int file_write(
 	struct file *, uint64_t off, struct span, const struct array_want *how, unsigned flags);
-/* through_handle: ftruncate(2); else truncate(2), by the file's name. */
-int file_truncate(struct file *, uint64_t size, bool through_handle);
+/* truncate(2), by the file's name; ftruncate(2); posix_fallocate(3): a file that is longer when its
+ * turn comes stays so. */
+enum file_resize { RESIZE_NAMED, RESIZE_HANDLE, RESIZE_LONGER };
+int file_truncate(struct file *, uint64_t size, enum file_resize);
 enum settle_why { SETTLE_FLUSH, SETTLE_FSYNC, SETTLE_RENAME, SETTLE_OTHER_READ, SETTLE_RELEASE };
 /* What was written is in the store, or why it is not; other files show it. deadline 0: as long as
  * it takes. */

@@ -141,7 +141,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			at += 4 + n;
 		} else {
 			if (*p == 'T')
-				image_truncate(im, place(p + 1), &how);
+				image_truncate(im, place(p + 1), false, &how);
 			else if (*p == 'R')
 				see(im, place(p + 1), &seen);
 			else

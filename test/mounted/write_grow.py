@@ -158,6 +158,13 @@ def run(store, mount):
     rows(17)
     model["a"] = new
     check("a larger copy")
+    # room for what replaces the file takes no rows away
+    f = os.open(path("a"), os.O_RDWR | os.O_TRUNC)
+    for end in 5 * 200, 17 * 200:
+        os.posix_fallocate(f, 0, end)
+        assert os.fstat(f).st_size == end, os.fstat(f).st_size
+    os.close(f)
+    check("room in an empty file")
     # the last dimension that many share
     with open(path("time"), "ab", buffering=0) as f:
         for k in range(5):

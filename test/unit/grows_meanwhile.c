@@ -1,6 +1,6 @@
-/* While the mount is told that others have made two rows, a row is written, or what could not be
- * stored is given up: the file has all that there are. Of many fields, so that laying it out takes
- * its time. */
+/* While the mount is told that others have made two rows, a row is written, room for one is made,
+ * or what could not be stored is given up: the file has all that there are. Of many fields, so that
+ * laying it out takes its time. */
 #include "told.h"
 
 #include "view/flats.h"
@@ -85,20 +85,38 @@ give_up(struct file *f, unsigned rows)
 	return 0;
 }
 
+static int
+make_room(struct file *f, unsigned rows)
+{
+	return file_truncate(f, (rows + 1) * FIELDS, RESIZE_LONGER);
+}
+
 static unsigned
-give_up_meanwhile(struct shared *s)
+whole_after(struct shared *s, int (*fn)(struct file *, unsigned rows))
 {
 	unsigned bad = 0;
 	given = flats_find(s->told.mount, "t");
 	for (unsigned i = 0, rows = FIRST; i < ROUNDS; i++, rows += 2) {
 		struct flat_state st;
-		meanwhile(s, rows, give_up);
+		bad += meanwhile(s, rows, fn) < 0;
 		flat_now(given, &st);
 		bad += st.size != (rows + 2) * FIELDS || st.layout->size != st.size;
 		flat_state_done(&st);
 	}
 	flat_put(given);
 	return bad;
+}
+
+static unsigned
+give_up_meanwhile(struct shared *s)
+{
+	return whole_after(s, give_up);
+}
+
+static unsigned
+make_room_meanwhile(struct shared *s)
+{
+	return whole_after(s, make_room);
 }
 
 static void
@@ -123,5 +141,6 @@ main(void)
 {
 	test(give_up_meanwhile); /* first: what runs warm is rarely told in between */
 	test(write_meanwhile);
+	test(make_room_meanwhile);
 	return check_end();
 }

@@ -49,7 +49,7 @@ test_rewritten(bool records, bool in_parts)
 	struct shop s;
 	struct image *im = open_image(&s, records);
 	struct nc_file f;
-	CHECK_INT(image_truncate(im, 0, &how), 0);
+	CHECK_INT(image_truncate(im, 0, false, &how), 0);
 	CHECK(image_is_blank(im));
 	CHECK_INT(image_settle(im, IMAGE_FLUSH, &how), 0); /* bash does that first */
 	base_file(&f, records);
@@ -185,7 +185,7 @@ refused(void (*spoil)(struct nc_file *), int want)
 	struct shop s;
 	struct image *im = open_image(&s, false);
 	struct nc_file f;
-	CHECK_INT(image_truncate(im, 0, &how), 0);
+	CHECK_INT(image_truncate(im, 0, false, &how), 0);
 	base_file(&f, false);
 	spoil(&f);
 	write_new(im, &f, &s, false);
@@ -245,7 +245,7 @@ test_refused(void)
 	CHECK_INT(put(im, size, big, MOST), 0);
 	CHECK_INT(put(im, size - 1, big, 2), 0);
 	CHECK_INT(image_settle(im, IMAGE_FLUSH, &how), 0); /* the header is as it was */
-	CHECK_INT(image_truncate(im, 100, &how), 0);
+	CHECK_INT(image_truncate(im, 100, false, &how), 0);
 	CHECK_INT(image_settle(im, IMAGE_FLUSH, &how), -EINVAL);
 	free(big);
 	close_shop(&s, im);

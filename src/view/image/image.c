@@ -195,12 +195,12 @@ image_write(struct image *im, uint64_t off, struct span bytes, struct viewed *se
 }
 
 int
-image_truncate(struct image *im, uint64_t size, const struct array_want *how)
+image_truncate(struct image *im, uint64_t size, bool longer, const struct array_want *how)
 {
 	if (size > INT64_MAX / 4)
 		return err_set(-EFBIG, "no file is that long");
 	int r = turn_take(&im->turn, how->deadline);
-	if (r < 0 || size == im->size)
+	if (r < 0 || size == im->size || (longer && size < im->size))
 		return r < 0 ? r : turn_give(&im->turn, 0);
 	if (im->flow && size)
 		r = image_flow_end(im, how);

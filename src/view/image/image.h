@@ -77,7 +77,8 @@ int image_write(
 /* The same of a page that a program has mapped: what differs from how->shown, or from what there is
  * now where that is NULL. */
 int image_write_page(struct image *, uint64_t off, struct span, const struct array_want *how);
-int image_truncate(struct image *, uint64_t size, const struct array_want *how);
+/* longer: unless it is that long. */
+int image_truncate(struct image *, uint64_t size, bool longer, const struct array_want *how);
 
 enum image_why {
 	IMAGE_FLUSH, /* a program wants to know whether all is stored */

@@ -111,7 +111,7 @@ open_image(struct file *f, const struct entry *e, int flags)
 		images_add_writer(o);
 	if (counts && flags & O_TRUNC) {
 		const struct array_want how = patience(f->mount, NULL);
-		r = image_truncate(o->image, 0, &how);
+		r = image_truncate(o->image, 0, false, &how);
 	}
 	if (r < 0) {
 		if (counts)
@@ -173,14 +173,14 @@ write_image(struct file *f, uint64_t off, struct span bytes, const struct array_
 }
 
 static int
-truncate_image(struct file *f, uint64_t size, bool through_handle)
+truncate_image(struct file *f, uint64_t size, enum file_resize by)
 {
 	struct open_image *o = image_of(f);
 	const struct array_want how = patience(f->mount, NULL);
 	if (!file_writes(f))
 		return err_set(-EBADF, "'%s' was opened to be read", f->path);
 	int r = images_usable(o);
-	return r < 0 ? r : image_truncate(o->image, size, &how);
+	return r < 0 ? r : image_truncate(o->image, size, by == RESIZE_LONGER, &how);
 }
 
 /* Other files of what it shows are told. */

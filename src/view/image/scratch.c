@@ -147,18 +147,20 @@ put(struct mount *m, struct scratch *s, uint64_t off, struct span bytes,
 }
 
 static int
-cut(struct scratch *s, uint64_t size)
+resize(struct scratch *s, uint64_t size, bool longer)
 {
 	const struct array_want how = {.cancel = NULL};
 	int r = turn_take(&s->turn, 0);
 	if (r < 0)
 		return r;
+	if (longer && size <= s->size)
+		return turn_give(&s->turn, 0);
 	if (s->image && !size)
 		drop_image(s);
 	if (!size)
 		s->waits = false;
 	if (s->image)
-		r = image_truncate(s->image->image, size, &how);
+		r = image_truncate(s->image->image, size, longer, &how);
 	leave_image(s);
 	if (r == 0 && !s->image)
 		r = spill_truncate(&s->bytes, size, MEMORY);
@@ -177,7 +179,7 @@ open_scratch(struct file *f, const struct entry *e, int flags)
 		return err_set(-ESTALE, "'%s' has changed since it was looked up", e->path);
 	}
 	if (file_writes(f) && flags & O_TRUNC)
-		r = cut(s, 0);
+		r = resize(s, 0, false);
 	f->own = s;
 	f->size = atomic_load(&s->size);
 	f->direct = true;
@@ -227,9 +229,9 @@ write_scratch(struct file *f, uint64_t off, struct span bytes, const struct arra
 }
 
 static int
-truncate_scratch(struct file *f, uint64_t size, bool through_handle)
+truncate_scratch(struct file *f, uint64_t size, enum file_resize by)
 {
-	return cut(f->own, size);
+	return resize(f->own, size, by == RESIZE_LONGER);
 }
 
 /* --- taking in --- */
