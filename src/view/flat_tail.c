@@ -155,6 +155,8 @@ clear_piece(struct tail *t)
 	const size_t item = t->flat->item;
 	char key[KEY], next[KEY];
 	int r = 0;
+	if (is_fill(t, 0) && !memcmp(t->bytes, t->bytes + item, t->len - item))
+		return 0;
 	for (size_t at = 0, end; at < t->len && r == 0; at = end) {
 		end = at + item;
 		if (is_fill(t, at))
@@ -379,19 +381,23 @@ flat_clear_next(struct flat *w, uint64_t to)
 {
 	CLEAN(node_unrefp) struct node *n = flat_node(w);
 	CLEAN(layout_unrefp) struct layout *l = NULL;
+	CLEAN(buf_free) struct buf index = {0};
 	const struct array_meta *a = n->array;
 	const uint64_t row = w->row;
 	bool known = false;
 	if (!row || !a->rank || w->mount->zmap->caps & ZMAP_REMOTE)
 		return 0;
-	const uint64_t next = ceil_div(to, row), rows = round_up(next, rows_of_object(a));
+	const uint64_t next = ceil_div(to, row), unit = rows_of_object(a),
+		       rows = round_up(next, unit), object = next / unit;
 	LOCKED(&w->lock)
 		known = w->clear >= rows;
 	int r = next == rows || known ? 0 : flat_lay_out_grown(w->mount, n, w->width, rows, &l);
 	struct tail t = {.flat = w, .node = n, .layout = l};
 	t.behind = next >= round_up(a->shape[0], a->chunk[0]);
 	if (r == 0 && l)
-		r = clear_with_rest(&t, next * row, (next + 1) * row, rows * row);
+		r = buf_add(&index, &object, sizeof object);
+	if (r == 0 && l)
+		r = look_and_clear(&t, next * row, rows * row, &index);
 	if (r == 0)
 		LOCKED(&w->lock)
 			w->clear = w->node == n ? max_u64(w->clear, rows) : w->clear;

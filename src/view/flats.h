@@ -126,8 +126,8 @@ int flat_put_fill(struct flat *, struct array *, uint64_t off, uint64_t end);
  * does, in objects that change by that, what lies behind `to`. ret: what it was written through,
  * unless there was nothing to do; may be NULL. With the turn to grow. */
 int flat_clear(struct flat *, uint64_t from, uint64_t to, struct layout **ret);
-/* Bytes to `to` are about to be written: where the row behind them, in the same object, is neither
- * fill nor another writer's, the rest of the object becomes fill. A store is asked that answers at
+/* Bytes to `to` are about to be written: where the objects of the row behind them hold others' for
+ * long, the rest of them becomes fill. A store is asked that answers at
  * once; in a remote one it becomes fill when it is stored. With the turn to grow. */
 int flat_clear_next(struct flat *, uint64_t to);
 /* Before it has so many rows: behind the last one that there is, and that was written here, chunks

@@ -54,3 +54,17 @@ for rows in 5 8; do
 	done
 	umount_store
 done
+
+# the same where the next row is fill, and one behind it is not
+while read -r var object row; do
+	put_left "$tmp/far$var" 5 2
+	printf '\7\7\7\7' | dd of="$tmp/far$var/$var/$object" bs=2 seek="$row" conv=notrunc status=none
+	touch -d '2 days ago' "$tmp/far$var/$var/$object"
+	must_mount "$tmp/far$var" rw,unlimited=time
+	printf 'xy' >>"$mnt/$var" || fail "$var: cannot be appended to"
+	umount_store
+	must_mount "$tmp/far$var" rw,unlimited=time
+	truncate -s 16 "$mnt/$var"
+	same "$var, appended to before fill" "$(tail -c 6 "$mnt/$var" | od -An -v -tu1 | xargs)" "120 121 7 7 7 7"
+	umount_store
+done <<<$'a c/1/0 1\ns c/0/0 5'
