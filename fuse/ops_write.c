@@ -79,10 +79,11 @@ run_write(struct request *r)
 		return;
 	}
 	atomic_fetch_add_explicit(&r->server->bytes_written, r->data.len, memory_order_relaxed);
+	if (!request_claim(r))
+		return;
 	if (!mapped)
 		inode_reach(r->inode, r->off + r->data.len);
-	if (request_claim(r))
-		fuse_reply_write(r->req, r->data.len);
+	fuse_reply_write(r->req, r->data.len);
 }
 
 static void
@@ -275,9 +276,12 @@ static void
 run_fallocate(struct request *r)
 {
 	int result = file_truncate(open_file_of(r->handle)->file, r->off, RESIZE_LONGER);
-	if (result == 0)
+	if (result < 0) {
+		request_fail(r, result);
+	} else if (request_claim(r)) {
 		inode_reach(r->inode, r->off);
-	request_done(r, result);
+		fuse_reply_err(r->req, 0);
+	}
 }
 
 static void
