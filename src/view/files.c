@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A program that wrote waits so long at most until other views of that have been dropped. */
+static const int64_t TOLD_WITHIN = 5 * SECOND;
+
 void
 files_add(struct file *f)
 {
@@ -108,5 +111,5 @@ kinds_told(struct mount *m)
 {
 	struct stale *s = atomic_load(&m->stale);
 	if (s)
-		stale_flush(s);
+		stale_flush(s, clock_now() + TOLD_WITHIN);
 }

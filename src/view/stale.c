@@ -4,7 +4,6 @@
 #include "base/clock.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 struct item {
@@ -66,7 +65,7 @@ stale_new(stale_fn *fn, void *arg, struct stale **ret)
 	s->last = &s->first;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->more, NULL);
-	pthread_cond_init(&s->told, NULL);
+	clock_cond_init(&s->told);
 	int e = pthread_create(&s->thread, NULL, run, s);
 	if (e) {
 		free(s);
@@ -127,11 +126,15 @@ stale_push(struct stale *s, const char *path, enum stale_what what)
 	}
 }
 
-void
-stale_flush(struct stale *s)
+bool
+stale_flush(struct stale *s, int64_t until)
 {
+	const struct timespec t = {.tv_sec = until / SECOND, .tv_nsec = until % SECOND};
+	bool told = false;
 	LOCKED(&s->lock) {
-		while ((s->first || s->busy) && !s->end)
-			pthread_cond_wait(&s->told, &s->lock);
+		while ((s->first || s->busy) && !s->end && !clock_over(until))
+			pthread_cond_timedwait(&s->told, &s->lock, &t);
+		told = !s->first && !s->busy;
 	}
+	return told;
 }

@@ -4,6 +4,7 @@
 
 #include "base/clean.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum stale_what {
@@ -32,5 +33,6 @@ struct stale *stale_free(struct stale *);
 /* Any thread, no lock held. Without memory it is forgotten: kernel timeouts and versions still
  * hold. */
 void stale_push(struct stale *, const char *path, enum stale_what);
-/* Waits until all that was pushed before has been told. */
-void stale_flush(struct stale *);
+/* Waits until all that was pushed before has been told, or until then by clock_now: the kernel
+ * takes it later where it waits for the caller's own answer. Has it been told? */
+bool stale_flush(struct stale *, int64_t until);

@@ -21,14 +21,14 @@ hear(void *arg, const char *path, enum stale_what what, int64_t pushed)
 static bool
 was_told(struct mount *m, const char *what)
 {
-	stale_flush(atomic_load(&m->stale));
+	stale_flush(atomic_load(&m->stale), INT64_MAX);
 	return strstr(told, what);
 }
 
 static void
 forget_told(struct mount *m)
 {
-	stale_flush(atomic_load(&m->stale));
+	stale_flush(atomic_load(&m->stale), INT64_MAX);
 	told[0] = 0;
 }
 

@@ -159,12 +159,15 @@ test_width(void)
 }
 
 static char told[256];
+static pthread_mutex_t hearing = PTHREAD_MUTEX_INITIALIZER;
 
 static void
 hear(void *arg, const char *path, enum stale_what what, int64_t pushed)
 {
 	size_t n = strlen(told);
+	pthread_mutex_lock(&hearing);
 	snprintf(told + n, sizeof told - n, "%s:%d ", path, what);
+	pthread_mutex_unlock(&hearing);
 }
 
 static void
@@ -174,8 +177,14 @@ test_stale(void)
 	CHECK_INT(stale_new(hear, NULL, &s), 0);
 	stale_push(s, "a", STALE_PAGES);
 	stale_push(s, "b/c", STALE_ATTRIBUTES);
-	stale_flush(s);
+	CHECK(stale_flush(s, INT64_MAX));
 	CHECK_STR(told, "a:1 b/c:0 ");
+	/* the one that is told waits for the caller of stale_flush */
+	pthread_mutex_lock(&hearing);
+	stale_push(s, "wait", STALE_PAGES);
+	CHECK(!stale_flush(s, clock_now() + SECOND / 20));
+	pthread_mutex_unlock(&hearing);
+	CHECK(stale_flush(s, INT64_MAX));
 	stale_push(s, "last", STALE_PAGES);
 	s = stale_free(s);
 	CHECK(!s);
