@@ -60,6 +60,8 @@ struct array_hooks {
 	 * the same of chunks in it that begin behind them. UINT64_MAX: all are good. NULL: that is
 	 * not to be asked. */
 	uint64_t (*rows)(void *arg, int64_t mtime, bool behind);
+	/* Are the metadata, as last seen, those of an array whose chunks are stored otherwise? */
+	bool (*other)(void *arg);
 	/* A chunk was found to have changed at `mtime` (ns): stale pages must go. Called on a
 	 * worker or a reader's thread, no lock held. */
 	void (*changed)(void *arg, int64_t mtime);
@@ -170,6 +172,11 @@ int array_write(struct array *, const struct array_want *where, const void *byte
 /* All that was written to the array before is durable in the store, or the error that prevents
  * it. */
 int array_flush(struct array *, struct cancel *);
+/* The array that was written to was still there when that had been stored in a remote store, which
+ * is looked at unless that was done since; else -EIO, and where chunks are stored otherwise now,
+ * those that were put and are still there go. failed: not all could be stored, and the store is not
+ * asked once more. */
+int array_confirm(struct array *, bool failed);
 /* Is anything not stored yet? */
 bool array_is_staged(const struct array *);
 /* Is any of these bytes? */

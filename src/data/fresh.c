@@ -210,6 +210,14 @@ remove_one(struct array *a, const struct fresh_object *put, bool alone)
 	return r;
 }
 
+int
+fresh_remove(struct array *a, uint64_t chunk, const char *version)
+{
+	struct fresh_object o = {.chunk = chunk};
+	memcpy(o.version, version, sizeof o.version);
+	return remove_one(a, &o, true);
+}
+
 static void
 undo_one(void *arg, size_t i)
 {

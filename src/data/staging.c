@@ -293,6 +293,7 @@ staging_free(struct staging *s)
 			array_unref(tidy_space(s, p));
 		}
 	free(s->error);
+	free(s->placed);
 	pthread_cond_destroy(&s->moved);
 	pthread_mutex_destroy(&s->lock);
 	free(s);

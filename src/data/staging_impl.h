@@ -71,6 +71,13 @@ struct staging_counts {
 	atomic_ullong stores, merges, conflicts, failed, deleted;
 };
 
+/* An object that was put. */
+struct placed {
+	uint64_t space, chunk;
+	int64_t when; /* clock_wall() */
+	char version[ZMAP_VERSION];
+};
+
 struct staging {
 	struct data *data;
 	struct zmap *zmap; /* the store that arrays lie in; NULL: nothing was written yet */
@@ -91,7 +98,9 @@ struct staging {
 	size_t borrowed; /* memory that stores under way need besides */
 	unsigned under_way;
 	uint64_t clock, ended; /* of writes; stores that have ended */
-	struct err *error;     /* what was put is not durable: sticks to all arrays; NULL: it is */
+	struct placed *placed; /* since the arrays were last looked at */
+	size_t n_placed, room_placed;
+	struct err *error; /* what was put is not durable: sticks to all arrays; NULL: it is */
 	bool retrying;
 	struct buf *said; /* of a retry: what is dropped is named there; or NULL */
 };
@@ -161,6 +170,8 @@ struct store {
 	char version[ZMAP_VERSION]; /* that the put left */
 };
 
+/* It was put: array_confirm looks at its array after that. */
+void staging_note_placed(const struct store *);
 /* The object with this chunk and those behind it is put as they were frozen. 0 or -errno. */
 int staged_store(struct staging *, struct array *, const struct staged_chunk *);
 /* The stored object as it is now, if it was not asked for yet. 0 or -errno. */

@@ -275,8 +275,10 @@ put(struct store *st)
 	r = zmap_put(z, &p, &now);
 	pool_unblocking();
 	r = fresh_was_put(st, r, &now);
-	if (r == 0)
+	if (r == 0) {
 		memcpy(st->version, now.version, sizeof st->version);
+		staging_note_placed(st);
+	}
 	return r;
 }
 

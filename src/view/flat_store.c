@@ -45,6 +45,21 @@ store_rows(struct flat *w, const struct flat_state *st, struct cancel *cancel)
 	return r;
 }
 
+/* Handles of an array that was replaced meanwhile hear of it; those of the new one need not. */
+static int
+confirm(struct flat *w, const struct flat_state *st, int stored)
+{
+	struct err why;
+	unsigned epoch = 0;
+	err_save(stored, &why);
+	int r = array_confirm(flat_variable(st->layout)->array, stored < 0);
+	LOCKED(&w->lock)
+		epoch = w->epoch;
+	if (r < 0 && epoch != st->epoch)
+		r = 0;
+	return stored < 0 ? err_restore(&why) : r;
+}
+
 static int
 store(struct flat *w, struct cancel *cancel)
 {
@@ -53,6 +68,7 @@ store(struct flat *w, struct cancel *cancel)
 	int r = array_flush(st.layout->span[0].variable->array, cancel);
 	if (r == 0)
 		r = store_rows(w, &st, cancel);
+	r = confirm(w, &st, r);
 	if (r == 0)
 		r = zmap_sync(w->mount->zmap);
 	flat_state_done(&st);

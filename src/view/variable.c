@@ -114,6 +114,15 @@ rows(void *arg, int64_t mtime, bool behind)
 		       : UINT64_MAX;
 }
 
+static bool
+other(void *arg)
+{
+	struct variable *v = arg;
+	CLEAN(node_unrefp) struct node *now = NULL;
+	model_seen(v->mount->model, v->node->path, 0, &now);
+	return now && now->array && now->array->layout != v->node->array->layout;
+}
+
 static void
 changed(void *arg, int64_t mtime)
 {
@@ -172,6 +181,7 @@ own_array(struct variable *v, struct array *a)
 				   .check = fixed ? NULL : check,
 				   .seen = fixed ? NULL : seen,
 				   .rows = fixed ? NULL : rows,
+				   .other = fixed ? NULL : other,
 				   .changed = changed,
 				   .release = release,
 			   });

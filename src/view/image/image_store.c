@@ -157,6 +157,25 @@ flush(void *arg, const struct image_form *form, const struct array_want *how)
 	return r < 0 ? r : zmap_sync(o->mount->zmap);
 }
 
+/* None of its arrays has become another one meanwhile. */
+static int
+confirm(const struct image_form *form)
+{
+	int r = 0;
+	for (size_t i = 0; i < form->file.nvars && r == 0; i++) {
+		const struct image_target *t = form->source[i].target;
+		r = t ? array_confirm(t->array, false) : 0;
+	}
+	return r;
+}
+
+static int
+flush_and_confirm(void *arg, const struct image_form *form, const struct array_want *how)
+{
+	int r = flush(arg, form, how);
+	return r < 0 ? r : confirm(form);
+}
+
 /* Each dimension that has grown, by one of the variables that lead with it. */
 static int
 share_rows(struct open_image *o, const struct change *c, const struct array_want *how,
@@ -205,6 +224,8 @@ commit(void *arg, const struct change *c, const struct array_want *how)
 		image_new_made(c->now);
 	if (r == 0 && drops)
 		r = image_move_drop(o, c);
+	if (r == 0)
+		r = confirm(c->now);
 	return r < 0 ? r : zmap_sync(o->mount->zmap);
 }
 
@@ -260,5 +281,5 @@ const struct image_ops image_mount_ops = {
 	.undo = image_new_undo,
 	.commit = commit,
 	.expire = expire,
-	.flush = flush,
+	.flush = flush_and_confirm,
 };

@@ -1,0 +1,134 @@
+/* What was put into a remote store since its array was last looked at: another program may have
+ * replaced the array before, by one that is stored otherwise. */
+#include "data/fresh.h"
+#include "data/staging_impl.h"
+
+#include "base/check.h"
+#include "model/parallel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEW = 1024 };
+
+/* Before those of which the array was seen later. */
+static void
+prune(struct staging *s, const struct array *a)
+{
+	const int64_t seen = a->hooks.seen(a->hooks.arg, 0);
+	size_t kept = 0;
+	for (size_t i = 0; i < s->n_placed; i++)
+		if (s->placed[i].space != a->space || s->placed[i].when > seen)
+			s->placed[kept++] = s->placed[i];
+	s->n_placed = kept;
+}
+
+static bool
+make_room(struct staging *s, const struct array *a)
+{
+	if (s->n_placed < s->room_placed)
+		return true;
+	if (s->n_placed)
+		prune(s, a);
+	if (s->n_placed < s->room_placed / 2)
+		return true;
+	const size_t room = max_u64(2 * s->room_placed, FEW);
+	struct placed *more = realloc(s->placed, room * sizeof *more);
+	if (!more)
+		return false;
+	s->placed = more;
+	s->room_placed = room;
+	return true;
+}
+
+/* With the lock held. What finds no memory is not taken back. */
+static void
+add(struct staging *s, const struct array *a, const struct placed *p)
+{
+	if (make_room(s, a))
+		s->placed[s->n_placed++] = *p;
+}
+
+void
+staging_note_placed(const struct store *st)
+{
+	const struct array *a = st->array;
+	struct staging *s = st->staging;
+	struct placed p = {.space = a->space, .chunk = st->chunk->number, .when = clock_wall()};
+	if (!a->remote || fresh_stays(st) || !a->hooks.seen || !a->hooks.other || !*st->version ||
+		a->data->options.ttl == INT64_MAX)
+		return;
+	memcpy(p.version, st->version, sizeof p.version);
+	LOCKED(&s->lock)
+		add(s, a, &p);
+}
+
+struct placed_list {
+	struct array *array;
+	struct placed *at;
+	size_t n;
+	int64_t last;
+	atomic_size_t left;
+};
+
+/* Those of the array, which the staging no longer has. */
+static int
+take(struct staging *s, struct placed_list *l)
+{
+	size_t kept = 0;
+	l->at = s->n_placed ? malloc(s->n_placed * sizeof *l->at) : NULL;
+	if (s->n_placed && !l->at)
+		return err_set(-ENOMEM, "no memory for what was stored");
+	for (size_t i = 0; i < s->n_placed; i++)
+		if (s->placed[i].space == l->array->space) {
+			l->last = l->last > s->placed[i].when ? l->last : s->placed[i].when;
+			l->at[l->n++] = s->placed[i];
+		} else {
+			s->placed[kept++] = s->placed[i];
+		}
+	s->n_placed = kept;
+	return 0;
+}
+
+static void
+remove_one(void *arg, size_t i)
+{
+	struct placed_list *l = arg;
+	const struct placed *p = &l->at[i];
+	if (fresh_remove(l->array, p->chunk, p->version) < 0)
+		atomic_fetch_add(&l->left, 1);
+}
+
+static int
+take_back(struct placed_list *l, const struct err *why)
+{
+	in_parallel(l->n, true, remove_one, l);
+	const size_t left = atomic_load(&l->left);
+	const int r = err_restore(why);
+	return left ? err_add(r, "%zu chunks of the former array are left there", left) : r;
+}
+
+int
+array_confirm(struct array *a, bool failed)
+{
+	struct staging *s = a->data->staging;
+	struct placed_list l = {.array = a};
+	struct err why;
+	int r = 0;
+	if (!a->hooks.seen || (failed && a->hooks.seen(a->hooks.arg, 0)))
+		return 0;
+	LOCKED(&s->lock)
+		r = take(s, &l);
+	if (r == 0 && l.n)
+		r = load_check_since(a, l.last);
+	err_save(r, &why);
+	if (r < 0 && l.n && a->hooks.other(a->hooks.arg))
+		r = take_back(&l, &why);
+	else if (r < 0)
+		LOCKED(&s->lock)
+			for (size_t i = 0; i < l.n; i++)
+				add(s, a, &l.at[i]);
+	free(l.at);
+	return r;
+}
