@@ -132,6 +132,7 @@ struct array_want {
 	int64_t looked; /* … of when it asked last for the attributes, as it does before a read() of
 			   what was dropped; 0: never */
 	bool under;     /* of a write: only rows of chunks that hold nothing but fill become that */
+	bool vacant;    /* of a write: not to a chunk where any of these bytes wait to be stored */
 	const void *shown; /* of a mapped page that is written: what it showed; NULL: what such a
 			      reader sees */
 	int64_t since; /* clock_now() of when the reader began: it sees one version of each chunk

@@ -150,8 +150,8 @@ cover_take(struct array *a, const struct array_want *want, struct cover *ret)
 	return r;
 }
 
-static bool
-touched(const struct grid *g, const struct part *p, const struct staged_chunk *c)
+bool
+staged_touches(const struct grid *g, const struct part *p, const struct staged_chunk *c)
 {
 	struct rows_walk w;
 	bool any = false;
@@ -179,7 +179,7 @@ array_touched(const struct array *a, uint64_t off, size_t len)
 		bool more = walk_first(a, &want, &w);
 		for (; more && !any; more = walk_next(&w)) {
 			const struct staged_chunk *c = staging_chunk(s, a->space, w.part.number);
-			any = c && touched(&a->grid, &w.part, c);
+			any = c && staged_touches(&a->grid, &w.part, c);
 		}
 	}
 	return any;

@@ -143,6 +143,8 @@ size_t staged_needed(const struct array *, uint64_t chunk);
 /* … and those within the array as it is. */
 size_t staged_visible(const struct array *, uint64_t chunk);
 
+/* Was anything written to the chunk of what the part has of it? The lock is held. */
+bool staged_touches(const struct grid *, const struct part *, const struct staged_chunk *);
 /* Rows of the array's chunks. */
 struct layer_rows staged_rows(const struct array *);
 /* What a decoded chunk has beyond the array's edges, but for that of the leading dimension. */

@@ -241,7 +241,7 @@ flat_complete(struct flat *w)
 	if (st.size < whole && whole <= end)
 		r = complete_element(w, &st);
 	if (r == 0 && whole < end)
-		r = flat_put_fill(w, flat_variable(st.layout)->array, whole, end);
+		r = flat_put_fill(w, flat_variable(st.layout)->array, whole, end, false);
 	if (r == 0 && st.size < end)
 		wrote(w, &st, end);
 	flat_give(w, &w->growing);

@@ -97,7 +97,7 @@ flat_fill_value(const struct array_meta *meta, size_t item, uint8_t *to)
 }
 
 int
-flat_put_fill(struct flat *w, struct array *a, uint64_t off, uint64_t end)
+flat_put_fill(struct flat *w, struct array *a, uint64_t off, uint64_t end, bool vacant)
 {
 	enum { PIECE = 1 << 20 };
 	CLEAN(node_unrefp) struct node *node = flat_node(w);
@@ -109,7 +109,7 @@ flat_put_fill(struct flat *w, struct array *a, uint64_t off, uint64_t end)
 		flat_fill_value(node->array, w->item, fill + at);
 	int r = 0;
 	for (uint64_t n; off < end && r == 0; off += n) {
-		struct array_want where = {.off = off};
+		struct array_want where = {.off = off, .vacant = vacant};
 		n = min_u64(end - off, step);
 		where.len = n;
 		r = array_write(a, &where, fill + off % w->item);
@@ -143,7 +143,7 @@ clear_run(struct tail *t, size_t from, size_t to, const char *key)
 	r = 0;
 	for (size_t at = from; at < to && r == 0; at += item)
 		if (!is_fill(t, at))
-			r = flat_put_fill(t->flat, a, t->off + at, t->off + at + item);
+			r = flat_put_fill(t->flat, a, t->off + at, t->off + at + item, true);
 	t->put = true;
 	return r;
 }

@@ -120,8 +120,8 @@ int flat_list_objects(
 
 /* One element, as it is stored; `to` is zero before. */
 void flat_fill_value(const struct array_meta *, size_t item, uint8_t *to);
-/* Fill for bytes [off, end), in the order of the store. */
-int flat_put_fill(struct flat *, struct array *, uint64_t off, uint64_t end);
+/* Fill for bytes [off, end), in the order of the store. vacant: as in array_want. */
+int flat_put_fill(struct flat *, struct array *, uint64_t off, uint64_t end, bool vacant);
 /* Bytes [from, to) behind the end become fill, but for what another writer is storing there; so
  * does, in objects that change by that, what lies behind `to`. ret: what it was written through,
  * unless there was nothing to do; may be NULL. With the turn to grow. */
