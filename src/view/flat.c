@@ -1,5 +1,6 @@
 /* The flat file: the elements of a variable and nothing else. */
 #include "view/flat.h"
+#include "view/length.h"
 
 #include "base/check.h"
 #include "view/convert.h"
@@ -97,23 +98,12 @@ flat_size(const struct node *n, uint32_t width, uint64_t before)
 	return over || size > INT64_MAX ? SIZE_OF_UNREADABLE : size;
 }
 
-bool
-flat_grows(const struct mount *m, const struct node *n)
-{
-	const struct array_meta *a = n->array;
-	const char *name = m->options.unlimited;
-	if (!a || !a->rank)
-		return false;
-	return a->dim[0].unlimited ||
-	       (!n->nczarr && name && a->dim[0].name && !strcmp(a->dim[0].name, name));
-}
-
 /* Of a file that may grow its length is no part: the kernel keeps its inode. */
 static uint64_t
 version_of(const struct mount *m, const struct node *n, uint32_t width)
 {
-	return m->options.rw && flat_grows(m, n) ? variable_version_with(n, width, 0)
-						 : variable_version(n, width);
+	return m->options.rw && length_grows(m, n) ? variable_version_with(n, width, 0)
+						   : variable_version(n, width);
 }
 
 static int

@@ -23,14 +23,6 @@ bool flat_is_big(const struct mount *);
 
 /* --- of a writable mount --- */
 
-/* Is its leading dimension one that grows: unlimited, or the one that -o unlimited= names where the
- * store says nothing? */
-bool flat_grows(const struct mount *, const struct node *);
-/* Is an object of that mtime (ns; 0: unknown) another writer's, the length of which may come yet?
- * Rows that another file of this mount has written, or another writer has stored, or what was left
- * when the array was made shorter: the metadata tell, which are much newer then. behind: all of it
- * lies behind the end, where a writer may store long before the length. */
-bool flat_is_young(const struct node *, int64_t mtime, bool behind);
 /* The flat file with another length of the leading dimension than the metadata say. */
 int flat_lay_out_grown(
 	struct mount *, const struct node *, uint32_t width, uint64_t rows, struct layout **ret);

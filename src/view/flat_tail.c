@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "model/parallel.h"
 #include "view/flat.h"
+#include "view/length.h"
 #include "view/flats.h"
 #include "view/state.h"
 
@@ -60,21 +61,10 @@ key_of(const struct array_meta *a, uint64_t element, char *ret, size_t size)
 	return (size_t)n < size;
 }
 
-/* s: from when on a chunk is no writer's any more; within what time the writer of a row stores the
- * length, too. */
-enum { DAY = 86400, LENGTH_WITHIN = 600 };
-
-bool
-flat_is_young(const struct node *n, int64_t mtime, bool behind)
-{
-	const int64_t age = clock_wall() - mtime, since = n->mtime - mtime;
-	return mtime && age < DAY * SECOND && (behind || since < LENGTH_WITHIN * SECOND);
-}
-
 static bool
 is_young(const struct tail *t, const struct zmap_stat *st)
 {
-	return flat_is_young(t->node, st->mtime, t->behind);
+	return length_may_come(t->node, st->mtime, t->behind);
 }
 
 /* Of the object that holds the element. False: it is too long. */

@@ -1,8 +1,9 @@
 #include "view/flats.h"
 
+#include "base/hash.h"
 #include "model/edit.h"
 #include "view/flat.h"
-#include "base/hash.h"
+#include "view/length.h"
 #include "view/state.h"
 
 #include <errno.h>
@@ -94,7 +95,7 @@ measure(struct flat *w)
 	w->width = array_width(elements);
 	w->item = item;
 	w->row = row;
-	w->grows = row && flat_grows(w->mount, w->node);
+	w->grows = row && length_grows(w->mount, w->node);
 	w->size = w->layout->size;
 }
 

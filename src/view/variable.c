@@ -2,6 +2,7 @@
 
 #include "view/facts.h"
 #include "view/flat.h"
+#include "view/length.h"
 #include "base/hash.h"
 #include "view/state.h"
 
@@ -109,7 +110,8 @@ rows(void *arg, int64_t mtime, bool behind)
 	struct variable *v = arg;
 	CLEAN(node_unrefp) struct node *now = NULL;
 	model_seen(v->mount->model, v->node->path, 0, &now);
-	return now && now->array && flat_grows(v->mount, now) && !flat_is_young(now, mtime, behind)
+	return now && now->array && length_grows(v->mount, now) &&
+			       !length_may_come(now, mtime, behind)
 		       ? now->array->shape[0]
 		       : UINT64_MAX;
 }

@@ -4,6 +4,7 @@
 #include "model/cf.h"
 #include "model/edit.h"
 #include "view/flat.h"
+#include "view/length.h"
 #include "view/image/image_new.h"
 #include "view/image/image_target.h"
 #include "view/netcdf/nc_plan.h"
@@ -72,7 +73,7 @@ grow(struct open_image *o, const struct nc_var *v, const struct image_target *ol
 		return err_set(-EIO, "array '%s' is no longer in the store", old->node->path);
 	if (r < 0)
 		return r;
-	if (!flat_grows(o->mount, now))
+	if (!length_grows(o->mount, now))
 		return err_set(-EINVAL,
 			"variable '%s' cannot grow: its first dimension is not unlimited", v->name);
 	*ret_rows = model_is_own(o->mount->model, now->path, now) ? 0 : now->array->shape[0];
