@@ -81,6 +81,9 @@ is_resized(struct notifier *n, struct inode *i)
 	if (!atomic_load(&i->resizing))
 		return false;
 	atomic_store(&i->owed, true);
+	if (!atomic_load(
+		    &i->resizing)) /* it was answered just now, and the debt looked for before */
+		return false;
 	forget(n, i, -1);
 	return true;
 }

@@ -64,16 +64,17 @@ run_write(struct request *r)
 	bool mapped = r->flags & FILE_MAPPED,
 	     past = !mapped && (open_file_of(r->handle)->direct || r->fi.flags & O_DIRECT);
 	const uint64_t pass = past ? shown_pass(r->inode, r->off, r->data.len) : 0;
+	const int64_t begun = clock_now();
 	int result =
 		mapped ? write_mapped(r, &how)
 		       : file_write(open_file_of(r->handle)->file, r->off, r->data, &how, r->flags);
 	/* Past the pages: one that was filled meanwhile still shows what was noted of it. */
 	if (past)
-		shown_passed(r->inode, pass);
+		shown_passed(r->inode, pass, result == 0);
 	else if (result < 0)
 		shown_forget(r->inode, r->off, r->data.len);
 	else if (!mapped)
-		shown_lay(r->inode, r->off, r->data);
+		shown_lay(r->inode, r->off, r->data, begun);
 	if (result < 0) {
 		request_fail(r, result);
 		return;

@@ -124,11 +124,12 @@ shown_note(struct inode *i, uint64_t off, struct span b)
 }
 
 void
-shown_lay(struct inode *i, uint64_t off, struct span b)
+shown_lay(struct inode *i, uint64_t off, struct span b, int64_t begun)
 {
 	struct shown *s = shown_of(i);
 	if (!s)
 		return;
+	shown_filled(i, off, b.len, begun);
 	LOCKED(&s->lock)
 		for (size_t at = 0, n; at < b.len; at += n) {
 			size_t in = (off + at) % SHOWN_PAGE;
@@ -185,15 +186,17 @@ shown_pass(struct inode *i, uint64_t off, size_t len)
 }
 
 void
-shown_passed(struct inode *i, uint64_t number)
+shown_passed(struct inode *i, uint64_t number, bool put)
 {
 	struct shown *s = shown_of(i);
 	if (!s)
 		return;
 	LOCKED(&s->lock)
 		for (struct pass *p = s->pass; p < s->pass + PASSES; p++)
-			if (p->number == number)
+			if (p->number == number) {
 				p->ended = clock_now();
+				p->to = put ? p->to : p->from;
+			}
 }
 
 void
@@ -211,8 +214,12 @@ shown_filled(struct inode *i, uint64_t off, uint64_t len, int64_t begun)
 			p->to = max_u64(was.from, off); /* what is before … */
 			if (was.from >= off)
 				p->from = p->to = 0;
-			if (was.to > end) /* … and behind */
-				*room(s) = (struct pass){end, was.to, was.number, was.ended};
+			if (was.to <= end)
+				continue;
+			struct pass *to = room(s); /* … and behind */
+			*to = to == p && p->from != p->to
+				      ? was
+				      : (struct pass){end, was.to, was.number, was.ended};
 		}
 }
 

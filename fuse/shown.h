@@ -21,8 +21,8 @@ bool shown_begun(const struct inode *);
 bool shown_find(const struct inode *, uint64_t off, size_t len, uint8_t *ret);
 /* Pages that begin there have these bytes now. */
 void shown_note(struct inode *, uint64_t off, struct span);
-/* A write() went into the kernel's pages. */
-void shown_lay(struct inode *, uint64_t off, struct span);
+/* A write() that began then (clock_now) went into the kernel's pages. */
+void shown_lay(struct inode *, uint64_t off, struct span, int64_t begun);
 /* The kernel asks for these bytes, or has none of them. */
 void shown_forget(struct inode *, uint64_t off, uint64_t len);
 
@@ -30,7 +30,8 @@ void shown_forget(struct inode *, uint64_t off, uint64_t len);
  * meanwhile may be changed and come back: with what was there before, if it is not known any more.
  * Returns what shown_passed ends, after which what fills pages has these bytes. */
 uint64_t shown_pass(struct inode *, uint64_t off, size_t len);
-void shown_passed(struct inode *, uint64_t pass);
+/* put: the write() did not fail. */
+void shown_passed(struct inode *, uint64_t pass, bool put);
 /* All bytes of these pages were asked for at `begun` (clock_now), for pages. */
 void shown_filled(struct inode *, uint64_t off, uint64_t len, int64_t begun);
 /* The first run of those bytes of [off, off + len) that pages which are not known may have from

@@ -76,6 +76,27 @@ through_pages(struct kernel *k)
 	kernel_close(k, &f);
 }
 
+/* What one program wrote past the pages another wrote over through them, and then through a
+ * mapping: the kernel has that page without having asked for it. */
+static void
+over_pages(struct kernel *k)
+{
+	static uint8_t page[PAGE];
+	kernel_begin(k, 45);
+	struct kernel_file past = kernel_open(k, "a", O_RDWR | O_DIRECT),
+			   f = kernel_open(k, "a", O_RDWR);
+	CHECK(!(f.flags & FOPEN_DIRECT_IO));
+	memset(page, 'p', PAGE);
+	kernel_write(k, &past, KERNEL_PAST, 0, page, PAGE);
+	memset(page, 'q', PAGE);
+	kernel_write(k, &f, KERNEL_PAST, 0, page, PAGE);
+	dirty(page, 0);
+	kernel_write(k, &f, KERNEL_PAGES, 0, page, PAGE);
+	CHECK(both(k, &f, 0, "qqqqqqqq", 0));
+	kernel_close(k, &f);
+	kernel_close(k, &past);
+}
+
 /* Behind the end of the file the kernel's page has zeros, which it keeps when the file grows. */
 static void
 growing(struct kernel *k)
@@ -158,6 +179,7 @@ main(void)
 	put_text(z, "b/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"x\"]}");
 	kernel_mount(store, rw, past_pages);
 	kernel_mount(store, no, through_pages);
+	kernel_mount(store, no, over_pages);
 	kernel_mount(store, rw, growing);
 	kernel_mount(store, rw, netcdf);
 	zmap_close(z);

@@ -37,7 +37,7 @@ passes(struct inode *i)
 	shown_filled(i, 0, PAGE, clock_now()); /* it is under way */
 	past(i, PAGE - 10, PAGE + 10);
 	int64_t before = clock_now() - 1;
-	shown_passed(i, one);
+	shown_passed(i, one, true);
 	shown_filled(i, 0, PAGE, before);
 	past(i, PAGE - 10, PAGE + 10);
 	shown_filled(i, 0, PAGE, clock_now());
@@ -45,17 +45,27 @@ passes(struct inode *i)
 	shown_filled(i, PAGE, PAGE, clock_now());
 	past(i, 0, 0);
 
-	shown_passed(i, shown_pass(i, 0, 2 * PAGE)); /* its midst is filled */
+	shown_passed(i, shown_pass(i, 0, 2 * PAGE), true); /* its midst is filled */
 	shown_filled(i, 100, 100, clock_now());
 	past(i, 0, 100);
 	shown_filled(i, 0, 100, clock_now());
 	past(i, 200, 2 * PAGE);
 	for (unsigned n = 0; n < 1000; n++) /* those that have ended make room */
-		shown_passed(i, shown_pass(i, 9 * PAGE, 1));
+		shown_passed(i, shown_pass(i, 9 * PAGE, 1), true);
 	past(i, 0, 0);
 	uint64_t a, b;
 	CHECK(shown_is_past(i, 2 * PAGE, 2 * PAGE, &a, &b) && a == 3 * PAGE);
-	shown_passed(i, two);
+	shown_passed(i, two, true);
+
+	shown_passed(i, shown_pass(i, 0, 2 * PAGE), true); /* the oldest where there is no room */
+	for (unsigned n = 0; n < 63; n++)
+		shown_passed(i, shown_pass(i, 9 * PAGE, 1), true);
+	shown_filled(i, 100, 100, clock_now());
+	CHECK(shown_is_past(i, 0, 2 * PAGE, &a, &b) && a == 0 && b >= 100);
+	for (unsigned n = 0; n < 64; n++)
+		shown_passed(i, shown_pass(i, 9 * PAGE, 1), true);
+	shown_passed(i, shown_pass(i, 0, 2 * PAGE), false); /* it failed */
+	past(i, 0, 0);
 }
 
 int
@@ -64,7 +74,7 @@ main(void)
 	static uint8_t b[3 * PAGE], got[PAGE];
 	struct inode *i = calloc(1, sizeof *i + 1);
 	CHECK(!shown_find(i, 0, 10, got));
-	shown_lay(i, 0, filled(b, 10, 1));
+	shown_lay(i, 0, filled(b, 10, 1), 0);
 	CHECK(!shown_find(i, 0, 10, got));
 
 	shown_begin(i);
@@ -73,10 +83,10 @@ main(void)
 	CHECK(shown_find(i, 2 * PAGE, PAGE, got) && got[PAGE - 1] == 2);
 	CHECK(shown_find(i, 3 * PAGE, PAGE, got) && got[99] == 2 && !got[100]);
 
-	shown_lay(i, 2 * PAGE - 1, filled(b, 2, 3)); /* over a boundary */
+	shown_lay(i, 2 * PAGE - 1, filled(b, 2, 3), 0); /* over a boundary */
 	CHECK(shown_find(i, PAGE, PAGE, got) && got[PAGE - 1] == 3 && got[PAGE - 2] == 2);
 	CHECK(shown_find(i, 2 * PAGE, PAGE, got) && got[0] == 3 && got[1] == 2);
-	shown_lay(i, 3 * PAGE + 90, filled(b, 20, 4)); /* the file became longer */
+	shown_lay(i, 3 * PAGE + 90, filled(b, 20, 4), 0); /* the file became longer */
 	CHECK(shown_find(i, 3 * PAGE, PAGE, got) && got[89] == 2 && got[109] == 4 && !got[110]);
 
 	shown_forget(i, 2 * PAGE - 1, 1);
