@@ -12,25 +12,25 @@
 
 enum { FEW = 1024 };
 
-/* Before those of which the array was seen later. */
+/* Those of the array that were put up to then are not kept. The lock is held. */
 static void
-prune(struct staging *s, const struct array *a)
+forget(struct staging *s, const struct array *a, int64_t until)
 {
-	const int64_t seen = a->hooks.seen(a->hooks.arg, 0);
 	size_t kept = 0;
 	for (size_t i = 0; i < s->n_placed; i++)
-		if (s->placed[i].space != a->space || s->placed[i].when > seen)
+		if (s->placed[i].space != a->space || s->placed[i].when > until)
 			s->placed[kept++] = s->placed[i];
 	s->n_placed = kept;
 }
 
+/* seen: when the array was. */
 static bool
-make_room(struct staging *s, const struct array *a)
+make_room(struct staging *s, const struct array *a, int64_t seen)
 {
 	if (s->n_placed < s->room_placed)
 		return true;
 	if (s->n_placed)
-		prune(s, a);
+		forget(s, a, seen);
 	if (s->n_placed < s->room_placed / 2)
 		return true;
 	const size_t room = max_u64(2 * s->room_placed, FEW);
@@ -40,14 +40,6 @@ make_room(struct staging *s, const struct array *a)
 	s->placed = more;
 	s->room_placed = room;
 	return true;
-}
-
-/* With the lock held. What finds no memory is not taken back. */
-static void
-add(struct staging *s, const struct array *a, const struct placed *p)
-{
-	if (make_room(s, a))
-		s->placed[s->n_placed++] = *p;
 }
 
 void
@@ -60,8 +52,10 @@ staging_note_placed(const struct store *st)
 		a->data->options.ttl == INT64_MAX)
 		return;
 	memcpy(p.version, st->version, sizeof p.version);
+	const int64_t seen = a->hooks.seen(a->hooks.arg, 0);
 	LOCKED(&s->lock)
-		add(s, a, &p);
+		if (make_room(s, a, seen)) /* else it is not taken back */
+			s->placed[s->n_placed++] = p;
 }
 
 struct placed_list {
@@ -72,11 +66,11 @@ struct placed_list {
 	atomic_size_t left;
 };
 
-/* Those of the array, which the staging no longer has. */
+/* Those of the array, which stay noted: another thread may be about to confirm them, too. The lock
+ * is held. */
 static int
-take(struct staging *s, struct placed_list *l)
+find(const struct staging *s, struct placed_list *l)
 {
-	size_t kept = 0;
 	l->at = s->n_placed ? malloc(s->n_placed * sizeof *l->at) : NULL;
 	if (s->n_placed && !l->at)
 		return err_set(-ENOMEM, "no memory for what was stored");
@@ -84,10 +78,7 @@ take(struct staging *s, struct placed_list *l)
 		if (s->placed[i].space == l->array->space) {
 			l->last = l->last > s->placed[i].when ? l->last : s->placed[i].when;
 			l->at[l->n++] = s->placed[i];
-		} else {
-			s->placed[kept++] = s->placed[i];
 		}
-	s->n_placed = kept;
 	return 0;
 }
 
@@ -119,16 +110,16 @@ array_confirm(struct array *a, bool failed)
 	if (!a->hooks.seen || (failed && a->hooks.seen(a->hooks.arg, 0)))
 		return 0;
 	LOCKED(&s->lock)
-		r = take(s, &l);
+		r = find(s, &l);
 	if (r == 0 && l.n)
 		r = load_check_since(a, l.last);
 	err_save(r, &why);
-	if (r < 0 && l.n && a->hooks.other(a->hooks.arg))
+	const bool other = r < 0 && l.n && a->hooks.other(a->hooks.arg);
+	if (other)
 		r = take_back(&l, &why);
-	else if (r < 0)
+	if (l.n && (other || r == 0))
 		LOCKED(&s->lock)
-			for (size_t i = 0; i < l.n; i++)
-				add(s, a, &l.at[i]);
+			forget(s, a, l.last);
 	free(l.at);
 	return r;
 }

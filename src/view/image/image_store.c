@@ -161,12 +161,14 @@ flush(void *arg, const struct image_form *form, const struct array_want *how)
 static int
 confirm(const struct image_form *form)
 {
-	int r = 0;
-	for (size_t i = 0; i < form->file.nvars && r == 0; i++) {
+	struct err why = {0};
+	for (size_t i = 0; i < form->file.nvars; i++) {
 		const struct image_target *t = form->source[i].target;
-		r = t ? array_confirm(t->array, false) : 0;
+		int r = t ? array_confirm(t->array, false) : 0;
+		if (r < 0 && !why.code)
+			err_save(r, &why);
 	}
-	return r;
+	return why.code ? err_restore(&why) : 0;
 }
 
 static int
