@@ -172,6 +172,8 @@ struct store {
 	char version[ZMAP_VERSION]; /* that the put left */
 };
 
+/* Is what is there what was put here, in an array that was not looked at since? */
+bool staging_has_placed(const struct store *);
 /* It was put: array_confirm looks at its array after that. */
 void staging_note_placed(const struct store *);
 /* The object with this chunk and those behind it is put as they were frozen. 0 or -errno. */

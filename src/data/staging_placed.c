@@ -58,6 +58,21 @@ staging_note_placed(const struct store *st)
 			s->placed[s->n_placed++] = p;
 }
 
+bool
+staging_has_placed(const struct store *st)
+{
+	const struct array *a = st->array;
+	struct staging *s = st->staging;
+	const uint64_t object = array_object(a, st->chunk->number);
+	bool has = false;
+	LOCKED(&s->lock)
+		for (size_t i = 0; i < s->n_placed && !has; i++)
+			has = s->placed[i].space == a->space &&
+			      array_object(a, s->placed[i].chunk) == object &&
+			      !strcmp(s->placed[i].version, st->stat.version);
+	return has;
+}
+
 struct placed_list {
 	struct array *array;
 	struct placed *at;
@@ -114,10 +129,9 @@ array_confirm(struct array *a, bool failed)
 	if (r == 0 && l.n)
 		r = load_check_since(a, l.last);
 	err_save(r, &why);
-	const bool other = r < 0 && l.n && a->hooks.other(a->hooks.arg);
-	if (other)
+	if (r < 0 && l.n && a->hooks.other(a->hooks.arg))
 		r = take_back(&l, &why);
-	if (l.n && (other || r == 0))
+	if (l.n && r == 0) /* else each that closes hears of it */
 		LOCKED(&s->lock)
 			forget(s, a, l.last);
 	free(l.at);

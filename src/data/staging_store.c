@@ -56,7 +56,8 @@ find_rows(struct store *st)
 	const struct array_hooks *h = &a->hooks;
 	st->rows = st->rows_behind = UINT64_MAX;
 	if (!a->remote || !h->rows || !st->stat.mtime || !a->grid.rank || a->grid.uneven ||
-		h->rows(h->arg, st->stat.mtime, false) >= rows_to_end(st))
+		h->rows(h->arg, st->stat.mtime, false) >= rows_to_end(st) ||
+		staging_has_placed(st)) /* with rows that the metadata may not have yet */
 		return 0;
 	int r = load_check_since(a, clock_wall() - SECOND);
 	if (r < 0)
