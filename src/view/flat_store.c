@@ -50,8 +50,14 @@ static int
 confirm(struct flat *w, const struct flat_state *st, int stored)
 {
 	struct err why;
+	struct layout *former = NULL;
 	unsigned epoch = 0;
 	err_save(stored, &why);
+	LOCKED(&w->lock)
+		former = MOVE(w->former);
+	if (former) /* what came into the one that took its place goes */
+		array_confirm(flat_variable(former)->array, true);
+	layout_unref(former);
 	int r = array_confirm(flat_variable(st->layout)->array, stored < 0);
 	LOCKED(&w->lock)
 		epoch = w->epoch;

@@ -32,6 +32,7 @@ free_flat(struct flat *w)
 {
 	if (!w)
 		return;
+	layout_unref(w->former);
 	layout_unref(w->layout);
 	node_unref(w->node);
 	pthread_cond_destroy(&w->free);
@@ -263,6 +264,8 @@ static void
 begin_anew(struct flat *w, struct layout **l, bool goes_on)
 {
 	flat_swap_layout(w, l);
+	if (!w->former && (w->changed || w->storing))
+		w->former = layout_ref(*l);
 	measure(w);
 	w->cut = UINT64_MAX;
 	w->clear = 0;

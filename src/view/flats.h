@@ -29,6 +29,7 @@ struct flat {
 	struct node *node;     /* as the metadata were last */
 	struct layout *layout; /* of one span: its elements, with those rows that the metadata do
 				  not know */
+	struct layout *former; /* which was written to and became another array; or NULL */
 	unsigned epoch;        /* grows where it became another array: what was opened before is no
 				  longer good … */
 	unsigned lost;    /* … and what was written before this one may not have been stored */

@@ -159,12 +159,14 @@ flush(void *arg, const struct image_form *form, const struct array_want *how)
 
 /* None of its arrays has become another one meanwhile. */
 static int
-confirm(const struct image_form *form)
+confirm(const struct image_form *form, int stored)
 {
 	struct err why = {0};
+	if (stored < 0)
+		err_save(stored, &why);
 	for (size_t i = 0; i < form->file.nvars; i++) {
 		const struct image_target *t = form->source[i].target;
-		int r = t ? array_confirm(t->array, false) : 0;
+		int r = t ? array_confirm(t->array, stored < 0) : 0;
 		if (r < 0 && !why.code)
 			err_save(r, &why);
 	}
@@ -175,7 +177,7 @@ static int
 flush_and_confirm(void *arg, const struct image_form *form, const struct array_want *how)
 {
 	int r = flush(arg, form, how);
-	return r < 0 ? r : confirm(form);
+	return confirm(form, r);
 }
 
 /* Each dimension that has grown, by one of the variables that lead with it. */
@@ -226,8 +228,7 @@ commit(void *arg, const struct change *c, const struct array_want *how)
 		image_new_made(c->now);
 	if (r == 0 && drops)
 		r = image_move_drop(o, c);
-	if (r == 0)
-		r = confirm(c->now);
+	r = confirm(c->now, r);
 	return r < 0 ? r : zmap_sync(o->mount->zmap);
 }
 
