@@ -22,7 +22,8 @@ struct tail {
 	size_t len;
 	bool behind; /* in chunks behind the last one, which a writer may store long before the
 			length */
-	bool put;    /* some was not fill, and is now */
+	bool put;    /* some was not fill, and is now … */
+	bool any;    /* … of all pieces */
 };
 
 enum { KEY = 1024 };
@@ -134,7 +135,7 @@ clear_run(struct tail *t, size_t from, size_t to, const char *key)
 	for (size_t at = from; at < to && r == 0; at += item)
 		if (!is_fill(t, at))
 			r = flat_put_fill(t->flat, a, t->off + at, t->off + at + item, true);
-	t->put = true;
+	t->put = t->any = true;
 	return r;
 }
 
@@ -256,8 +257,8 @@ look_at(void *arg, size_t i)
 		return;
 	const struct mount *m = t->flat->mount;
 	int r = zmap_stat(m->zmap, key, &st);
-	if (r == -EACCES && m->options.data.missing_403)
-		return;
+	if (r == -EACCES && (m->options.data.missing_403 || m->zmap->caps & ZMAP_REMOTE))
+		return; /* so a bucket that may not be listed says that there is none */
 	if (r == 0 && !is_young(t, &st))
 		atomic_store(&b->old[i / b->per], true);
 	if (r < 0)
@@ -321,9 +322,11 @@ find_behind(const struct tail *t, uint64_t first, uint64_t end, struct buf *ret)
 	int r = 0;
 	if (end - first > most / per) {
 		r = flat_list_objects(m, t->node, first, end, ret);
-		if (r == 0 || (r != -EFBIG && r != -EACCES) || end - first > LOOKED_AT)
+		if (r == 0 || (r != -EFBIG && r != -EACCES))
 			return r;
 		ret->len = 0;
+		if (end - first > LOOKED_AT / per)
+			return 0; /* it is not known */
 	}
 	for (r = 0; first < end && r == 0; first++)
 		r = buf_add(ret, &first, sizeof first);
@@ -361,6 +364,8 @@ flat_clear(struct flat *w, uint64_t from, uint64_t to, struct layout **ret)
 	r = clear_with_rest(&t, from, min_u64(end, to), end);
 	if (r == 0)
 		r = clear_old(&t, end, t.put ? max_u64(to, round_up(first, unit) * row) : to, unit);
+	if (r == 0 && t.any) /* at once: others may write these rows from now on */
+		r = array_flush(flat_variable(l)->array, NULL);
 	if (r == 0 && ret)
 		*ret = MOVE(l);
 	return r;
@@ -388,6 +393,8 @@ flat_clear_next(struct flat *w, uint64_t to)
 		r = buf_add(&index, &object, sizeof object);
 	if (r == 0 && l)
 		r = look_and_clear(&t, next * row, rows * row, &index);
+	if (r == 0 && t.any)
+		r = array_flush(flat_variable(l)->array, NULL);
 	if (r == 0)
 		LOCKED(&w->lock)
 			w->clear = w->node == n ? max_u64(w->clear, rows) : w->clear;
