@@ -2,13 +2,12 @@
 
 #include "base/check.h"
 #include "base/clean.h"
-#include "base/pages.h"
 
 #include <stdatomic.h>
 #include <sys/mman.h>
 
 enum {
-	ARENA = PAGES_BLOCK, /* also what its address is a multiple of */
+	ARENA = ARENA_BYTES, /* also what its address is a multiple of */
 	STEP = 64,           /* sizes up to STEPS of these are multiples of it */
 	STEPS = 16,          /* sizes in each octave above */
 	OCTAVE = 10,         /* log2(STEP * STEPS) */

@@ -5,10 +5,12 @@
  * does it (arena_checked.c). */
 #pragma once
 
+#include "base/pages.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { ARENA_TO = 128 << 10, ARENA_BYTES = 2 << 20 };
+enum { ARENA_TO = 128 << 10, ARENA_BYTES = PAGES_BLOCK };
 
 /* What a piece of n bytes takes: at most a sixteenth more, or 64 bytes. */
 size_t arena_size(size_t n);

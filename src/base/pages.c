@@ -21,8 +21,8 @@ static struct {
 	atomic_uint blocks; /* of small pages, since huge ones were found to be dear */
 } cost;
 
-/* Where pieces are cut from: those that are made at once, and those whose pages come as they are
- * written. */
+/* Pieces are cut from it: from one region those that are made at once, from another those that come
+ * page by page as they are written. */
 struct region {
 	uint8_t *at, *end;
 	uint8_t *filled; /* blocks before this are made, or a thread is about to */
@@ -63,7 +63,7 @@ huge_is_cheap(void)
 	return huge && huge < atomic_load_explicit(&cost.small, memory_order_relaxed);
 }
 
-/* Small pages first, whose price hardly changes, then huge ones. */
+/* Small pages first, for their price hardly changes, then huge ones. */
 static bool
 huge_is_next(void)
 {
@@ -133,7 +133,7 @@ pages_block(void)
 	return map_aligned(BLOCK);
 }
 
-/* Of a region whose pages come as they are written. */
+/* The pages of the region come as they are written. */
 static void
 advise(uint8_t *p)
 {

@@ -60,7 +60,7 @@ struct array_hooks {
 	 * the same of chunks in it that begin behind them. UINT64_MAX: all are good. NULL: that is
 	 * not to be asked. */
 	uint64_t (*rows)(void *arg, int64_t mtime, bool behind);
-	/* Are the metadata, as last seen, those of an array whose chunks are stored otherwise? */
+	/* Do the metadata, as last seen, have the chunks stored otherwise than this array? */
 	bool (*other)(void *arg);
 	/* A chunk was found to have changed at `mtime` (ns): stale pages must go. Called on a
 	 * worker or a reader's thread, no lock held. */

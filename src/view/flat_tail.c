@@ -146,7 +146,7 @@ clear_piece(struct tail *t)
 	const size_t item = t->flat->item;
 	char key[KEY], next[KEY];
 	int r = 0;
-	if (is_fill(t, 0) && !memcmp(t->bytes, t->bytes + item, t->len - item))
+	if (is_fill(t, 0) && span_repeats((struct span){t->bytes, t->len}, t->bytes, item))
 		return 0;
 	for (size_t at = 0, end; at < t->len && r == 0; at = end) {
 		end = at + item;

@@ -1,5 +1,5 @@
-/* The length of a leading dimension in a writable mount: whose grows, and whose is still to come.
- */
+/* The length of a leading dimension in a writable mount: of which arrays it grows, and for which
+ * objects it is still to come. */
 #pragma once
 
 #include "view/state.h"
