@@ -15,6 +15,19 @@ span_repeats(struct span s, const void *item, size_t size)
 	       !memcmp(s.data, s.data + size, s.len - size);
 }
 
+bool
+span_differs(struct span s, const uint8_t *was, size_t *from, size_t *ret_to)
+{
+	size_t at = *from;
+	while (at < s.len && s.data[at] == was[at])
+		at++;
+	*from = at;
+	while (at < s.len && s.data[at] != was[at])
+		at++;
+	*ret_to = at;
+	return *from < at;
+}
+
 static int
 reserve(struct buf *b, size_t cap, void *(*get)(size_t *size))
 {

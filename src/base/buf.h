@@ -20,6 +20,9 @@ struct span {
 
 /* Is it nothing but this item, which has `size` bytes, once or more often? size 0: no. */
 bool span_repeats(struct span, const void *item, size_t size);
+/* The first run of bytes, from *from on, that are others than those at `was`. False: there is
+ * none. */
+bool span_differs(struct span, const uint8_t *was, size_t *from, size_t *ret_to);
 
 /* At least cap bytes of room; contents up to len are kept. 0 or -ENOMEM. */
 int buf_reserve(struct buf *, size_t cap);

@@ -162,14 +162,21 @@ hold(struct image *im, uint64_t off, struct span bytes, const struct viewed *see
 }
 
 int
+image_try(struct image *im, uint64_t off, struct span bytes, const struct viewed *seen,
+	const struct array_want *how)
+{
+	if (im->flow)
+		return image_flow_write(im, off, bytes, how);
+	if (im->waiting || im->instead || !im->form || off + bytes.len > im->end)
+		return IMAGE_MUST_WAIT;
+	return image_through(im, off, bytes, seen, how);
+}
+
+int
 image_put(struct image *im, uint64_t off, struct span bytes, const struct viewed *seen,
 	const struct array_want *how)
 {
-	int r = IMAGE_MUST_WAIT;
-	if (im->flow)
-		r = image_flow_write(im, off, bytes, how);
-	else if (!im->waiting && !im->instead && im->form && off + bytes.len <= im->end)
-		r = image_through(im, off, bytes, seen, how);
+	int r = image_try(im, off, bytes, seen, how);
 	return r == IMAGE_MUST_WAIT ? hold(im, off, bytes, seen, how) : r;
 }
 

@@ -59,7 +59,10 @@ size_t image_own_of(const struct change *, size_t own);
 
 /* Bytes of the file, all of which there are. */
 int image_content(struct image *, const struct array_want *want, uint8_t *to);
-/* As image_write, but for its turn and for what is noted of it. */
+/* As image_write, but for its turn and for what is noted of it. image_try: only if the bytes need
+ * not be held; else IMAGE_MUST_WAIT. */
+int image_try(struct image *, uint64_t off, struct span, const struct viewed *,
+	const struct array_want *how);
 int image_put(struct image *, uint64_t off, struct span, const struct viewed *,
 	const struct array_want *how);
 /* A write below the end while nothing waits: stored as far as it is data that the handle has not

@@ -22,35 +22,53 @@ show(struct image *im, uint64_t off, size_t len, const struct array_want *how, u
 	return image_content(im, &w, ret);
 }
 
-/* The next run of bytes that differ, from *at on. False: there is none. */
-static bool
-next_run(struct span bytes, const uint8_t *was, size_t *at, size_t *ret_end)
+/* The byte of the file's elements, if it shows the variable's own: how many of its element lie
+ * before it, and behind it. */
+static void
+find_element(const struct image *im, uint64_t off, size_t *ret_before, size_t *ret_behind)
 {
-	while (*at < bytes.len && bytes.data[*at] == was[*at])
-		(*at)++;
-	*ret_end = *at;
-	while (*ret_end < bytes.len && bytes.data[*ret_end] != was[*ret_end])
-		(*ret_end)++;
-	return *at < *ret_end;
+	*ret_before = *ret_behind = 0;
+	if (!im->form || im->instead || off >= im->cut)
+		return;
+	const struct image_piece p = image_form_at(im->form, off);
+	if (p.owner != IMAGE_DATA || !im->form->source[p.var].target)
+		return;
+	const size_t size = im->form->source[p.var].recode.atom_out;
+	*ret_before = p.in % size;
+	*ret_behind = size - 1 - *ret_before;
 }
 
-/* With all of the page elements are whole. Where nothing is compared with what there was, only what
- * differs is written. */
+/* What of the page is held: the rest of it may be older than what others have written. Elements
+ * are whole, for those of the store may be others' by now. */
+static int
+hold(struct image *im, uint64_t off, struct span bytes, const uint8_t *was,
+	const struct array_want *how)
+{
+	int r = 0;
+	for (size_t at = 0, to; r == 0 && span_differs(bytes, was, &at, &to); at = to) {
+		size_t before, behind, unused;
+		find_element(im, off + at, &before, &unused);
+		find_element(im, off + to - 1, &unused, &behind);
+		at -= min_u64(before, at);
+		to += min_u64(behind, bytes.len - to);
+		r = image_put(im, off + at, (struct span){bytes.data + at, to - at}, NULL, how);
+	}
+	return r;
+}
+
+/* With all of the page elements are whole. */
 static int
 put(struct image *im, uint64_t off, struct span bytes, const uint8_t *was,
 	const struct array_want *how)
 {
 	struct viewed page = {.most = SIZE_MAX, .file = im->cuts};
-	int r = 0;
-	if (!im->instead && !im->flow) {
+	int r = IMAGE_MUST_WAIT;
+	if (!im->flow) {
 		viewed_note(&page, off, (struct span){was, bytes.len});
-		r = image_put(im, off, bytes, &page, how);
+		r = image_try(im, off, bytes, &page, how);
 		viewed_free(&page);
-		return r;
 	}
-	for (size_t at = 0, end; r == 0 && next_run(bytes, was, &at, &end); at = end)
-		r = image_put(im, off + at, (struct span){bytes.data + at, end - at}, NULL, how);
-	return r;
+	return r == IMAGE_MUST_WAIT ? hold(im, off, bytes, was, how) : r;
 }
 
 int
@@ -66,7 +84,7 @@ image_write_page(struct image *im, uint64_t off, struct span bytes, const struct
 		r = put(im, off, bytes, was, how);
 	for (struct viewed *s = im->seen; s && r < 0; s = s->next)
 		viewed_drop(s, off, off + bytes.len);
-	for (size_t at = 0, end; r == 0 && next_run(bytes, was, &at, &end); at = end)
+	for (size_t at = 0, end; r == 0 && span_differs(bytes, was, &at, &end); at = end)
 		for (struct viewed *s = im->seen; s; s = s->next)
 			viewed_drop(s, off + at, off + end);
 	return turn_give(&im->turn, r);

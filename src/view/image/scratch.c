@@ -147,6 +147,36 @@ put(struct mount *m, struct scratch *s, uint64_t off, struct span bytes,
 }
 
 static int
+content(struct scratch *s, const struct array_want *want, uint8_t *to, size_t *ret_n)
+{
+	const uint64_t size = s->bytes.size;
+	if (s->image)
+		return image_read(s->image->image, want, NULL, to, ret_n);
+	*ret_n = want->off < size ? (size_t)min_u64(want->len, size - want->off) : 0;
+	return *ret_n ? spill_read(&s->bytes, want->off, *ret_n, to) : 0;
+}
+
+/* Of a page that a program has mapped, what differs from what it showed. */
+static int
+put_page(struct mount *m, struct scratch *s, uint64_t off, struct span bytes,
+	const struct array_want *how)
+{
+	CLEAN(clean_free) uint8_t *was = calloc(1, bytes.len + 1);
+	struct array_want w = *how;
+	size_t n;
+	w.off = off;
+	w.len = bytes.len;
+	int r = was ? 0 : err_set(-ENOMEM, "no memory for %zu bytes", bytes.len);
+	if (r == 0 && how->shown)
+		memcpy(was, how->shown, bytes.len);
+	else if (r == 0)
+		r = content(s, &w, was, &n);
+	for (size_t at = 0, to; r == 0 && span_differs(bytes, was, &at, &to); at = to)
+		r = put(m, s, off + at, (struct span){bytes.data + at, to - at}, how);
+	return r;
+}
+
+static int
 resize(struct scratch *s, uint64_t size, bool longer)
 {
 	const struct array_want how = {.cancel = NULL};
@@ -198,13 +228,7 @@ read_scratch(struct file *f, const struct array_want *want, struct reply *ret)
 		r = turn_take(&s->turn, want->deadline);
 	if (r < 0)
 		return r;
-	uint64_t size = s->bytes.size;
-	n = want->off < size ? (size_t)min_u64(want->len, size - want->off) : 0;
-	if (s->image)
-		r = image_read(s->image->image, want, NULL, ret->own.data, &n);
-	else if (n)
-		r = spill_read(&s->bytes, want->off, n, ret->own.data);
-	r = turn_give(&s->turn, r);
+	r = turn_give(&s->turn, content(s, want, ret->own.data, &n));
 	if (r < 0 || !n)
 		return r;
 	ret->own.len = ret->len = n;
@@ -221,7 +245,10 @@ write_scratch(struct file *f, uint64_t off, struct span bytes, const struct arra
 	int r = turn_take(&s->turn, how->deadline);
 	if (r < 0)
 		return r;
-	r = put(f->mount, s, flags & FILE_APPEND ? s->size : off, bytes, how);
+	if (flags & FILE_MAPPED)
+		r = put_page(f->mount, s, off, bytes, how);
+	else
+		r = put(f->mount, s, flags & FILE_APPEND ? s->size : off, bytes, how);
 	s->size = s->image ? image_size(s->image->image) : s->bytes.size;
 	s->mtime = clock_wall();
 	s->changed = true;

@@ -1,0 +1,70 @@
+/* New names of a writable mount, before anything is taken in. */
+#include "mounted.h"
+
+#include <fcntl.h>
+
+static const char STORE[] = "mem:scratch";
+
+static const struct array_want how;
+
+static struct file *
+open_file(struct mount *m, const char *path)
+{
+	struct entry e = {0};
+	struct file *f = NULL;
+	CHECK_INT(mount_lookup(m, path, &e), 0);
+	CHECK_INT(file_open_for(m, &e, O_RDWR, &f), 0);
+	entry_free(&e);
+	return f;
+}
+
+static void
+close_file(struct file *f)
+{
+	CHECK_INT(file_settle(f, SETTLE_FLUSH, 0, NULL), 0);
+	CHECK_INT(file_settle(f, SETTLE_RELEASE, 0, NULL), 0);
+	file_close(f);
+}
+
+/* A page of a mapping comes back with what it showed but for one byte; another handle has written
+ * since. shown: it is known what the page showed. */
+static void
+test_page(struct mount *m, bool shown)
+{
+	static const uint8_t was[] = "abcdefgh";
+	enum { N = sizeof was - 1 };
+	const struct array_want mapped = {.shown = shown ? was : NULL}, all = {.len = N};
+	uint8_t page[] = "mbcdefgh", to[N] = {0};
+	struct entry e = {0};
+	struct reply r = {0};
+	CHECK_INT(mount_create(m, "page", &e), 0);
+	entry_free(&e);
+	struct file *one = open_file(m, "page"), *two = open_file(m, "page");
+	CHECK_INT(file_write(one, 0, (struct span){was, N}, &how, 0), 0);
+	CHECK_INT(file_write(two, 2, (struct span){(const uint8_t *)"two", 3}, &how, 0), 0);
+	CHECK_INT(file_write(one, 0, (struct span){page, N}, &mapped, FILE_MAPPED), 0);
+	CHECK_INT(file_read(two, &all, &r), 0);
+	CHECK_INT(r.len, N);
+	reply_copy(&r, to);
+	reply_done(&r);
+	CHECK_MEM(to, shown ? "mbtwofgh" : "mbcdefgh", N);
+	close_file(one);
+	close_file(two);
+	CHECK_INT(mount_unlink(m, "page"), 0);
+}
+
+int
+main(void)
+{
+	struct zmap *z = store_new(STORE);
+	struct mount_options o = options_new();
+	o.rw = true;
+	put_text(z, ".zgroup", "{\"zarr_format\": 2}");
+	struct mount *m = mount_new(STORE, &o);
+	test_page(m, true);
+	test_page(m, false);
+	CHECK_INT(mount_drain(m, NULL), 0);
+	mount_close(m);
+	zmap_close(z);
+	return check_end();
+}
