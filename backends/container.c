@@ -133,12 +133,13 @@ container_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 }
 
 static int
-container_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
+container_stat(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
 {
 	struct containers *p = (struct containers *)z;
 	const char *rest;
 	struct container *c = container_of(p, key, &rest);
-	return c ? c->ops->document(c, rest, NULL, ret) : zmap_stat(p->lower, key, ret);
+	return c ? c->ops->document(c, rest, NULL, ret)
+		 : zmap_stat_while(p->lower, key, cancel, ret);
 }
 
 static void

@@ -218,8 +218,9 @@ look_at(struct dir *d, const char *key, struct zmap_stat *ret)
 }
 
 static int
-dir_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
+dir_stat(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
 {
+	(void)cancel;
 	int r = look_at((struct dir *)z, key, ret);
 	dir_base_doubt((struct dir *)z);
 	return r;

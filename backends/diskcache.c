@@ -237,7 +237,7 @@ disk_submit(struct zmap *z, const struct zmap_get *g, zmap_done_fn *done, void *
 }
 
 static int
-disk_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
+disk_stat(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
 {
 	struct diskcache *c = of(z);
 	struct blob_cache_copy copy;
@@ -249,7 +249,7 @@ disk_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
 		if (good)
 			return 0;
 	}
-	return zmap_stat(c->next, key, ret);
+	return zmap_stat_while(c->next, key, cancel, ret);
 }
 
 static int

@@ -114,11 +114,11 @@ strike(struct fault *f, const char *key, int64_t deadline, struct cancel *cancel
 
 /* For calls that carry no deadline of their own. */
 static int
-strike_plain(struct zmap *z, unsigned call, const char *key)
+strike_plain(struct zmap *z, unsigned call, const char *key, struct cancel *cancel)
 {
 	struct fault *f = (struct fault *)z;
-	return due(f, call, key) ? strike(f, key, z->timeout ? clock_now() + z->timeout : 0, NULL)
-				 : 0;
+	const int64_t deadline = z->timeout ? clock_now() + z->timeout : 0;
+	return due(f, call, key) ? strike(f, key, deadline, cancel) : 0;
 }
 
 static int
@@ -144,16 +144,16 @@ fault_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 }
 
 static int
-fault_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
+fault_stat(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
 {
-	int r = strike_plain(z, ZMAP_STAT, key);
-	return r ? r : zmap_stat(((struct fault *)z)->next, key, ret);
+	int r = strike_plain(z, ZMAP_STAT, key, cancel);
+	return r ? r : zmap_stat_while(((struct fault *)z)->next, key, cancel, ret);
 }
 
 static int
 fault_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 {
-	int r = strike_plain(z, ZMAP_LISTING, prefix);
+	int r = strike_plain(z, ZMAP_LISTING, prefix, NULL);
 	return r ? r : zmap_list(((struct fault *)z)->next, prefix, fn, arg);
 }
 
@@ -183,10 +183,10 @@ static int
 fault_sync(struct zmap *z)
 {
 	struct fault *f = (struct fault *)z;
-	int r = f->late ? 0 : strike_plain(z, SYNC, "");
+	int r = f->late ? 0 : strike_plain(z, SYNC, "", NULL);
 	if (r == 0)
 		r = zmap_sync(f->next);
-	return r == 0 && f->late ? strike_plain(z, SYNC, "") : r;
+	return r == 0 && f->late ? strike_plain(z, SYNC, "", NULL) : r;
 }
 
 static int

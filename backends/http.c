@@ -354,37 +354,43 @@ http_submit(struct zmap *z, const struct zmap_get *g, zmap_done_fn *done, void *
 
 /* Where HEAD is refused. */
 static int
-stat_by_get(struct zmap *z, const char *key, int64_t deadline, struct zmap_stat *ret)
+stat_by_get(struct zmap *z, const char *key, int64_t deadline, struct cancel *cancel,
+	struct zmap_stat *ret)
 {
 	CLEAN(buf_free) struct buf byte = {0};
 	return http_get(z,
-		&(struct zmap_get){
-			.key = key, .len = 1, .into = &byte, .max = 1, .deadline = deadline},
+		&(struct zmap_get){.key = key,
+			.len = 1,
+			.into = &byte,
+			.max = 1,
+			.deadline = deadline,
+			.cancel = cancel},
 		ret);
 }
 
 static int
-http_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
+http_stat(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
 {
 	struct http *h = (struct http *)z;
 	struct request q;
 	struct client_reply reply = {0};
 	int64_t deadline = z->timeout ? clock_now() + z->timeout : 0;
 	if (atomic_load(&h->no_head))
-		return stat_by_get(z, key, deadline, ret);
+		return stat_by_get(z, key, deadline, cancel, ret);
 	int r = request_init(&q, z, key);
 	if (r == 0)
 		r = client_call(h->client,
 			&(struct client_ask){.kind = CLIENT_HEAD,
 				.hooks = &hooks,
 				.arg = &q,
-				.deadline = deadline},
+				.deadline = deadline,
+				.cancel = cancel},
 			&reply);
 	request_done(&q);
 	client_reply_free(&reply);
 	bool refused = r < 0 && (reply.status == 403 || reply.status == 405 || reply.status == 501);
 	if (refused || (r == 0 && !reply.sized)) {
-		r = stat_by_get(z, key, deadline, ret);
+		r = stat_by_get(z, key, deadline, cancel, ret);
 		if (r == 0)
 			atomic_store(&h->no_head, true);
 		return r;

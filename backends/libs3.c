@@ -96,11 +96,11 @@ head(struct zmap *z, const char *key, int64_t deadline, struct cancel *cancel,
 }
 
 static int
-libs3_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
+libs3_stat(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
 {
 	CLEAN(clean_free) char *whole = NULL;
 	int r = whole_key(z, key, &whole);
-	return r ? r : head(z, whole, deadline_of(z), NULL, ret);
+	return r ? r : head(z, whole, deadline_of(z), cancel, ret);
 }
 
 /* The whole object. */

@@ -105,8 +105,9 @@ look_up(struct zmap *z, const char *key)
 }
 
 static int
-mem_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
+mem_stat(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
 {
+	(void)cancel;
 	CLEAN(object_unrefp) struct object *o = look_up(z, key);
 	if (!o)
 		return ZMAP_ABSENT;

@@ -65,9 +65,9 @@ s3_stat_by(struct zmap *z, const char *key, int64_t deadline, struct cancel *can
 }
 
 static int
-s3_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
+s3_stat(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
 {
-	return s3_stat_by(z, key, deadline_of(z), NULL, ret);
+	return s3_stat_by(z, key, deadline_of(z), cancel, ret);
 }
 
 static struct s3_request

@@ -64,10 +64,10 @@ trace_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 }
 
 static int
-trace_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
+trace_stat(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
 {
 	struct line l = {"stat", key, "-", clock_now()};
-	return say(&l, zmap_stat(next(z), key, ret), 0);
+	return say(&l, zmap_stat_while(next(z), key, cancel, ret), 0);
 }
 
 static int

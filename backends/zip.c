@@ -52,8 +52,9 @@ find(struct zip_store *p, const char *key, bool ask, struct archive **ret_archiv
 }
 
 static int
-zip_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
+zip_stat(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
 {
+	(void)cancel;
 	struct zip_store *p = (struct zip_store *)z;
 	CLEAN(zip_pending_unrefp) struct zip_pending *q = zip_pending_find(p, key);
 	CLEAN(archive_unrefp) struct archive *a = NULL;

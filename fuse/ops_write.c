@@ -193,7 +193,7 @@ truncate_entry(struct request *r, const struct entry *e)
 	struct file *f = NULL;
 	int result = file_open_for(r->server->mount, e, O_WRONLY, &f);
 	if (result == 0)
-		result = file_truncate(f, r->off, RESIZE_NAMED);
+		result = file_truncate(f, r->off, RESIZE_NAMED, &r->cancel);
 	if (result == 0)
 		result = file_settle(f, SETTLE_FLUSH, 0, &r->cancel);
 	if (f) {
@@ -210,7 +210,8 @@ resize(struct request *r)
 	CLEAN(entry_free) struct entry e = {0};
 	shown_forget(r->inode, 0, UINT64_MAX);
 	if (r->handle)
-		return file_truncate(open_file_of(r->handle)->file, r->off, RESIZE_HANDLE);
+		return file_truncate(
+			open_file_of(r->handle)->file, r->off, RESIZE_HANDLE, &r->cancel);
 	int result = server_entry(r->server, r->inode, &e);
 	return result < 0 ? result : truncate_entry(r, &e);
 }
@@ -276,7 +277,8 @@ op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what, struct fus
 static void
 run_fallocate(struct request *r)
 {
-	int result = file_truncate(open_file_of(r->handle)->file, r->off, RESIZE_LONGER);
+	int result =
+		file_truncate(open_file_of(r->handle)->file, r->off, RESIZE_LONGER, &r->cancel);
 	if (result < 0) {
 		request_fail(r, result);
 	} else if (request_claim(r)) {

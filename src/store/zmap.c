@@ -132,11 +132,19 @@ zmap_close(struct zmap *z)
 int
 zmap_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
 {
+	return zmap_stat_while(z, key, NULL, ret);
+}
+
+int
+zmap_stat_while(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
+{
 	struct call c = call_begin(z, ZMAP_STAT, key);
 	struct zmap_stat s = {0};
 	int r = zmap_check_key(key);
 	if (r == 0)
-		r = z->ops->stat ? z->ops->stat(z, key, &s)
+		r = zmap_patience(0, cancel);
+	if (r == 0)
+		r = z->ops->stat ? z->ops->stat(z, key, cancel, &s)
 				 : err_set(-ENOSYS, "this store cannot say");
 	if (r == 0)
 		*ret = s;

@@ -182,7 +182,7 @@ struct zmap_ops {
 		       opens that with zmap_open_inner */
 	int (*open)(const struct url *, const struct zmap_options *, struct zmap **ret);
 	void (*close)(struct zmap *);
-	int (*stat)(struct zmap *, const char *key, struct zmap_stat *ret);
+	int (*stat)(struct zmap *, const char *key, struct cancel *, struct zmap_stat *ret);
 	int (*get)(struct zmap *, const struct zmap_get *, struct zmap_stat *ret);
 	/* done is called once, on any thread, maybe before submit returns. NULL: zmap_submit runs
 	 * get itself. */
@@ -247,6 +247,8 @@ struct zmap *zmap_close(struct zmap *);
 CLEAN_DEFINE(struct zmap, zmap_close)
 
 int zmap_stat(struct zmap *, const char *key, struct zmap_stat *ret);
+/* The same; -EINTR as soon as no program waits for it any more. */
+int zmap_stat_while(struct zmap *, const char *key, struct cancel *, struct zmap_stat *ret);
 /* ret may be NULL. -EFBIG never allocates. A short object for a range is what there is, 0 bytes at
  * its end. */
 int zmap_get(struct zmap *, const struct zmap_get *, struct zmap_stat *ret);

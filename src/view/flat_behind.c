@@ -12,6 +12,7 @@
 struct listing {
 	const struct array_meta *array;
 	uint64_t first, end;
+	struct cancel *cancel;
 	struct buf *rows; /* uint64_t each */
 };
 
@@ -22,6 +23,9 @@ take_name(void *arg, const char *name, bool prefix, const struct zmap_stat *st)
 	struct listing *l = arg;
 	const struct array_meta *a = l->array;
 	char *end = NULL;
+	const int r = zmap_patience(0, l->cancel);
+	if (r < 0)
+		return r;
 	if (a->key_form == 'c' && a->separator != '/') {
 		if (name[0] != 'c' || name[1] != a->separator)
 			return 0;
@@ -44,11 +48,11 @@ by_number(const void *a, const void *b)
 }
 
 int
-flat_list_objects(
-	struct mount *m, const struct node *n, uint64_t first, uint64_t end, struct buf *ret)
+flat_list_objects(struct mount *m, const struct node *n, uint64_t first, uint64_t end,
+	struct cancel *cancel, struct buf *ret)
 {
 	CLEAN(buf_free) struct buf prefix = {0};
-	struct listing l = {n->array, first, end, ret};
+	struct listing l = {n->array, first, end, cancel, ret};
 	const bool folder = n->array->key_form == 'c' && n->array->separator == '/';
 	int r = buf_addf(&prefix, "%s%s%s", n->path, *n->path ? "/" : "", folder ? "c/" : "");
 	if (r == 0)

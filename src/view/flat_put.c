@@ -182,9 +182,9 @@ put_past_the_end(
 	if (r == 0)
 		r = reach(w, epoch, end, &st);
 	if (r == 0 && off > st.size)
-		r = flat_clear(w, st.size, off, NULL);
+		r = flat_clear(w, st.size, off, how->cancel, NULL);
 	if (r == 0)
-		r = flat_clear_next(w, end);
+		r = flat_clear_next(w, end, how->cancel);
 	if (r == 0)
 		r = put_elements(&st, off, b, how);
 	if (r == 0)
@@ -250,7 +250,7 @@ flat_complete(struct flat *w)
 }
 
 int
-flat_lengthen(struct flat *w, unsigned epoch, uint64_t size)
+flat_lengthen(struct flat *w, unsigned epoch, uint64_t size, struct cancel *cancel)
 {
 	struct flat_state st;
 	flat_now(w, &st);
@@ -265,7 +265,7 @@ flat_lengthen(struct flat *w, unsigned epoch, uint64_t size)
 	if (r == 0 && size > st.size && size % w->row)
 		r = err_set(-EINVAL, "whole rows of its first dimension alone come");
 	if (r == 0 && size > st.size)
-		r = flat_clear(w, st.size, size, NULL);
+		r = flat_clear(w, st.size, size, cancel, NULL);
 	if (r == 0)
 		wrote(w, &st, size);
 	flat_give(w, &w->growing);

@@ -151,7 +151,7 @@ shorten(struct flat *w, unsigned epoch, uint64_t rows)
 }
 
 int
-flat_set_size(struct flat *w, unsigned epoch, uint64_t size)
+flat_set_size(struct flat *w, unsigned epoch, uint64_t size, struct cancel *cancel)
 {
 	struct flat_state st;
 	flat_now(w, &st);
@@ -165,7 +165,8 @@ flat_set_size(struct flat *w, unsigned epoch, uint64_t size)
 		return err_set(-EINVAL, "it has %llu bytes, and %s", (unsigned long long)now,
 			w->grows ? "whole rows of its first dimension alone come and go"
 				 : "its first dimension is not unlimited");
-	int r = size < now ? shorten(w, epoch, size / w->row) : flat_lengthen(w, epoch, size);
+	int r = size < now ? shorten(w, epoch, size / w->row)
+			   : flat_lengthen(w, epoch, size, cancel);
 	if (r == 0)
 		flat_show_all(w);
 	return r;

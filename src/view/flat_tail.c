@@ -20,6 +20,7 @@ struct tail {
 	uint8_t *bytes; /* elements as they are stored */
 	uint64_t off;   /* of the first */
 	size_t len;
+	struct cancel *cancel;
 	bool behind; /* in chunks behind the last one, which a writer may store long before the
 			length */
 	bool put;    /* some was not fill, and is now … */
@@ -60,6 +61,13 @@ key_of(const struct array_meta *a, uint64_t element, char *ret, size_t size)
 		n += snprintf(ret + n, size - (size_t)n, "%" PRIu64, index[d]);
 	}
 	return (size_t)n < size;
+}
+
+/* What was begun is ended: objects that are stored no longer tell that the rest of them is old. */
+static struct cancel *
+cancel_of(const struct tail *t)
+{
+	return t->put ? NULL : t->cancel;
 }
 
 static bool
@@ -178,7 +186,8 @@ clear(struct tail *t, uint64_t from, uint64_t to)
 		t->len = min_u64(step, to - from);
 		struct array_want want = {.off = from,
 			.len = t->len,
-			.deadline = clock_now() + t->flat->mount->options.data.timeout};
+			.deadline = clock_now() + t->flat->mount->options.data.timeout,
+			.cancel = cancel_of(t)};
 		r = stream_read(s, &want, &reply);
 		if (r == 0)
 			reply_copy(&reply, t->bytes);
@@ -256,7 +265,7 @@ look_at(void *arg, size_t i)
 		!object_of(t, first_element(t->node->array, row, i % b->per), key))
 		return;
 	const struct mount *m = t->flat->mount;
-	int r = zmap_stat(m->zmap, key, &st);
+	int r = zmap_stat_while(m->zmap, key, cancel_of(t), &st);
 	if (r == -EACCES && (m->options.data.missing_403 || m->zmap->caps & ZMAP_REMOTE))
 		return; /* so a bucket that may not be listed says that there is none */
 	if (r == 0 && !is_young(t, &st))
@@ -321,7 +330,7 @@ find_behind(const struct tail *t, uint64_t first, uint64_t end, struct buf *ret)
 		m->zmap->caps & ZMAP_REMOTE ? pages_of(t->node, first, per) : LOOKED_AT;
 	int r = 0;
 	if (end - first > most / per) {
-		r = flat_list_objects(m, t->node, first, end, ret);
+		r = flat_list_objects(m, t->node, first, end, cancel_of(t), ret);
 		if (r == 0 || (r != -EFBIG && r != -EACCES))
 			return r;
 		ret->len = 0;
@@ -347,7 +356,7 @@ clear_old(struct tail *t, uint64_t from, uint64_t to, uint64_t unit)
 }
 
 int
-flat_clear(struct flat *w, uint64_t from, uint64_t to, struct layout **ret)
+flat_clear(struct flat *w, uint64_t from, uint64_t to, struct cancel *cancel, struct layout **ret)
 {
 	CLEAN(node_unrefp) struct node *n = flat_node(w);
 	CLEAN(layout_unrefp) struct layout *l = NULL;
@@ -359,20 +368,20 @@ flat_clear(struct flat *w, uint64_t from, uint64_t to, struct layout **ret)
 	int r = flat_lay_out_grown(w->mount, n, w->width, round_up(ceil_div(to, row), unit), &l);
 	if (r < 0)
 		return r;
-	struct tail t = {.flat = w, .node = n, .layout = l};
+	struct tail t = {.flat = w, .node = n, .layout = l, .cancel = cancel};
 	const uint64_t end = round_up(first, a->chunk[0]) * row;
 	r = clear_with_rest(&t, from, min_u64(end, to), end);
 	if (r == 0)
 		r = clear_old(&t, end, t.put ? max_u64(to, round_up(first, unit) * row) : to, unit);
 	if (r == 0 && t.any) /* at once: others may write these rows from now on */
-		r = array_flush(flat_variable(l)->array, NULL);
+		r = array_flush(flat_variable(l)->array, cancel);
 	if (r == 0 && ret)
 		*ret = MOVE(l);
 	return r;
 }
 
 int
-flat_clear_next(struct flat *w, uint64_t to)
+flat_clear_next(struct flat *w, uint64_t to, struct cancel *cancel)
 {
 	CLEAN(node_unrefp) struct node *n = flat_node(w);
 	CLEAN(layout_unrefp) struct layout *l = NULL;
@@ -387,14 +396,14 @@ flat_clear_next(struct flat *w, uint64_t to)
 	LOCKED(&w->lock)
 		known = w->clear >= rows;
 	int r = next == rows || known ? 0 : flat_lay_out_grown(w->mount, n, w->width, rows, &l);
-	struct tail t = {.flat = w, .node = n, .layout = l};
+	struct tail t = {.flat = w, .node = n, .layout = l, .cancel = cancel};
 	t.behind = next >= round_up(a->shape[0], a->chunk[0]);
 	if (r == 0 && l)
 		r = buf_add(&index, &object, sizeof object);
 	if (r == 0 && l)
 		r = look_and_clear(&t, next * row, rows * row, &index);
 	if (r == 0 && t.any)
-		r = array_flush(flat_variable(l)->array, NULL);
+		r = array_flush(flat_variable(l)->array, cancel);
 	if (r == 0)
 		LOCKED(&w->lock)
 			w->clear = w->node == n ? max_u64(w->clear, rows) : w->clear;
@@ -410,7 +419,7 @@ flat_clear_tail(struct flat *w, uint64_t rows, struct cancel *cancel)
 	LOCKED(&w->lock)
 		from = max_u64(
 			(w->node->array->rank ? w->node->array->shape[0] : rows) * w->row, w->size);
-	int r = flat_clear(w, from, rows * w->row, &l);
+	int r = flat_clear(w, from, rows * w->row, cancel, &l);
 	flat_give(w, &w->growing);
 	return r < 0 || !l ? r : array_flush(flat_variable(l)->array, cancel);
 }

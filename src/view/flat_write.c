@@ -323,7 +323,7 @@ flat_write(
 }
 
 static int
-flat_truncate(struct file *f, uint64_t size, enum file_resize by)
+flat_truncate(struct file *f, uint64_t size, enum file_resize by, struct cancel *cancel)
 {
 	struct flat *w = own_of(f)->flat;
 	unsigned epoch = own_of(f)->epoch;
@@ -335,12 +335,12 @@ flat_truncate(struct file *f, uint64_t size, enum file_resize by)
 	if (r < 0)
 		return r;
 	if (by == RESIZE_LONGER)
-		return flat_lengthen(w, epoch, size);
+		return flat_lengthen(w, epoch, size, cancel);
 	if (by == RESIZE_NAMED)
 		LOCKED(&w->lock)
 			epoch = w->epoch;
 	if (size || by == RESIZE_NAMED)
-		return flat_set_size(w, epoch, size);
+		return flat_set_size(w, epoch, size, cancel);
 	cut(own_of(f));
 	return 0;
 }

@@ -106,7 +106,7 @@ void flat_show_all(struct flat *);
 int flat_put_bytes(
 	struct flat *, unsigned epoch, uint64_t off, struct span, const struct array_want *how);
 /* It has this size at least, by whole rows that are fill where it had not. -EIO likewise. */
-int flat_lengthen(struct flat *, unsigned epoch, uint64_t size);
+int flat_lengthen(struct flat *, unsigned epoch, uint64_t size, struct cancel *);
 /* The file ends with a whole row: the rest of the last one is fill. */
 int flat_complete(struct flat *);
 
@@ -114,8 +114,8 @@ int flat_complete(struct flat *);
 
 /* Appends those of the leading indices [first, end) of objects of which an object is there, as
  * uint64_t, in order. */
-int flat_list_objects(
-	struct mount *, const struct node *, uint64_t first, uint64_t end, struct buf *ret);
+int flat_list_objects(struct mount *, const struct node *, uint64_t first, uint64_t end,
+	struct cancel *, struct buf *ret);
 
 /* --- flat_tail.c --- */
 
@@ -126,11 +126,11 @@ int flat_put_fill(struct flat *, struct array *, uint64_t off, uint64_t end, boo
 /* Bytes [from, to) behind the end become fill, but for what another writer is storing there; so
  * does, in objects that change by that, what lies behind `to`. ret: what it was written through,
  * unless there was nothing to do; may be NULL. With the turn to grow. */
-int flat_clear(struct flat *, uint64_t from, uint64_t to, struct layout **ret);
+int flat_clear(struct flat *, uint64_t from, uint64_t to, struct cancel *, struct layout **ret);
 /* Bytes to `to` are about to be written: where the objects of the row behind them hold others' for
  * long, the rest of them becomes fill. A store is asked that answers at
  * once; in a remote one it becomes fill when it is stored. With the turn to grow. */
-int flat_clear_next(struct flat *, uint64_t to);
+int flat_clear_next(struct flat *, uint64_t to, struct cancel *);
 /* Before it has so many rows: behind the last one that there is, and that was written here, chunks
  * hold fill. */
 int flat_clear_tail(struct flat *, uint64_t rows, struct cancel *);
@@ -145,7 +145,7 @@ int flat_store(struct flat *, struct cancel *);
 void flat_give_up(struct flat *);
 
 /* The size becomes this, by whole rows. -EIO likewise. */
-int flat_set_size(struct flat *, unsigned epoch, uint64_t size);
+int flat_set_size(struct flat *, unsigned epoch, uint64_t size, struct cancel *);
 int flat_begin(struct mount *);
 void flat_end(struct mount *);
 int flat_settle_all(

@@ -147,11 +147,11 @@ file_write(struct file *f, uint64_t off, struct span bytes, const struct array_w
 }
 
 int
-file_truncate(struct file *f, uint64_t size, enum file_resize how)
+file_truncate(struct file *f, uint64_t size, enum file_resize how, struct cancel *cancel)
 {
 	if (!f->kind || !f->kind->truncate)
 		return refuse(f, "truncated");
-	return mount_write_error(f->kind->truncate(f, size, how));
+	return mount_write_error(f->kind->truncate(f, size, how, cancel));
 }
 
 int

@@ -50,7 +50,7 @@ struct file_kind {
 	int (*read)(struct file *, const struct array_want *, struct reply *);
 	int (*write)(struct file *, uint64_t off, struct span, const struct array_want *how,
 		unsigned flags);
-	int (*truncate)(struct file *, uint64_t size, enum file_resize);
+	int (*truncate)(struct file *, uint64_t size, enum file_resize, struct cancel *);
 	/* How long it is now, where that is not what its name says. */
 	uint64_t (*size)(struct file *);
 	int (*settle)(struct file *, enum settle_why, int64_t deadline, struct cancel *);

@@ -122,7 +122,7 @@ int file_write(
 /* truncate(2), by the file's name; ftruncate(2); posix_fallocate(3): a file that is longer when its
  * turn comes stays so. */
 enum file_resize { RESIZE_NAMED, RESIZE_HANDLE, RESIZE_LONGER };
-int file_truncate(struct file *, uint64_t size, enum file_resize);
+int file_truncate(struct file *, uint64_t size, enum file_resize, struct cancel *);
 enum settle_why { SETTLE_FLUSH, SETTLE_FSYNC, SETTLE_RENAME, SETTLE_OTHER_READ, SETTLE_RELEASE };
 /* What was written is in the store, or why it is not; other files show it. deadline 0: as long as
  * it takes. */

@@ -88,7 +88,7 @@ give_up(struct file *f, unsigned rows)
 static int
 make_room(struct file *f, unsigned rows)
 {
-	return file_truncate(f, (rows + 1) * FIELDS, RESIZE_LONGER);
+	return file_truncate(f, (rows + 1) * FIELDS, RESIZE_LONGER, NULL);
 }
 
 static unsigned

@@ -173,8 +173,9 @@ write_image(struct file *f, uint64_t off, struct span bytes, const struct array_
 }
 
 static int
-truncate_image(struct file *f, uint64_t size, enum file_resize by)
+truncate_image(struct file *f, uint64_t size, enum file_resize by, struct cancel *cancel)
 {
+	(void)cancel;
 	struct open_image *o = image_of(f);
 	const struct array_want how = patience(f->mount, NULL);
 	if (!file_writes(f))

@@ -256,8 +256,9 @@ write_scratch(struct file *f, uint64_t off, struct span bytes, const struct arra
 }
 
 static int
-truncate_scratch(struct file *f, uint64_t size, enum file_resize by)
+truncate_scratch(struct file *f, uint64_t size, enum file_resize by, struct cancel *cancel)
 {
+	(void)cancel;
 	return resize(f->own, size, by == RESIZE_LONGER);
 }
 
