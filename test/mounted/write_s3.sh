@@ -33,6 +33,28 @@ for name, want in left.items():
 END
 umount_store
 
+# a row behind a gap, where the server does not say which chunks there are none of
+begin_proxy
+"$python" - "$tmp/rows" <<'END' || exit 1
+import sys
+import as_v3
+import zarr3
+as_v3.save(sys.argv[1] + "/zarr.json", zarr3.group())
+as_v3.save(sys.argv[1] + "/v/zarr.json", zarr3.array((2, 4), (2, 4), "uint8", 7, [zarr3.LITTLE], dims=["time", "x"]))
+END
+s3 put "$tmp/rows" bucket/rows
+must_mount s3://bucket/rows rw,unlimited=time
+od "$mnt/v" >/dev/null
+fault 'kind=status&status=403&match=HEAD .*/v/c'
+printf 'abcdefgh' | dd of="$mnt/v" bs=8 seek=2 conv=notrunc,fsync status=none || fail "no row of a bucket that tells little is written"
+calm
+umount_store
+must_mount s3://bucket/rows
+same "rows of a bucket that tells little" "$(tail -c +9 "$mnt/v" | tr "\\7" -)" --------abcdefgh
+umount_store
+end_proxy
+export AWS_ENDPOINT_URL_S3=$S3_ENDPOINT
+
 # four writers append rows to different variables, two in either mount
 for form in v2 shards; do
 	export STORES_FORM=$form
