@@ -69,9 +69,13 @@ enum { CLIENT_TEXT = 256, CLIENT_LOCATION = 4096, CLIENT_BODY_MAX = 1 << 16 };
  * never cut. */
 struct client_reply {
 	unsigned attempt; /* which one it answers, as told to prepare() */
-	int status;       /* of HTTP; 0: no whole answer came, and error says why */
-	int error;        /* -errno when the answer is not whole (err_text() says why), whatever its
-			     status; else 0 */
+	/* How many were sent by now, for all attempts: curl sends one again by itself when a
+	 * connection that lay idle dies before an answer. More than one: the server may have done
+	 * what an earlier one asks for, and this answer is about what came of that. */
+	unsigned requests;
+	int status; /* of HTTP; 0: no whole answer came, and error says why */
+	int error;  /* -errno when the answer is not whole (err_text() says why), whatever its
+		       status; else 0 */
 	char etag[CLIENT_TEXT];     /* as sent, quotes and W/ included */
 	char checksum[CLIENT_TEXT]; /* x-amz-checksum-NAME, as NAME=VALUE; of several the
 				       shortest */

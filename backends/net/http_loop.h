@@ -34,6 +34,7 @@ struct client_attempt {
 	/* the loop's */
 	bool enough, given_up;
 	CURL *easy;
+	unsigned requests;       /* that were sent by all of the ask's attempts */
 	uint64_t sent, uploaded; /* bytes of the bodies, in and out */
 	uint64_t furthest;       /* most that was uploaded by one of the ask's attempts */
 	int64_t marked;          /* when `sent` was looked at; 0: not yet */

@@ -269,6 +269,7 @@ http_request_weigh(struct http_request *e, struct http_loop *w, struct http_metr
 	struct client_attempt *a = &e->attempt;
 	int status = e->reply.status;
 	e->reply.error = a->err.code;
+	e->reply.requests = a->requests;
 	if (a->err.code == -EINTR || a->err.code == -ETIMEDOUT)
 		return given_up(e, err_restore(&a->err));
 	e->stuck += a->stuck;

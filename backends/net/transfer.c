@@ -137,6 +137,16 @@ on_progress(void *arg, curl_off_t dltotal, curl_off_t dlnow, curl_off_t ultotal,
 	return 0;
 }
 
+/* Before each request, also before those that curl sends again by itself. */
+static int
+on_request(void *arg, char *ip, char *local_ip, int port, int local_port)
+{
+	struct client_attempt *a = arg;
+	(void)ip, (void)local_ip, (void)port, (void)local_port;
+	a->requests++;
+	return CURL_PREREQFUNC_OK;
+}
+
 /* Programs that this process starts need not have our connections. */
 static curl_socket_t
 open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *s)
@@ -203,6 +213,7 @@ set_usual(CURL *e, struct transfer_options *o)
 	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_line);
 	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_bytes);
 	curl_easy_setopt(e, CURLOPT_XFERINFOFUNCTION, on_progress);
+	curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, on_request);
 }
 
 static const char *
@@ -290,6 +301,7 @@ transfer_begin(struct client_attempt *a, struct transfer_options *o)
 	curl_easy_setopt(e, CURLOPT_HEADERDATA, a);
 	curl_easy_setopt(e, CURLOPT_WRITEDATA, a);
 	curl_easy_setopt(e, CURLOPT_XFERINFODATA, a);
+	curl_easy_setopt(e, CURLOPT_PREREQDATA, a);
 	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, a->text);
 	curl_easy_setopt(e, CURLOPT_HTTPHEADER, a->headers);
 	curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, (long)a->fresh);

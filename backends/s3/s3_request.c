@@ -123,7 +123,7 @@ prepare(void *arg, unsigned attempt, struct client_attempt *to)
 	CLEAN(texts_free) struct texts t = {0};
 	keys_unref(MOVE(q->keys));
 	q->explained = false;
-	q->attempts = attempt + 1;
+	(void)attempt;
 	q->asks_sum = wants_checksum(q);
 	int r = credentials_get(q->bucket->credentials, q->deadline, q->cancel, &q->keys);
 	if (r == 0)
@@ -188,6 +188,7 @@ s3_request_run(struct s3_request *q, struct zmap_stat *ret)
 	int r = ask(q, &a);
 	if (r == 0)
 		r = client_call(q->bucket->client, &a, &reply);
+	q->requests = reply.requests;
 	r = s3_request_end(q, r, &reply, ret);
 	client_reply_free(&reply);
 	return r;

@@ -49,7 +49,7 @@ struct s3_request {
 	struct cancel *cancel;
 
 	/* of s3_request.c */
-	unsigned attempts; /* so far */
+	unsigned requests; /* as struct client_reply has it, when it is over */
 	size_t start;      /* of the body in get->into */
 	struct keys *keys; /* that the last attempt was signed with */
 	char region[64];   /* and for */

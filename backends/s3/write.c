@@ -1,9 +1,9 @@
 /* Writing to S3: one PUT an object, which the server takes whole or not at all.
  *
- * A PUT is tried again as any request is. Where an answer was lost, what is there now may be our
- * own: a put on a condition then looks whether it is. Conditions are If-Match and If-None-Match;
- * what a server makes of them is tried before anything is written, since there are some that refuse
- * them and some that know nothing of them and overwrite. */
+ * A PUT is tried again as any request is, by the client or by curl. Where an answer was lost, what
+ * is there now may be our own: a put on a condition then looks whether it is. Conditions are
+ * If-Match and If-None-Match; what a server makes of them is tried before anything is written,
+ * since there are some that refuse them and some that know nothing of them and overwrite. */
 #include "backends/s3/store.h"
 
 #include "backends/s3/etag.h"
@@ -27,7 +27,7 @@ bucket_of(struct zmap *z)
 /* --- put --- */
 
 static int
-put_once(struct zmap *z, const struct zmap_put *p, const char *if_match, unsigned *ret_attempts,
+put_once(struct zmap *z, const struct zmap_put *p, const char *if_match, unsigned *ret_requests,
 	struct zmap_stat *ret)
 {
 	struct s3_request q = {
@@ -43,7 +43,7 @@ put_once(struct zmap *z, const struct zmap_put *p, const char *if_match, unsigne
 	};
 	int r = s3_request_run(&q, ret);
 	s3_request_free(&q);
-	*ret_attempts = q.attempts;
+	*ret_requests = q.requests;
 	ret->size = p->bytes.len;
 	return r;
 }
@@ -53,7 +53,7 @@ put_once(struct zmap *z, const struct zmap_put *p, const char *if_match, unsigne
  * version. */
 static int
 put_if_match(
-	struct zmap *z, const struct zmap_put *p, unsigned *ret_attempts, struct zmap_stat *ret)
+	struct zmap *z, const struct zmap_put *p, unsigned *ret_requests, struct zmap_stat *ret)
 {
 	struct s3 *s = (struct s3 *)z;
 	const char *version = p->if_match;
@@ -63,7 +63,7 @@ put_if_match(
 	bool quoted = n >= 2 && n < sizeof bare && version[0] == '"' && version[n - 1] == '"';
 	int r = ZMAP_CHANGED;
 	if (!s->bare_versions || !quoted) {
-		r = put_once(z, p, version, ret_attempts, ret);
+		r = put_once(z, p, version, ret_requests, ret);
 		if (r != ZMAP_CHANGED || !quoted)
 			return r;
 		r = s3_stat_by(z, p->key, p->deadline, p->cancel, &now);
@@ -72,10 +72,10 @@ put_if_match(
 		s->bare_versions = true;
 	}
 	snprintf(bare, sizeof bare, "%.*s", (int)n - 2, version + 1);
-	return put_once(z, p, bare, ret_attempts, ret);
+	return put_once(z, p, bare, ret_requests, ret);
 }
 
-/* The condition did not hold: perhaps since an attempt whose answer was lost has done it. Objects
+/* The condition did not hold: perhaps since a request whose answer was lost has done it. Objects
  * that were put in one piece are called by the MD5 of their bytes. */
 static int
 done_before(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
@@ -94,22 +94,22 @@ done_before(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 int
 s3_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 {
-	unsigned attempts = 0;
+	unsigned requests = 0;
 	if (s3_impossible(z, p->key))
 		return err_set(-EINVAL, "a key of S3 is UTF-8 of at most %d bytes", S3_KEY_MAX);
 	if (p->bytes.len > PUT_MAX)
 		return err_set(-EFBIG,
 			"%zu bytes, where S3 takes at most %" PRIu64 " in one request",
 			p->bytes.len, PUT_MAX);
-	int r = p->if_match ? put_if_match(z, p, &attempts, ret)
-			    : put_once(z, p, NULL, &attempts, ret);
-	return r == ZMAP_CHANGED && attempts > 1 ? done_before(z, p, ret) : r;
+	int r = p->if_match ? put_if_match(z, p, &requests, ret)
+			    : put_once(z, p, NULL, &requests, ret);
+	return r == ZMAP_CHANGED && requests > 1 ? done_before(z, p, ret) : r;
 }
 
 /* --- delete --- */
 
 static int
-delete_once(struct zmap *z, const struct zmap_del *d, unsigned *ret_attempts)
+delete_once(struct zmap *z, const struct zmap_del *d, unsigned *ret_requests)
 {
 	struct s3_request q = {.bucket = bucket_of(z),
 		.kind = CLIENT_DELETE,
@@ -119,8 +119,18 @@ delete_once(struct zmap *z, const struct zmap_del *d, unsigned *ret_attempts)
 		.cancel = d->cancel};
 	int r = s3_request_run(&q, NULL);
 	s3_request_free(&q);
-	*ret_attempts = q.attempts;
+	*ret_requests = q.requests;
 	return r;
+}
+
+/* It is not there, or is another one: perhaps since a request whose answer was lost deleted it. */
+static int
+deleted_before(struct zmap *z, const struct zmap_del *d, int r)
+{
+	struct zmap_stat s;
+	if (r == ZMAP_CHANGED)
+		r = s3_stat_by(z, d->key, d->deadline, d->cancel, &s);
+	return r == ZMAP_ABSENT ? 0 : r == 0 ? ZMAP_CHANGED : r;
 }
 
 /* S3 deletes what is not there as well as anything else; here absence is told. */
@@ -128,7 +138,7 @@ int
 s3_del(struct zmap *z, const struct zmap_del *d)
 {
 	struct zmap_stat s;
-	unsigned attempts = 0;
+	unsigned requests = 0;
 	if (d->if_match && !((struct s3 *)z)->deletes_if)
 		return err_set(-ENOTSUP, "this server does not delete on a condition");
 	int r = s3_stat_by(z, d->key, d->deadline, d->cancel, &s);
@@ -136,8 +146,8 @@ s3_del(struct zmap *z, const struct zmap_del *d)
 		r = ZMAP_CHANGED;
 	if (r != 0)
 		return r;
-	r = delete_once(z, d, &attempts);
-	return r == ZMAP_ABSENT && attempts > 1 ? 0 : r; /* by an attempt whose answer was lost */
+	r = delete_once(z, d, &requests);
+	return r > 0 && requests > 1 ? deleted_before(z, d, r) : r;
 }
 
 /* --- trying --- */
@@ -176,10 +186,10 @@ try_conditions(struct zmap *z, const char *key, int64_t deadline)
 static bool
 try_delete(struct zmap *z, const char *key, int64_t deadline)
 {
-	unsigned attempts;
+	unsigned requests;
 	struct zmap_stat s;
 	const struct zmap_del d = {.key = key, .if_match = other, .deadline = deadline};
-	return delete_once(z, &d, &attempts) == ZMAP_CHANGED &&
+	return delete_once(z, &d, &requests) == ZMAP_CHANGED &&
 	       s3_stat_by(z, key, deadline, NULL, &s) == 0;
 }
 

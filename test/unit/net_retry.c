@@ -215,6 +215,36 @@ connections_dead(void)
 	end();
 }
 
+/* Takes the second request, and closes the connection without a word. */
+static bool
+takes_and_ends(struct answerer *s, int fd, const char *head, unsigned n)
+{
+	return n != 1 && answer(fd, "HTTP/1.1 200 ok\r\nContent-Length: 0\r\n\r\n");
+}
+
+/* A request that curl sends again by itself, with a body and without, counts as two. */
+static void
+sent_by_curl(void)
+{
+	static const enum client_kind kind[] = {CLIENT_PUT, CLIENT_DELETE};
+	for (unsigned i = 0; i < 2; i++) {
+		begin(takes_and_ends, NULL, 0);
+		for (unsigned sent = 1; sent <= 2; sent++) {
+			struct plan p = {0};
+			struct client_reply reply;
+			const struct client_ask a = {.kind = kind[i],
+				.hooks = &hooks,
+				.arg = &p,
+				.send = {(const uint8_t *)"body", i ? 0 : 4}};
+			CHECK_INT(client_call(client, &a, &reply), 0);
+			CHECK_INT(reply.requests, sent);
+			CHECK_INT(p.prepared, 1);
+			client_reply_free(&reply);
+		}
+		end();
+	}
+}
+
 /* Answers the head and no more, or nothing at all. */
 static bool
 silent(struct answerer *s, int fd, const char *head, unsigned n)
@@ -269,6 +299,7 @@ main(void)
 	replaced_between();
 	unended();
 	connections_dead();
+	sent_by_curl();
 	given_up();
 	nobody_there();
 	return check_end();
