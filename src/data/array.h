@@ -183,10 +183,18 @@ bool array_is_staged(const struct array *);
 /* Is any of these bytes? */
 bool array_touched(const struct array *, uint64_t off, size_t len);
 bool data_is_staged(const struct data *);
-/* The leading dimension had more indices, which the metadata no longer have: what was written there
- * and what is stored there goes, and the tail of the last chunks becomes fill, durably. -errno:
- * some of it may be left. */
-int array_trim(struct array *, uint64_t before, struct cancel *);
+/* The leading dimension, which has `before` indices at most, is about to have `rows`: what is
+ * stored behind them is looked at, and nothing of the array is stored until array_trim, or until
+ * *ret is freed. */
+struct array_behind;
+int array_look_behind(
+	struct array *, uint64_t rows, uint64_t before, struct cancel *, struct array_behind **ret);
+struct array_behind *array_behind_free(struct array_behind *); /* NULL allowed; returns NULL */
+CLEAN_DEFINE(struct array_behind, array_behind_free)
+/* Now the metadata, and this array, have those alone: what was written behind them, and what was
+ * stored there then and is still there, goes, and the tail of the last chunks becomes fill,
+ * durably; what others have stored since stays. -errno: some of it may be left. */
+int array_trim(struct array *, struct array_behind *, struct cancel *);
 /* The array is removed: what was written to it is forgotten, and the error that sticks. -EINTR. */
 int array_forget(struct array *, struct cancel *);
 /* What missing chunks hold is about to become something else: from now on none of the array is

@@ -10,6 +10,7 @@
 struct fresh_object {
 	uint64_t number; /* array_object's */
 	uint64_t chunk;  /* one that is in it */
+	int64_t mtime;   /* 0: not known */
 	char version[ZMAP_VERSION];
 };
 
@@ -191,7 +192,8 @@ remove_one(struct array *a, const struct fresh_object *put, bool alone)
 	int r = array_chunk_key(a, put->chunk, key);
 	if (r == 0)
 		r = zmap_stat(a->zmap, key, &now);
-	if (r == 0 && strcmp(now.version, put->version) != 0)
+	if (r == 0 &&
+		(strcmp(now.version, put->version) != 0 || (put->mtime && put->mtime != now.mtime)))
 		r = ZMAP_CHANGED;
 	if (r)
 		return r;
@@ -211,9 +213,9 @@ remove_one(struct array *a, const struct fresh_object *put, bool alone)
 }
 
 int
-fresh_remove(struct array *a, uint64_t chunk, const char *version)
+fresh_remove(struct array *a, uint64_t chunk, const char *version, int64_t mtime)
 {
-	struct fresh_object o = {.chunk = chunk};
+	struct fresh_object o = {.chunk = chunk, .mtime = mtime};
 	memcpy(o.version, version, sizeof o.version);
 	return remove_one(a, &o, true);
 }

@@ -14,7 +14,8 @@ int fresh_condition(const struct store *, struct zmap_put *ret, char **ret_match
 bool fresh_stays(const struct store *);
 /* What a put of a new array came to. 0; -EEXIST: another writer's object is there. */
 int fresh_was_put(struct store *, int result, struct zmap_stat *now);
-/* Deletes the object with the chunk if it is that version. 0, ZMAP_ABSENT, ZMAP_CHANGED or -errno.
- * A store that cannot delete on a condition does so right after it was looked at. */
-int fresh_remove(struct array *, uint64_t chunk, const char *version);
+/* Deletes the object with the chunk if it is that version, and of that time (0: of any). 0,
+ * ZMAP_ABSENT, ZMAP_CHANGED or -errno. A store that cannot delete on a condition does so right
+ * after it was looked at. */
+int fresh_remove(struct array *, uint64_t chunk, const char *version, int64_t mtime);
 void fresh_free(struct array *);

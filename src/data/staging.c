@@ -1,6 +1,7 @@
 #include "data/staging_impl.h"
 
 #include "base/check.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -34,6 +35,12 @@ size_t
 data_most_begun(struct data *d)
 {
 	return d->staging->push / BEGUN_PART * (BEGUN_PART - 1);
+}
+
+uint64_t
+staged_print(const struct zmap_stat *s)
+{
+	return hash_end(hash_text(hash_number(HASH_START, (uint64_t)s->mtime), s->version)) | 1;
 }
 
 struct staged_space *

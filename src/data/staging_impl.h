@@ -1,7 +1,8 @@
 /* The inside of struct staging: staging.c (the table), staging_write.c (writing), staging_push.c
  * (what is stored when, by which thread, and what came of it), staging_store.c (one object),
- * staging_shard.c (one that is a shard), staging_pad.c (edges), staging_trim.c (shrinking) and
- * cover.c (reading). No other file includes it. */
+ * staging_shard.c (one that is a shard), staging_pad.c (edges), staging_behind.c (what is stored
+ * behind an end that is to come), staging_trim.c (shrinking) and cover.c (reading). No other file
+ * includes it. */
 #pragma once
 
 #include "data/layer.h"
@@ -23,6 +24,7 @@ struct staged_space {
 				extent */
 	size_t objects;
 	unsigned users;    /* that hold it */
+	unsigned held;     /* threads that make the array shorter: nothing of it is stored now */
 	bool keeps;        /* no object of it goes for being all fill */
 	struct err *error; /* why something could not be stored; NULL: all could */
 	struct staged_end {
@@ -37,7 +39,8 @@ struct staged_chunk {
 	uint64_t number;
 	struct layer *now, *storing; /* NULL: nothing was written since the other was taken; it is
 					not being stored */
-	size_t fill_from, storing_fill; /* of the base, bytes from here on count as fill */
+	size_t fill_from, storing_fill; /* of the base, bytes from here on count as fill … */
+	uint64_t fill_of;               /* … if staged_print says that it is this one */
 	bool whole;                     /* all of `now` is written */
 };
 
@@ -133,6 +136,42 @@ void staging_queue(struct staging *, struct staged_object *);
 void staging_pump(struct staging *);
 /* Until something moves, or for a moment; the lock is open meanwhile. -EINTR; -EIO: not by then. */
 int staging_wait(struct staging *, int64_t deadline, struct cancel *);
+
+/* Until no object of the space is being stored. The lock is open meanwhile. */
+int staging_wait_stored(struct staging *, uint64_t space, struct cancel *);
+
+/* What tells an object of a key from all others. Never 0. */
+uint64_t staged_print(const struct zmap_stat *);
+
+/* The same objects of another length: all that hold an index of the leading dimension from one on
+ * were looked at while it was still one of the array. */
+struct behind_object {
+	uint64_t object; /* array_object's */
+	int64_t mtime;
+	char version[ZMAP_VERSION];
+};
+
+struct array_behind {
+	struct array *array;        /* a reference: as it was */
+	struct staged_space *space; /* which is held; NULL: no longer */
+	uint64_t rows, before;
+	struct cancel *cancel;
+	pthread_mutex_t lock;        /* guards the rest while several threads look */
+	struct behind_object *found; /* by object */
+	size_t n, room;
+	struct err err;
+};
+
+/* Rows of a stored object, in chunks. */
+uint64_t behind_step(const struct array *);
+/* Calls fn for a chunk of each object of these rows [first, last) of objects; several threads do.
+ * 0, or the first error. */
+int behind_each(struct array_behind *, uint64_t first, uint64_t last,
+	int (*fn)(struct array_behind *, uint64_t chunk));
+/* The object with the chunk, as it was found. NULL: there was none. */
+const struct behind_object *behind_find(const struct array_behind *, uint64_t chunk);
+/* What waited is stored. The lock is held. *ret_gone: to be let go of without it; or NULL. */
+void behind_release(struct array_behind *, struct array **ret_gone);
 
 /* The cache is told how much memory is taken. No lock is held. */
 void staging_tell(struct staging *);

@@ -102,7 +102,7 @@ remove_one(void *arg, size_t i)
 {
 	struct placed_list *l = arg;
 	const struct placed *p = &l->at[i];
-	if (fresh_remove(l->array, p->chunk, p->version) < 0)
+	if (fresh_remove(l->array, p->chunk, p->version, 0) < 0)
 		atomic_fetch_add(&l->left, 1);
 }
 

@@ -87,12 +87,21 @@ freeze(struct staged_object *o)
 
 static void run(struct task *t);
 
+static struct staged_object *
+next_queued(const struct staging *s)
+{
+	struct staged_object *o = s->queue.oldest;
+	while (o && o->space->held)
+		o = o->newer;
+	return o;
+}
+
 void
 staging_pump(struct staging *s)
 {
 	struct staged_object *go = NULL, *o;
 	press(s);
-	while ((o = s->queue.oldest) && may_begin(s, o)) {
+	while ((o = next_queued(s)) && may_begin(s, o)) {
 		staged_list_remove(o);
 		staged_list_add(&s->storing, o);
 		o->state = STAGED_STORING;

@@ -67,20 +67,30 @@ find_rows(struct store *st)
 	return 0;
 }
 
+/* Another writer who has stored the object since may have made rows of what was to become fill. */
+static size_t
+marked_from(const struct store *st, const struct staged_chunk *c)
+{
+	const bool other =
+		st->based && !st->absent && c->fill_of && c->fill_of != staged_print(&st->stat);
+	return other ? NO_FILL : c->storing_fill;
+}
+
 size_t
 store_fill_from(const struct store *st, const struct staged_chunk *c)
 {
 	const struct grid *g = &st->array->grid;
+	const size_t marked = marked_from(st, c);
 	uint64_t index[RANK_MAX];
 	if (!st->based || st->rows == UINT64_MAX)
-		return c->storing_fill;
+		return marked;
 	grid_index(g, c->number, index);
 	const uint64_t first = index[0] * g->chunk[0];
 	if (first >= st->rows)
-		return first >= st->rows_behind ? 0 : c->storing_fill;
+		return first >= st->rows_behind ? 0 : marked;
 	return st->rows - first < g->chunk[0]
-		       ? min_u64(c->storing_fill, (st->rows - first) * g->chunk_step[0])
-		       : c->storing_fill;
+		       ? min_u64(marked, (st->rows - first) * g->chunk_step[0])
+		       : marked;
 }
 
 static size_t
@@ -245,7 +255,7 @@ make_chunk(struct store *st)
 	int r = store_is_whole(st, c) ? 0 : store_base(st);
 	if (r < 0)
 		return r;
-	st->nothing = !c->storing && st->absent;
+	st->nothing = !c->storing && (st->absent || store_fill_from(st, c) == NO_FILL);
 	if (st->nothing)
 		return 0;
 	r = patch(st, c);

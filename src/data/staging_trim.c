@@ -1,11 +1,12 @@
-/* Shrinking: chunks beyond the new extent go, and the tail of the last ones becomes fill. And what
- * goes not. */
+/* Shrinking: chunks beyond the new extent go, and the tail of the last ones becomes fill, but for
+ * what others have stored since. And what goes not. */
 #include "data/staging_impl.h"
 
 #include "base/check.h"
-#include "model/parallel.h"
+#include "data/fresh.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* Chunks of the array that share one index of the leading dimension. */
 static uint64_t
@@ -18,22 +19,6 @@ per_row(const struct array *a)
 }
 
 /* --- what is staged --- */
-
-/* Until no object of the space is being stored. The lock is held, and open meanwhile. */
-static int
-wait_for_stores(struct staging *s, uint64_t space, struct cancel *cancel)
-{
-	for (;;) {
-		struct staged_object *o = s->storing.oldest;
-		while (o && o->space->number != space)
-			o = o->newer;
-		if (!o)
-			return 0;
-		int r = staging_wait(s, 0, cancel);
-		if (r < 0)
-			return r;
-	}
-}
 
 /* What was written to the chunk from byte `from` on is forgotten. */
 static void
@@ -70,16 +55,29 @@ forget_beyond(struct staging *s, uint64_t space, uint64_t first)
 		}
 }
 
-/* Of what is stored of these chunks, bytes from `from` on are to become fill. */
+/* Of what is stored of these chunks, bytes from `from` on are to become fill; where nothing was
+ * stored, what is there now is another writer's. grown: that one has made rows of them again. */
 static int
-mark(struct staging *s, struct array *a, uint64_t first, uint64_t n, size_t from)
+mark(struct staging *s, const struct array_behind *b, uint64_t first, uint64_t n, size_t from,
+	bool grown)
 {
-	for (uint64_t i = 0; i < n; i++) {
-		struct staged_chunk *c = staging_make_chunk(s, a, first + i);
-		if (!c)
+	struct array *a = b->array;
+	for (uint64_t i = first; i < first + n; i++) {
+		const struct behind_object *o = behind_find(b, i);
+		struct staged_chunk *c =
+			o ? staging_make_chunk(s, a, i) : staging_chunk(s, a->space, i);
+		if (!c && o)
 			return err_set(-ENOMEM, "no memory for what is written");
-		forget(s, c, from);
-		c->fill_from = from;
+		if (!c)
+			continue;
+		if (!grown)
+			forget(s, c, from);
+		if (o) {
+			struct zmap_stat was = {.mtime = o->mtime};
+			memcpy(was.version, o->version, sizeof was.version);
+			c->fill_of = staged_print(&was);
+			c->fill_from = from;
+		}
 		if (!c->object->since)
 			c->object->since = s->clock;
 	}
@@ -88,79 +86,26 @@ mark(struct staging *s, struct array *a, uint64_t first, uint64_t n, size_t from
 
 /* The chunks that hold the last index, and in a shard those behind them. */
 static int
-mark_tail(struct staging *s, struct array *a)
+mark_tail(struct staging *s, const struct array_behind *b, bool grown)
 {
+	const struct array *a = b->array;
 	const struct grid *g = &a->grid;
-	uint64_t row = per_row(a), in_last = g->shape[0] % g->chunk[0],
-		 end = a->shard ? round_up(g->count[0], a->in_shard[0]) : g->count[0];
+	const uint64_t row = per_row(a), count = ceil_div(b->rows, g->chunk[0]),
+		       in_last = b->rows % g->chunk[0], end = round_up(count, behind_step(a));
 	s->clock++;
-	int r = in_last ? mark(s, a, (g->count[0] - 1) * row, row, in_last * g->chunk_step[0]) : 0;
-	return r < 0 ? r : mark(s, a, g->count[0] * row, (end - g->count[0]) * row, 0);
+	int r = in_last ? mark(s, b, (count - 1) * row, row, in_last * g->chunk_step[0], grown) : 0;
+	return r < 0 ? r : mark(s, b, count * row, (end - count) * row, 0, grown);
 }
 
 /* --- what is stored --- */
 
-struct removal {
-	struct array *array;
-	uint64_t first, per_row, step; /* chunks that are the first of their objects, in rows that
-					  are `step` apart */
-	struct cancel *cancel;
-	pthread_mutex_t lock; /* guards err */
-	struct err err;
-};
-
+/* Only what was there while the rows were: another writer may have appended some since. */
 static int
-remove_object(const struct removal *m, uint64_t chunk)
+remove_object(struct array_behind *b, uint64_t chunk)
 {
-	struct array *a = m->array;
-	struct object *o;
-	char key[ARRAY_KEY_MAX];
-	const struct extent_id id = array_extent(a, chunk, 0, 0);
-	int r = array_chunk_key(a, chunk, key);
-	if (r == 0)
-		r = cache_put_begin(a->data->cache, &id, &o);
-	if (r < 0)
-		return r;
-	r = zmap_del(a->zmap, &(struct zmap_del){.key = key, .cancel = m->cancel});
-	cache_put_end(a->data->cache, o, r < 0 ? NULL : "");
+	const struct behind_object *o = behind_find(b, chunk);
+	const int r = o ? fresh_remove(b->array, chunk, o->version, o->mtime) : 0;
 	return r < 0 ? r : 0;
-}
-
-static void
-remove_one(void *arg, size_t i)
-{
-	struct removal *m = arg;
-	const struct array *a = m->array;
-	uint64_t index[RANK_MAX], row = i / m->per_row,
-				  chunk = m->first + row * m->step + i % m->per_row;
-	grid_index(&a->grid, chunk, index);
-	for (unsigned d = 1; a->shard && d < a->grid.rank; d++)
-		if (index[d] % a->in_shard[d]) /* it is not the first one of its shard */
-			return;
-	int r = remove_object(m, chunk);
-	if (r < 0)
-		LOCKED(&m->lock)
-			err_save(r, &m->err);
-}
-
-static int
-remove_beyond(struct array *a, uint64_t before, struct cancel *cancel)
-{
-	const struct grid *g = &a->grid;
-	uint64_t rows = a->shard ? a->in_shard[0] : 1, row = per_row(a),
-		 first = ceil_div(g->count[0], rows),
-		 last = ceil_div(ceil_div(before, g->chunk[0]), rows);
-	struct removal m = {.array = a,
-		.first = first * rows * row,
-		.per_row = row,
-		.step = rows * row,
-		.cancel = cancel};
-	if (first >= last)
-		return 0;
-	pthread_mutex_init(&m.lock, NULL);
-	in_parallel((last - first) * row, a->remote, remove_one, &m);
-	pthread_mutex_destroy(&m.lock);
-	return m.err.code ? err_restore(&m.err) : 0;
 }
 
 /* What is left in the space is stored by this array, which is as short as the store's now. The one
@@ -175,33 +120,44 @@ take_over(struct staged_space *p, struct array *a)
 	return was;
 }
 
-int
-array_trim(struct array *a, uint64_t before, struct cancel *cancel)
+/* What waits to be stored of rows that are gone, and of the last chunks. *ret_was: to be let go
+ * of. */
+static int
+trim_staged(struct array *a, struct array_behind *b, struct array **ret_was)
 {
 	struct staging *s = a->data->staging;
-	struct staged_space *p = NULL;
-	struct array *gone = NULL, *was = NULL;
-	int r = array_writable(a);
-	if (r < 0 || before <= a->grid.shape[0] || !a->grid.bytes)
+	int r = staging_wait_stored(s, a->space, b->cancel);
+	if (r < 0)
 		return r;
+	forget_beyond(s, a->space, a->grid.count[0] * per_row(a));
+	*ret_was = take_over(b->space, a);
+	return mark_tail(s, b, a->grid.shape[0] > b->rows);
+}
+
+int
+array_trim(struct array *a, struct array_behind *b, struct cancel *cancel)
+{
+	struct staging *s = a->data->staging;
+	struct staged_space *p = b->space;
+	struct array *gone = NULL, *was = NULL;
+	const uint64_t chunk = a->grid.chunk[0], step = behind_step(a);
+	int r = array_writable(a);
+	if (r < 0 || b->before <= b->rows || !a->grid.bytes)
+		return r;
+	b->cancel = cancel;
 	LOCKED(&s->lock) {
-		r = wait_for_stores(s, a->space, cancel);
-		p = r == 0 ? staging_hold_space(s, a, &was) : NULL;
-		if (p) {
-			forget_beyond(s, a->space, a->grid.count[0] * per_row(a));
-			was = was ? was : take_over(p, a);
-		}
-		if (r == 0)
-			r = p ? mark_tail(s, a) : err_set(-ENOMEM, "no memory for what is written");
+		r = trim_staged(a, b, &was);
+		p->users++;
+		behind_release(b, &gone);
 	}
 	array_unref(was);
 	if (r == 0)
-		r = remove_beyond(a, before, cancel);
+		r = behind_each(b, ceil_div(ceil_div(b->rows, chunk), step),
+			ceil_div(ceil_div(b->before, chunk), step), remove_object);
 	if (r == 0)
 		r = array_flush(a, cancel);
-	if (p)
-		LOCKED(&s->lock)
-			gone = staging_release_space(s, p);
+	LOCKED(&s->lock)
+		gone = staging_release_space(s, p);
 	array_unref(gone);
 	return r;
 }
@@ -227,7 +183,7 @@ array_forget(struct array *a, struct cancel *cancel)
 		if (!p)
 			break;
 		p->users++;
-		r = wait_for_stores(s, p->number, cancel);
+		r = staging_wait_stored(s, p->number, cancel);
 		gone = r == 0 ? forget_space(s, p) : staging_release_space(s, p);
 		pthread_cond_broadcast(&s->moved);
 	}
@@ -248,7 +204,7 @@ array_keep_empty(struct array *a, struct cancel *cancel)
 			break;
 		}
 		p->keeps = true;
-		r = wait_for_stores(s, a->space, cancel);
+		r = staging_wait_stored(s, a->space, cancel);
 		gone = staging_release_space(s, p);
 	}
 	array_unref(was);

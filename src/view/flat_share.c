@@ -21,6 +21,9 @@ struct shared_rows {
 	bool more;    /* another array has more rows already than were asked for: all get as many */
 	struct buf paths;   /* of the others, each with its NUL */
 	struct buf unequal; /* the same of arrays that may be others */
+	/* Of arrays that get fewer: what is stored behind their end, the node's first. */
+	struct array_behind **behind;
+	size_t n, trimmed;
 };
 
 /* --- the variables --- */
@@ -376,6 +379,25 @@ flat_share_rows(struct mount *m, const struct node *n, uint64_t rows, struct can
 	return share((struct shared_rows){m, n, rows}, grow, cancel);
 }
 
+static int
+look_behind(struct shared_rows *s, const char *path, struct cancel *cancel)
+{
+	CLEAN(node_unrefp) struct node *n = NULL;
+	CLEAN(layout_unrefp) struct layout *l = NULL;
+	struct array_behind **more = realloc(s->behind, (s->n + 1) * sizeof *more);
+	if (!more)
+		return err_set(-ENOMEM, "no memory for rows");
+	s->behind = more;
+	int r = look(s, path, &n, &l);
+	if (r == 0)
+		r = array_look_behind(
+			flat_variable(l)->array, s->rows, s->was, cancel, &more[s->n]);
+	s->n += r == 0;
+	return r == ZMAP_ABSENT ? err_set(-EIO, "'%s' is gone", path)
+	       : r < 0          ? err_add(r, "'%s', which is to have fewer rows", path)
+				: r;
+}
+
 /* What the rows were is no longer there. */
 static int
 trim(struct shared_rows *s, const char *path, struct cancel *cancel)
@@ -384,7 +406,7 @@ trim(struct shared_rows *s, const char *path, struct cancel *cancel)
 	CLEAN(layout_unrefp) struct layout *l = NULL;
 	int r = look(s, path, &n, &l);
 	if (r == 0)
-		r = array_trim(flat_variable(l)->array, s->was, cancel);
+		r = array_trim(flat_variable(l)->array, s->behind[s->trimmed++], cancel);
 	return r == ZMAP_ABSENT ? err_set(-EIO, "'%s' is gone", path)
 	       : r < 0          ? err_add(r, "'%s', which has fewer rows now", path)
 				: r;
@@ -393,10 +415,19 @@ trim(struct shared_rows *s, const char *path, struct cancel *cancel)
 static int
 shrink(struct shared_rows *s, struct cancel *cancel)
 {
-	int r = commit_by(s, edit_resize, cancel);
+	int r = look_behind(s, s->of->path, cancel);
+	if (r == 0)
+		r = for_others(s, look_behind, cancel);
+	if (r == 0)
+		r = commit_by(s, edit_resize, cancel);
 	if (r == 0)
 		r = trim(s, s->of->path, cancel);
-	return r ? r : for_others(s, trim, cancel);
+	if (r == 0)
+		r = for_others(s, trim, cancel);
+	for (size_t i = 0; i < s->n; i++)
+		array_behind_free(s->behind[i]);
+	free(s->behind);
+	return r;
 }
 
 int

@@ -64,10 +64,14 @@ static void
 shrink(struct written_array *w, struct written *side)
 {
 	uint64_t before = w->shape[0];
-	w->shape[0] = written_pick(w, 1, before);
+	struct array_behind *behind = NULL;
+	const uint64_t rows = written_pick(w, 1, before);
+	CHECK_INT(array_look_behind(side->array, rows, before, NULL, &behind), 0);
+	w->shape[0] = rows;
 	w->bytes = written_count(w) * w->meta.dtype.size;
 	written_array_open(w, side);
-	CHECK_INT(array_trim(side->array, before, NULL), 0);
+	CHECK_INT(array_trim(side->array, behind, NULL), 0);
+	array_behind_free(behind);
 }
 
 static void

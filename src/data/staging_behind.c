@@ -1,0 +1,228 @@
+/* Before an array becomes shorter: which objects are stored behind the end that is to come. After
+ * that only these go, so that rows which another writer appends as soon as the metadata are shorter
+ * stay. Meanwhile this mount stores nothing of the array. */
+#include "data/staging_impl.h"
+
+#include "base/check.h"
+#include "model/parallel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PIECE_US = 20000 };
+
+/* No server takes requests of a clock that is as wrong as that. */
+static const int64_t CLOCKS_DIFFER = 900 * SECOND;
+
+int
+staging_wait_stored(struct staging *s, uint64_t space, struct cancel *cancel)
+{
+	for (;;) {
+		struct staged_object *o = s->storing.oldest;
+		while (o && o->space->number != space)
+			o = o->newer;
+		if (!o)
+			return 0;
+		int r = staging_wait(s, 0, cancel);
+		if (r < 0)
+			return r;
+	}
+}
+
+uint64_t
+behind_step(const struct array *a)
+{
+	return a->shard ? a->in_shard[0] : 1;
+}
+
+static int
+by_object(const void *a, const void *b)
+{
+	const struct behind_object *x = a, *y = b;
+	return x->object < y->object ? -1 : x->object > y->object;
+}
+
+const struct behind_object *
+behind_find(const struct array_behind *b, uint64_t chunk)
+{
+	const struct behind_object key = {.object = array_object(b->array, chunk)};
+	return b->n ? bsearch(&key, b->found, b->n, sizeof key, by_object) : NULL;
+}
+
+/* --- objects --- */
+
+struct each {
+	struct array_behind *behind;
+	uint64_t first, per_row, step; /* chunks that are the first of their objects, in rows that
+					  are `step` apart */
+	int (*fn)(struct array_behind *, uint64_t chunk);
+};
+
+static void
+one(void *arg, size_t i)
+{
+	const struct each *e = arg;
+	struct array_behind *b = e->behind;
+	const struct array *a = b->array;
+	uint64_t index[RANK_MAX], row = i / e->per_row,
+				  chunk = e->first + row * e->step + i % e->per_row;
+	grid_index(&a->grid, chunk, index);
+	for (unsigned d = 1; a->shard && d < a->grid.rank; d++)
+		if (index[d] % a->in_shard[d]) /* it is not the first one of its shard */
+			return;
+	int r = cancelled(b->cancel) ? err_set(-EINTR, "interrupted") : e->fn(b, chunk);
+	if (r < 0)
+		LOCKED(&b->lock)
+			err_save(r, &b->err);
+}
+
+int
+behind_each(struct array_behind *b, uint64_t first, uint64_t last,
+	int (*fn)(struct array_behind *, uint64_t chunk))
+{
+	const struct array *a = b->array;
+	uint64_t rows = behind_step(a), row = 1;
+	for (unsigned d = 1; d < a->grid.rank; d++)
+		row *= a->grid.count[d];
+	struct each e = {b, first * rows * row, row, rows * row, fn};
+	if (first < last)
+		in_parallel((last - first) * row, a->remote, one, &e);
+	return b->err.code ? err_restore(&b->err) : 0;
+}
+
+/* --- before --- */
+
+/* The lock is held. */
+static struct behind_object *
+add(struct array_behind *b)
+{
+	if (b->n == b->room) {
+		const size_t room = b->room ? 2 * b->room : 64;
+		struct behind_object *more = realloc(b->found, room * sizeof *more);
+		if (!more)
+			return NULL;
+		b->found = more;
+		b->room = room;
+	}
+	return &b->found[b->n++];
+}
+
+static int
+look_at(struct array_behind *b, uint64_t chunk)
+{
+	struct array *a = b->array;
+	struct zmap_stat st = {0};
+	struct behind_object *o = NULL;
+	char key[ARRAY_KEY_MAX];
+	int r = array_chunk_key(a, chunk, key);
+	if (r == 0)
+		r = zmap_stat(a->zmap, key, &st);
+	if (r == ZMAP_ABSENT || (r == -EACCES && (a->data->options.missing_403 || a->remote)))
+		return 0; /* so a bucket that may not be listed says that there is none */
+	if (r < 0)
+		return r;
+	LOCKED(&b->lock) {
+		o = add(b);
+		if (o) {
+			o->object = array_object(a, chunk);
+			o->mtime = st.mtime;
+			memcpy(o->version, st.version, sizeof o->version);
+		}
+	}
+	return o ? 0 : err_set(-ENOMEM, "no memory for what lies behind the end");
+}
+
+/* A bucket calls the same bytes by the same version, and its times are whole seconds: an object
+ * that is put after the metadata are shorter shall have another one. */
+static int
+let_time_go_by(const struct array_behind *b, int64_t since)
+{
+	const int64_t near = clock_wall() - CLOCKS_DIFFER;
+	bool wait = false;
+	for (size_t i = 0; b->array->remote && i < b->n && !wait; i++)
+		wait = b->found[i].mtime > near && b->found[i].mtime % SECOND == 0;
+	int r = 0;
+	while (wait && r == 0 && !clock_over(since + SECOND)) {
+		usleep(PIECE_US);
+		r = zmap_patience(0, b->cancel);
+	}
+	return r;
+}
+
+static int
+look(struct array_behind *b)
+{
+	struct array *a = b->array;
+	const uint64_t step = behind_step(a), unit = a->grid.chunk[0] * step;
+	const int64_t since = clock_now();
+	int r = behind_each(b, b->rows / unit, ceil_div(b->before, unit), look_at);
+	if (b->n)
+		qsort(b->found, b->n, sizeof *b->found, by_object);
+	return r < 0 ? r : let_time_go_by(b, since);
+}
+
+void
+behind_release(struct array_behind *b, struct array **ret_gone)
+{
+	struct staging *s = b->array->data->staging;
+	struct staged_space *p = MOVE(b->space);
+	if (!p)
+		return;
+	p->held--;
+	staging_pump(s);
+	pthread_cond_broadcast(&s->moved);
+	*ret_gone = staging_release_space(s, p);
+}
+
+struct array_behind *
+array_behind_free(struct array_behind *b)
+{
+	struct array *gone = NULL;
+	if (!b)
+		return NULL;
+	LOCKED(&b->array->data->staging->lock)
+		behind_release(b, &gone);
+	array_unref(gone);
+	array_unref(b->array);
+	pthread_mutex_destroy(&b->lock);
+	free(b->found);
+	free(b);
+	return NULL;
+}
+
+int
+array_look_behind(struct array *a, uint64_t rows, uint64_t before, struct cancel *cancel,
+	struct array_behind **ret)
+{
+	struct staging *s = a->data->staging;
+	struct array *was = NULL;
+	CLEAN(array_behind_freep) struct array_behind *b = NULL;
+	int r = array_writable(a);
+	if (r < 0)
+		return r;
+	b = calloc(1, sizeof *b);
+	if (!b)
+		return err_set(-ENOMEM, "no memory for what lies behind the end");
+	b->array = array_ref(a);
+	b->rows = rows;
+	b->before = before;
+	b->cancel = cancel;
+	pthread_mutex_init(&b->lock, NULL);
+	LOCKED(&s->lock) {
+		b->space = staging_hold_space(s, a, &was);
+		if (!b->space) {
+			r = err_set(-ENOMEM, "no memory for what is written");
+			break;
+		}
+		b->space->held++;
+		r = staging_wait_stored(s, a->space, cancel);
+	}
+	array_unref(was);
+	if (r == 0 && a->grid.bytes)
+		r = look(b);
+	if (r == 0)
+		*ret = MOVE(b);
+	return r;
+}
