@@ -170,6 +170,9 @@ int array_lossy(const struct array *, struct buf *ret);
  * order. Waits while too much is not stored. -ERANGE: an element cannot be stored, and nothing was
  * written; -EINTR, -ETIMEDOUT and others: some of it may have been. */
 int array_write(struct array *, const struct array_want *where, const void *bytes);
+/* What was written is stored as soon as may be: array_flush, which says what came of it, waits for
+ * many arrays at once where each was begun. */
+void array_flush_begin(struct array *);
 /* All that was written to the array before is durable in the store, or the error that prevents
  * it. */
 int array_flush(struct array *, struct cancel *);

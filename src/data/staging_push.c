@@ -412,6 +412,17 @@ flush(struct staging *s, uint64_t space, struct cancel *cancel)
 	return r < 0 ? r : sync_all(s, z);
 }
 
+void
+array_flush_begin(struct array *a)
+{
+	struct staging *s = a->data->staging;
+	LOCKED(&s->lock) {
+		queue_list(s, &s->whole, a->space, s->clock);
+		queue_list(s, &s->dirty, a->space, s->clock);
+		staging_pump(s);
+	}
+}
+
 int
 array_flush(struct array *a, struct cancel *cancel)
 {

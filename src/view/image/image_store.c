@@ -148,36 +148,8 @@ image_form_of(struct open_image *o, struct nc_plan *p, struct image_form **ret)
 static int
 flush(void *arg, const struct image_form *form, const struct array_want *how)
 {
-	struct open_image *o = arg;
-	int r = 0;
-	for (size_t i = 0; i < form->file.nvars && r == 0; i++) {
-		const struct image_target *t = form->source[i].target;
-		r = t ? array_flush(t->array, how->cancel) : 0;
-	}
-	return r < 0 ? r : zmap_sync(o->mount->zmap);
-}
-
-/* None of its arrays has become another one meanwhile. */
-static int
-confirm(const struct image_form *form, int stored)
-{
-	struct err why = {0};
-	if (stored < 0)
-		err_save(stored, &why);
-	for (size_t i = 0; i < form->file.nvars; i++) {
-		const struct image_target *t = form->source[i].target;
-		int r = t ? array_confirm(t->array, stored < 0) : 0;
-		if (r < 0 && !why.code)
-			err_save(r, &why);
-	}
-	return why.code ? err_restore(&why) : 0;
-}
-
-static int
-flush_and_confirm(void *arg, const struct image_form *form, const struct array_want *how)
-{
-	int r = flush(arg, form, how);
-	return confirm(form, r);
+	int r = image_flush(arg, form, how);
+	return image_confirm(arg, form, r);
 }
 
 /* Each dimension that has grown, by one of the variables that lead with it. */
@@ -215,7 +187,7 @@ commit(void *arg, const struct change *c, const struct array_want *how)
 		notes_add(&o->mount->notes,
 			"'%s' was written without %zu of its variables: they stay in the store",
 			o->path, c->missing);
-	int r = flush(o, c->now, how);
+	int r = image_flush(o, c->now, how);
 	if (r == 0)
 		r = share_rows(o, c, how, flat_share_commit);
 	if (r == 0)
@@ -228,7 +200,7 @@ commit(void *arg, const struct change *c, const struct array_want *how)
 		image_new_made(c->now);
 	if (r == 0 && drops)
 		r = image_move_drop(o, c);
-	r = confirm(c->now, r);
+	r = image_confirm(o, c->now, r);
 	return r < 0 ? r : zmap_sync(o->mount->zmap);
 }
 
@@ -284,5 +256,5 @@ const struct image_ops image_mount_ops = {
 	.undo = image_new_undo,
 	.commit = commit,
 	.expire = expire,
-	.flush = flush_and_confirm,
+	.flush = flush,
 };

@@ -14,6 +14,7 @@ struct image_target {
 	struct node *node;         /* as it was, or will be */
 	struct image_new *new;     /* of a new one: how it is to be stored */
 	struct stream *stream;     /* made when it is first read */
+	int stored;                /* what came of the last flush of its array: see image_confirm */
 	unsigned round; /* 1 + that of the image in which it was noted that it was written */
 };
 
@@ -38,6 +39,15 @@ int image_bind_new(struct open_image *, const struct change *, size_t var, struc
 int image_bind_with(const struct nc_file *, const char *name, bool **ret);
 /* Is the variable what the file is for? */
 bool image_is_own(const struct open_image *, const struct image_form *now, size_t var);
+
+/* --- image_flush.c --- */
+
+/* What was written to the form's variables becomes durable, side by side; all are waited for, and
+ * the first error is returned. */
+int image_flush(struct open_image *, const struct image_form *, const struct array_want *how);
+/* None of its arrays has become another one meanwhile: those are looked at of which all could be
+ * stored. stored: an error that came before this one, or 0. */
+int image_confirm(struct open_image *, const struct image_form *, int stored);
 
 /* --- image_begun.c --- */
 
