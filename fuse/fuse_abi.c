@@ -93,3 +93,11 @@ fuse_abi_is_brief(const void *request, ssize_t len)
 	return len >= (ssize_t)(sizeof *head + offsetof(struct fuse_read_in, read_flags)) &&
 	       in->size <= BRIEF;
 }
+
+bool
+fuse_abi_forgets(const void *request, ssize_t len)
+{
+	const struct fuse_in_header *head = request;
+	return len >= (ssize_t)sizeof *head &&
+	       (head->opcode == FUSE_FORGET || head->opcode == FUSE_BATCH_FORGET);
+}

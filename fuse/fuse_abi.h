@@ -22,5 +22,7 @@ void fuse_abi_take_no_capabilities(const struct iovec *iov, int count);
 /* A request as read, or what read() returned instead: does it ask for or bring anything but many of
  * a file's bytes? */
 bool fuse_abi_is_brief(const void *request, ssize_t len);
+/* Does the kernel only let go of inodes by it, and wait for no answer? */
+bool fuse_abi_forgets(const void *request, ssize_t len);
 /* The thread that asks, or 0. */
 uint32_t fuse_abi_asker(const void *request, ssize_t len);

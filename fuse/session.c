@@ -1,5 +1,6 @@
 #include "fuse/session.h"
 
+#include "fuse/loop.h"
 #include "fuse/monitor.h"
 #include "fuse/mountpoint.h"
 #include "fuse/notify.h"
@@ -156,19 +157,6 @@ fuse_connect(struct fuse_session *se)
 	return r < 0 ? err_set(r, "libfuse refuses: %s", what_fuse_said()) : 0;
 }
 
-/* Until the mount ends. */
-static int
-fuse_loop(struct fuse_session *se, unsigned threads)
-{
-	struct fuse_loop_config *config = fuse_loop_cfg_create();
-	if (!config)
-		return err_set(-ENOMEM, "no memory for a mount");
-	fuse_loop_cfg_set_max_threads(config, threads);
-	int r = fuse_session_loop_mt(se, config);
-	fuse_loop_cfg_destroy(config);
-	return r < 0 ? err_sys(-r, "the connection to the kernel is lost") : 0;
-}
-
 static volatile sig_atomic_t status_then;
 
 static void
@@ -237,7 +225,7 @@ session_run(const struct session_start *start)
 	if (r == 0)
 		r = monitor_new(&(struct keeping){start, server, se, notifier}, &monitor);
 	if (r == 0)
-		r = fuse_loop(se, (unsigned)start->opts->max_threads);
+		r = loop_run(se, (unsigned)start->opts->max_threads);
 	queue_end(server->queue);
 	invalidator_end(server->renewer);
 	if (notifier)

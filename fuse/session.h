@@ -1,5 +1,5 @@
-/* The time between mount and unmount: libfuse's threads answer requests, one thread of ours takes
- * signals and looks after requests that no program waits for any more. */
+/* The time between mount and unmount: threads (fuse/loop.h) answer requests, one thread of ours
+ * takes signals and looks after requests that no program waits for any more. */
 #pragma once
 
 #include "fuse/opts.h"

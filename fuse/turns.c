@@ -34,7 +34,7 @@ called(struct turns *t, int64_t ns)
 	return r == 0;
 }
 
-/* While others wait at the device and have something to do there. libfuse cancels threads when the
+/* While others wait at the device and have something to do there. Threads are cancelled when the
  * session ends: those that wait there, not here, so that counts are right. */
 static void
 stay_away(struct turns *t)

@@ -1,0 +1,154 @@
+#include "fuse/loop.h"
+
+#define FUSE_USE_VERSION 312
+#include <fuse_lowlevel.h>
+
+#include "fuse/fuse_abi.h"
+
+#include "base/clean.h"
+#include "base/err.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct worker {
+	struct worker *next;
+	struct loop *loop;
+	struct fuse_buf buf;
+	pthread_t thread;
+};
+
+struct loop {
+	struct fuse_session *session;
+	unsigned most;        /* threads */
+	atomic_uint idle;     /* threads that run no request */
+	atomic_uint n;        /* threads; grows under the lock */
+	atomic_int error;     /* -errno of a read from the device that failed */
+	sem_t ended;          /* a thread has */
+	pthread_mutex_t lock; /* guards all below */
+	struct worker *workers;
+	bool ending; /* no more threads are begun */
+	bool said;   /* that one could not be begun */
+};
+
+static void *work(void *);
+
+/* The lock is held. 0, or -EIO. */
+static int
+start(struct loop *l)
+{
+	struct worker *w = calloc(1, sizeof *w);
+	if (!w)
+		return err_set(-EIO, "no memory for a thread");
+	w->loop = l;
+	atomic_fetch_add(&l->idle, 1);
+	int e = pthread_create(&w->thread, NULL, work, w);
+	if (e) {
+		atomic_fetch_sub(&l->idle, 1);
+		free(w);
+		err_sys(e, "cannot start a thread");
+		return -EIO;
+	}
+	w->next = l->workers;
+	l->workers = w;
+	atomic_fetch_add(&l->n, 1);
+	return 0;
+}
+
+/* All threads are busy: has one more wait at the device. Where none can be begun, requests wait for
+ * those that there are. */
+static void
+start_another(struct loop *l)
+{
+	bool failed = false;
+	unsigned n = 0;
+	LOCKED(&l->lock) {
+		n = atomic_load(&l->n);
+		if (!l->ending && n < l->most && start(l) < 0 && !l->said)
+			failed = l->said = true;
+	}
+	if (failed)
+		log_warn("requests have to do with %u threads: %s", n, err_text());
+}
+
+/* The next request, in w->buf: its length; 0: the session has ended; -errno. Only here loop_run
+ * cancels a thread. */
+static int
+receive(struct worker *w)
+{
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+	int r = fuse_session_receive_buf(w->loop->session, &w->buf);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	return r;
+}
+
+static void *
+work(void *arg)
+{
+	struct worker *w = arg;
+	struct loop *l = w->loop;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	while (!fuse_session_exited(l->session)) {
+		int r = receive(w);
+		if (r == -EINTR)
+			continue;
+		if (r < 0) {
+			atomic_store(&l->error, r);
+			fuse_session_exit(l->session);
+		}
+		if (r <= 0)
+			break;
+		/* the kernel sends many at once, and they take no time */
+		bool busy = !fuse_abi_forgets(w->buf.mem, r);
+		if (busy && atomic_fetch_sub(&l->idle, 1) == 1 && atomic_load(&l->n) < l->most)
+			start_another(l);
+		fuse_session_process_buf(l->session, &w->buf);
+		if (busy)
+			atomic_fetch_add(&l->idle, 1);
+	}
+	sem_post(&l->ended);
+	return NULL;
+}
+
+static void
+end_all(struct loop *l)
+{
+	LOCKED(&l->lock)
+		l->ending = true;
+	for (struct worker *w = l->workers; w; w = w->next)
+		pthread_cancel(w->thread);
+	for (struct worker *w = l->workers, *next; w; w = next) {
+		next = w->next;
+		pthread_join(w->thread, NULL);
+		free(w->buf.mem);
+		free(w);
+	}
+}
+
+int
+loop_run(struct fuse_session *session, unsigned threads)
+{
+	struct loop l = {.session = session, .most = threads};
+	int r;
+	pthread_mutex_init(&l.lock, NULL);
+	sem_init(&l.ended, 0, 0);
+	LOCKED(&l.lock)
+		r = start(&l);
+	if (r == 0) {
+		while (!fuse_session_exited(session))
+			sem_wait(&l.ended);
+		end_all(&l);
+		r = fuse_session_loop(session); /* it has ended: what libfuse knows of why */
+		if (r == 0)
+			r = atomic_load(&l.error);
+		if (r < 0)
+			r = err_sys(-r, "the connection to the kernel is lost");
+	}
+	sem_destroy(&l.ended);
+	pthread_mutex_destroy(&l.lock);
+	return r;
+}
