@@ -101,7 +101,8 @@ create(struct cache *c, const struct cache_request *a, struct waiter *w, struct 
 	if (a->hurry != CACHE_PREFETCH)
 		table_use(c, p);
 	p->touched = p->asked = a->now;
-	p->pins += a->keep;
+	if (a->keep)
+		extent_pin(p);
 	p->given = p->used && !a->of ? a->now : 0;
 	version_begin(p, before->past);
 	*prev = NULL;
@@ -128,7 +129,7 @@ take_found(struct cache *c, const struct cache_request *a, struct extent *p, str
 		atomic_store(&p->left, false);
 	if (a->only_new)
 		return r;
-	p->pins++;
+	extent_pin(p);
 	if (a->hurry != CACHE_PREFETCH)
 		table_use(c, p);
 	bool given = a->hurry != CACHE_PREFETCH && !a->of;
@@ -177,14 +178,14 @@ get_locked(struct cache *c, const struct cache_request *a, struct extent **ret)
 			r = -ENOENT;
 			break;
 		}
-		if (p)
-			table_drop(c, p);
 		if (p && p->state == EXTENT_READY) { /* the loader compares it with the store */
-			p->pins++;
+			extent_pin(p);
 			if (before.prev)
 				table_unpin(c, before.prev);
 			before.prev = p;
 		}
+		if (p)
+			table_drop(c, p);
 		r = create(c, a, &w, &before, ret);
 	}
 	if (before.prev)
@@ -272,7 +273,7 @@ recharge(struct cache *c, struct extent *p)
 	size_t charge = (p->data ? p->cap : 0) + EXTENT_COST;
 	if (p == c->beside)
 		return;
-	if (!p->dropped)
+	if (!extent_dropped(p))
 		p->list->bytes -= p->charge - charge;
 	c->used -= p->charge - charge;
 	p->charge = charge;
@@ -312,10 +313,14 @@ cache_finish(struct cache *c, struct extent *const *p, size_t n)
 void
 cache_unpin(struct cache *c, struct extent *const *p, size_t n)
 {
-	pthread_mutex_lock(&c->lock);
-	for (size_t i = 0; i < n; i++)
-		table_unpin(c, p[i]);
-	cache_unlock(c);
+	for (size_t i = 0; i < n; i++) {
+		unsigned left = extent_unpin(p[i]);
+		if (left != EXTENT_DROPPED && (left || !atomic_load(&c->awaited)))
+			continue;
+		pthread_mutex_lock(&c->lock);
+		table_unpinned(c, p[i], left);
+		cache_unlock(c);
+	}
 }
 
 void
@@ -388,9 +393,8 @@ cache_free(struct cache *c)
 	pthread_mutex_lock(&c->lock);
 	for (int i = 0; i < CACHE_BUCKETS; i++)
 		while (c->bucket[i]) {
-			struct extent *p = c->bucket[i];
-			table_drop(c, p);
-			table_destroy(c, p);
+			atomic_store(&c->bucket[i]->pins, 0);
+			table_drop(c, c->bucket[i]);
 		}
 	cache_unlock(c);
 	for (int i = 0; i < CACHE_CONDS; i++)

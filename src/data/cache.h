@@ -42,6 +42,9 @@ enum keep {
 
 enum extent_state { EXTENT_LOADING, EXTENT_READY, EXTENT_FAILED };
 
+/* Beside its pins: an extent is in the table no more, and its last pin frees it. */
+static const unsigned EXTENT_DROPPED = 1u << 31;
+
 struct extent_id {
 	uint64_t space; /* of spaces_number: array, type and codecs */
 	uint64_t chunk; /* number in the array's grid */
@@ -61,14 +64,14 @@ struct extent {
 	int64_t former; /* when the version before this one was last given to a reader; 0: none is
 			   known */
 	enum extent_state state;
-	unsigned pins;
+	/* How many, and EXTENT_DROPPED; grows under the lock only, but is given back without. */
+	atomic_uint pins;
 	struct lru *list; /* in which it is */
 	int64_t touched;  /* when it was last moved to the end of its list */
 	int64_t asked;    /* clock_now() of the request that had it made */
 	int64_t checked;  /* clock_now() of the last comparison with the store */
 	int64_t given; /* when it was given to a reader last, while its version was the store's */
-	bool dropped;
-	bool used; /* a reader had it; what was prefetched and not yet read is evicted last */
+	bool used;     /* a reader had it; what was prefetched and not yet read is evicted last */
 	/* Written by the loader before cache_finish, constant after: */
 	bool failed;
 	uint8_t *data;      /* id.len bytes; NULL: the chunk is absent (fill value) */

@@ -9,7 +9,7 @@
 static void
 put_back(struct cache *c, struct extent *prev)
 {
-	if (prev && prev->dropped && prev->until == EXTENT_CURRENT &&
+	if (prev && extent_dropped(prev) && prev->until == EXTENT_CURRENT &&
 		strcmp(prev->version, prev->object->version) != 0) {
 		version_join_past(prev);
 		table_restore(c, prev);

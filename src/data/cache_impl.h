@@ -78,6 +78,7 @@ struct cache {
 	size_t other, staged, lent, lend;
 	atomic_uint puts;                   /* of all objects; read without the lock */
 	struct waiter *waiting;             /* for memory */
+	atomic_bool awaited;                /* there are such; read without the lock */
 	pthread_cond_t loaded[CACHE_CONDS]; /* an extent left LOADING: by hash */
 	pthread_cond_t put;                 /* a put of this mount has ended */
 	pthread_cond_t freed; /* memory came back, or the next one that waits for it may look */
@@ -98,6 +99,28 @@ cache_hash(uint64_t space, uint64_t number)
 	return h ^ h >> 32;
 }
 
+static inline bool
+extent_dropped(const struct extent *p)
+{
+	return atomic_load(&p->pins) & EXTENT_DROPPED;
+}
+
+/* With the lock held: one that is in no table and has no pins belongs to the thread that frees
+ * it. */
+static inline void
+extent_pin(struct extent *p)
+{
+	atomic_fetch_add(&p->pins, 1);
+}
+
+/* Without it. What is left. The extent may be gone, unless that is EXTENT_DROPPED: then it is for
+ * the caller to give it to table_unpinned. */
+static inline unsigned
+extent_unpin(struct extent *p)
+{
+	return atomic_fetch_sub(&p->pins, 1) - 1;
+}
+
 /* Where the extents of a chunk are, among others; linked by hash_next. */
 struct extent **table_bucket(struct cache *, const struct extent_id *);
 pthread_cond_t *table_cond(struct cache *, const struct extent *);
@@ -110,11 +133,13 @@ void table_use(struct cache *, struct extent *);
 void table_cool(struct cache *, struct extent *, bool stored);
 /* Puts back what was taken out of it and is pinned. */
 void table_restore(struct cache *, struct extent *);
-/* Takes an extent out of the table; its memory stays until the last pin goes. */
+/* Takes an extent out of the table; its memory goes with the last pin, at once where there is
+ * none. */
 void table_drop(struct cache *, struct extent *);
-/* An extent without pins, in no table: its memory goes when the lock is open. */
-void table_destroy(struct cache *, struct extent *);
 void table_unpin(struct cache *, struct extent *);
+/* A pin is given back, and so many are left (extent_unpin): with none, and not dropped, the extent
+ * may be gone. */
+void table_unpinned(struct cache *, struct extent *, unsigned left);
 /* Opens the lock and frees what was destroyed under it. */
 void cache_unlock(struct cache *);
 

@@ -37,8 +37,6 @@ drop_all(struct cache *c, struct object *o)
 	for (struct extent *p = o->extents, *next; p; p = next) {
 		next = p->object_next;
 		table_drop(c, p);
-		if (!p->pins)
-			table_destroy(c, p);
 	}
 }
 

@@ -10,12 +10,11 @@ bool
 room_evict(struct cache *c, struct lru *l)
 {
 	struct extent *p = l->head;
-	while (p && (p->pins || p == c->beside))
+	while (p && (atomic_load(&p->pins) || p == c->beside))
 		p = p->lru_next;
 	if (!p)
 		return false;
 	table_drop(c, p);
-	table_destroy(c, p);
 	c->evicted++;
 	return true;
 }
@@ -57,13 +56,12 @@ static void
 start_waiting(struct cache *c, struct waiter *w)
 {
 	struct waiter **last = &c->waiting;
-	if (w->queued)
-		return;
 	while (*last)
 		last = &(*last)->next;
 	*last = w;
 	w->next = NULL;
 	w->queued = true;
+	atomic_store(&c->awaited, true);
 }
 
 void
@@ -76,6 +74,7 @@ room_stop_waiting(struct cache *c, struct waiter *w)
 		at = &(*at)->next;
 	*at = w->next;
 	w->queued = false;
+	atomic_store(&c->awaited, c->waiting != NULL);
 	if (c->waiting)
 		pthread_cond_broadcast(&c->freed);
 }
@@ -85,9 +84,11 @@ room_wait(struct cache *c, const struct cache_request *a, struct waiter *w, bool
 {
 	if (a->hurry != CACHE_WAIT)
 		return -EAGAIN;
-	if (in_turn)
+	if (in_turn && !w->queued) {
 		start_waiting(c, w);
-	else
+		return 0; /* pins that went before this was to be seen may have made room */
+	}
+	if (!in_turn)
 		room_stop_waiting(c, w);
 	int r = cache_timed_wait(&c->freed, &c->lock, a->deadline, a->cancel);
 	return r < 0 ? err_add(r, "no room in memory (see -o memory=)") : 0;
@@ -111,10 +112,9 @@ room_beside(struct cache *c, struct extent *prev)
 	struct extent *p = c->beside;
 	if (!p || p == prev)
 		return true;
-	if (p->pins)
+	if (atomic_load(&p->pins))
 		return false;
 	table_drop(c, p);
-	table_destroy(c, p);
 	return true;
 }
 

@@ -55,10 +55,25 @@ table_use(struct cache *c, struct extent *p)
 	lru_append(p->list, p);
 }
 
+/* Its memory goes when the lock is open. */
+static void
+destroy(struct cache *c, struct extent *p)
+{
+	c->used -= p->charge;
+	c->extents--;
+	if (c->beside == p)
+		c->beside = NULL;
+	object_release(c, p->object);
+	p->hash_next = c->dead;
+	c->dead = p;
+	if (c->waiting)
+		pthread_cond_broadcast(&c->freed);
+}
+
 void
 table_drop(struct cache *c, struct extent *p)
 {
-	if (p->dropped)
+	if (extent_dropped(p))
 		return;
 	version_dropped(p);
 	struct extent **at = table_bucket(c, &p->id);
@@ -67,7 +82,8 @@ table_drop(struct cache *c, struct extent *p)
 	*at = p->hash_next;
 	object_remove(p);
 	lru_remove(p->list, p);
-	p->dropped = true;
+	if (!atomic_fetch_or(&p->pins, EXTENT_DROPPED))
+		destroy(c, p);
 }
 
 static void
@@ -84,22 +100,8 @@ put_in(struct cache *c, struct extent *p)
 void
 table_restore(struct cache *c, struct extent *p)
 {
-	p->dropped = false;
+	atomic_fetch_and(&p->pins, ~EXTENT_DROPPED);
 	put_in(c, p);
-}
-
-void
-table_destroy(struct cache *c, struct extent *p)
-{
-	c->used -= p->charge;
-	c->extents--;
-	if (c->beside == p)
-		c->beside = NULL;
-	object_release(c, p->object);
-	p->hash_next = c->dead;
-	c->dead = p;
-	if (c->waiting)
-		pthread_cond_broadcast(&c->freed);
 }
 
 void
@@ -119,14 +121,18 @@ cache_unlock(struct cache *c)
 }
 
 void
+table_unpinned(struct cache *c, struct extent *p, unsigned left)
+{
+	if (left == EXTENT_DROPPED)
+		destroy(c, p);
+	else if (!left && c->waiting)
+		pthread_cond_broadcast(&c->freed);
+}
+
+void
 table_unpin(struct cache *c, struct extent *p)
 {
-	if (--p->pins == 0) {
-		if (p->dropped)
-			table_destroy(c, p);
-		else if (c->waiting)
-			pthread_cond_broadcast(&c->freed);
-	}
+	table_unpinned(c, p, extent_unpin(p));
 }
 
 static struct extent *
@@ -148,7 +154,7 @@ table_insert(struct cache *c, const struct extent_id *id, struct extent *prev, s
 	p->object = o;
 	p->id = *id;
 	p->charge = extent_charge(id->len);
-	p->pins = 1;
+	extent_pin(p);
 	p->prev = prev;
 	p->loading = loading;
 	if (loading)

@@ -233,7 +233,7 @@ version_ready(struct extent *p)
 		return;
 	if (o->found && strcmp(o->version, p->version) != 0)
 		version_join_past(p);
-	else if (p->dropped)
+	else if (extent_dropped(p))
 		version_dropped(p); /* again: readers that waited for it have it now */
 }
 
