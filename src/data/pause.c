@@ -150,6 +150,9 @@ leave(struct pause *p)
 static int64_t
 left_since(struct pause *p, uint64_t off, int64_t now)
 {
+	/* the answer to a request there has come since */
+	if (p->left_until && p->left_asked < REFUSALS && p->ended + REFUSED > p->left_until)
+		p->left_until = p->ended + REFUSED;
 	/* The first request of a read() elsewhere. Behind it others may be on their way that
 	 * overtake the first. */
 	bool elsewhere = off <= p->left_from || off > p->left_to + LATE;
@@ -184,10 +187,10 @@ pause_begin(struct pause *p, const struct array_want *w, int64_t now)
 void
 pause_end(struct pause *p, int64_t now)
 {
-	p->active--;
-	p->ended = now;
-	if (p->left_until && p->left_asked < REFUSALS)
-		p->left_until = now + REFUSED;
+	long long before = atomic_load(&p->ended);
+	while (before < now && !atomic_compare_exchange_weak(&p->ended, &before, now))
+		;
+	atomic_fetch_sub(&p->active, 1);
 }
 
 bool

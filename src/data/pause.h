@@ -11,7 +11,7 @@
  * from before the place where the last gap or repetition was. That is good enough to put off what
  * can wait. A reader that is refused something is a steady one, without any gap or repetition since
  * its first request, or since it began again at that place: others may read the same place twice,
- * and mean to see what is new. Not locked: its stream does that. */
+ * and mean to see what is new. Not locked: its stream does that, but for pause_end. */
 #pragma once
 
 #include "base/clock.h"
@@ -28,13 +28,13 @@ struct pause {
 	uint64_t gap_from, gap_to; /* left out in a steady run, perhaps because another request
 				      overtook it; to 0: none */
 	bool steady;
-	int64_t dropped; /* array_want.dropped of its last repetition */
-	bool again;      /* it is not the first run */
-	bool late;       /* its first request was repeated long after its answer */
-	int64_t began;   /* clock_now() */
-	int64_t since;   /* array_want.since of it */
-	int64_t ended;   /* clock_now() of the end of the last request */
-	unsigned active; /* requests under way */
+	int64_t dropped;    /* array_want.dropped of its last repetition */
+	bool again;         /* it is not the first run */
+	bool late;          /* its first request was repeated long after its answer */
+	int64_t began;      /* clock_now() */
+	int64_t since;      /* array_want.since of it */
+	atomic_llong ended; /* clock_now() of the end of the last request */
+	atomic_uint active; /* requests under way; falls after that is said */
 	/* The same of before the last pause, if the reader may go on there; until: clock_now(), 0:
 	 * it has not yet. */
 	uint64_t left_from, left_to;
@@ -45,6 +45,7 @@ struct pause {
 /* A request begins. since: of what the reader has of the chunk in whose midst it goes on after a
  * pause, during which the inode began anew; 0: it does no such thing. */
 int64_t pause_begin(struct pause *, const struct array_want *, int64_t now);
+/* Safe from every thread. */
 void pause_end(struct pause *, int64_t now);
 /* Does a steady reader count as gone, though it may have a part of a chunk and come for the
  * rest? */

@@ -31,16 +31,18 @@ struct stream {
 	uint64_t row;         /* of chunks, in which its reader asked last … */
 	int64_t row_fresh;    /* … and `fresh` of when that run of requests came to it */
 	struct scan scan;
-	uint64_t active[ACTIVE_MOST]; /* where requests under way begin: what they read is not
-					 passed yet */
-	unsigned nactive;
+	/* Where requests under way begin, and 1: what they read is not passed yet. They end, which
+	 * makes it 0, without the lock. */
+	atomic_ullong active[ACTIVE_MOST];
+	unsigned nactive; /* from there on all are 0 */
 };
 
 struct request {
 	struct stream *stream;
 	struct array *array;
 	const struct array_want *want;
-	struct scan scan; /* as it was when the request came */
+	struct scan scan;      /* as it was when the request came */
+	atomic_ullong *active; /* the stream's; NULL: there are too many */
 	int64_t now, fresh, since;
 	int64_t paused;    /* as pause_begin says, of its row of chunks */
 	uint64_t row;      /* of the file's, which begins before it … */

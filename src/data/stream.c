@@ -126,11 +126,28 @@ follow(struct stream *s, const struct array_want *w)
 	return lead;
 }
 
+/* No request under way, and none that may be on its way since before the last one, wants what is
+ * passed. The lock is held. */
+static void
+pass(struct stream *s)
+{
+	uint64_t passed = s->scan.high - min_u64(s->scan.high, LATE);
+	if (s->scan.mode != SCAN_ORDER)
+		return;
+	for (unsigned i = 0; i < s->nactive; i++) {
+		uint64_t at = atomic_load(&s->active[i]);
+		if (at)
+			passed = min_u64(passed, at - 1);
+	}
+	ahead_pass(s, passed);
+}
+
 /* The stream's own way ends: what was loaded ahead on it is for the one that it follows now. The
  * lock is held. */
 static void
 rest(struct stream *s)
 {
+	pass(s);
 	scan_end(&s->scan, s->array);
 	s->scan.covered = 0;
 	s->front = s->origin = UINT64_MAX;
@@ -140,9 +157,27 @@ rest(struct stream *s)
 
 /* The stream's lock is held. */
 static void
+note_active(struct stream *s, struct request *q)
+{
+	unsigned i = 0;
+	while (s->nactive && !atomic_load(&s->active[s->nactive - 1]))
+		s->nactive--;
+	while (i < s->nactive && atomic_load(&s->active[i]))
+		i++;
+	if (i == ACTIVE_MOST)
+		return;
+	if (i == s->nactive)
+		s->nactive++;
+	q->active = &s->active[i];
+	atomic_store(q->active, q->want->off + 1);
+}
+
+/* The same. */
+static void
 note(struct stream *s, struct request *q)
 {
 	struct array *a = s->array;
+	pass(s);
 	if (scan_begins(&s->scan, q->want->off))
 		ahead_leave(s, false);
 	scan_note(&s->scan, a, q->want->off, q->want->len);
@@ -152,27 +187,7 @@ note(struct stream *s, struct request *q)
 	s->origin = s->scan.mode == SCAN_ORDER ? s->scan.start : UINT64_MAX;
 	s->asked = q->now;
 	q->scan = s->scan;
-	if (s->nactive < ACTIVE_MOST)
-		s->active[s->nactive++] = q->want->off;
-}
-
-/* The same. */
-static void
-note_end(struct stream *s, struct request *q)
-{
-	/* requests may be on their way that the kernel made before this one */
-	uint64_t passed = s->scan.high - min_u64(s->scan.high, LATE);
-	unsigned mine = s->nactive;
-	for (unsigned i = 0; i < s->nactive; i++) {
-		if (mine == s->nactive && s->active[i] == q->want->off)
-			mine = i;
-		else
-			passed = min_u64(passed, s->active[i]);
-	}
-	if (mine < s->nactive)
-		s->active[mine] = s->active[--s->nactive];
-	if (s->scan.mode == SCAN_ORDER)
-		ahead_pass(s, passed);
+	note_active(s, q);
 }
 
 /* The file's row of chunks at `at`. */
@@ -238,17 +253,13 @@ begin(struct stream *s, struct request *q)
 	s->at = w->off;
 }
 
+/* Without the lock: the next request does what is to be done behind this one. */
 static void
 end(struct stream *s, struct request *q)
 {
-	if (q->stream != s)
-		LOCKED(&q->stream->lock)
-			note_end(q->stream, q);
-	LOCKED(&s->lock) {
-		if (q->stream == s)
-			note_end(s, q);
-		pause_end(&s->pause, clock_now());
-	}
+	if (q->active)
+		atomic_store(q->active, 0);
+	pause_end(&s->pause, clock_now());
 	if (q->stream != s)
 		stream_unref(q->stream);
 }
