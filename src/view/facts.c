@@ -11,8 +11,9 @@ enum width_state { WIDTH_NONE, WIDTH_MEASURING, WIDTH_KNOWN, WIDTH_DENIED };
 
 struct fact {
 	struct fact *next;
-	int64_t mtime, noticed; /* of a changed chunk */
-	int64_t written;        /* clock_now() of when its flat file was written last */
+	struct fact *open_next, **open_at; /* among those that are open */
+	int64_t mtime, noticed;            /* of a changed chunk */
+	int64_t written;                   /* clock_now() of when its flat file was written last */
 	uint64_t pages_version;
 	int64_t pages_since; /* clock_now(); 0: no pages to keep */
 	bool pages_expired;  /* the next open drops them */
@@ -151,6 +152,26 @@ older(int64_t since, int64_t ttl)
 	return clock_now() - since >= ttl;
 }
 
+static void
+join_open(struct facts *f, struct fact *a)
+{
+	a->open_next = f->open;
+	a->open_at = &f->open;
+	if (f->open)
+		f->open->open_at = &a->open_next;
+	f->open = a;
+	atomic_fetch_add(&f->nopen, 1);
+}
+
+static void
+leave_open(struct facts *f, struct fact *a)
+{
+	*a->open_at = a->open_next;
+	if (a->open_next)
+		a->open_next->open_at = a->open_at;
+	atomic_fetch_sub(&f->nopen, 1);
+}
+
 bool
 facts_open(struct facts *f, const char *path, uint64_t version, int64_t ttl, int64_t noticed)
 {
@@ -159,7 +180,8 @@ facts_open(struct facts *f, const char *path, uint64_t version, int64_t ttl, int
 		struct fact *a = have(f, path);
 		if (!a)
 			return false;
-		a->opens++;
+		if (!a->opens++)
+			join_open(f, a);
 		keep = a->pages_since && !a->pages_expired && a->pages_version == version &&
 		       !older(a->pages_since, ttl) && noticed < a->pages_since;
 		if (!keep) {
@@ -176,13 +198,13 @@ facts_close(struct facts *f, const char *path)
 {
 	LOCKED(&f->lock) {
 		struct fact *a = find(f, path);
-		if (a && a->opens)
-			a->opens--;
+		if (a && a->opens && !--a->opens)
+			leave_open(f, a);
 	}
 }
 
 static bool
-outlived(struct facts *f, struct fact *a, int64_t ttl)
+outlived(struct fact *a, int64_t ttl)
 {
 	bool out = a->opens && a->pages_since && older(a->pages_since, ttl);
 	if (out)
@@ -196,7 +218,7 @@ facts_outlived(struct facts *f, const char *path, int64_t ttl)
 	bool out = false;
 	LOCKED(&f->lock) {
 		struct fact *a = find(f, path);
-		out = a && outlived(f, a, ttl);
+		out = a && outlived(a, ttl);
 	}
 	return out;
 }
@@ -371,57 +393,60 @@ facts_forget_kin(struct facts *f, const char *path)
 	}
 }
 
-static bool
-expire(struct facts *f, struct fact *a, int64_t ttl)
-{
-	forget_width(f, a);
-	a->pages_expired = true;
-	return a->opens;
-}
-
-typedef bool pick_fn(struct facts *, struct fact *, int64_t ttl);
-
-/* Copies the paths of those that `pick` finds, so that none is told with the lock held. */
+/* With the lock held: those of a slot that are open, as copies of their paths, so that none is told
+ * with it held. */
 static char **
-pick_in_slot(struct facts *f, unsigned slot, pick_fn *pick, int64_t ttl)
+expire_slot(struct facts *f, struct fact *first)
 {
-	char **picked = NULL;
+	char **open = NULL;
 	size_t n = 0;
-	LOCKED(&f->lock) {
-		for (struct fact *a = f->slot[slot]; a; a = a->next)
-			n += a->opens > 0;
-		if (n)
-			picked = calloc(n + 1, sizeof *picked);
-		n = 0;
-		for (struct fact *a = f->slot[slot]; a; a = a->next)
-			if (pick(f, a, ttl) && picked && (picked[n] = strdup(a->path)))
-				n++;
+	for (const struct fact *a = first; a; a = a->next)
+		n += a->opens > 0;
+	if (n)
+		open = calloc(n + 1, sizeof *open);
+	n = 0;
+	for (struct fact *a = first; a; a = a->next) {
+		forget_width(f, a);
+		a->pages_expired = true;
+		if (a->opens && open && (open[n] = strdup(a->path)))
+			n++;
 	}
-	return picked;
+	return open;
 }
 
 static void
-tell(struct facts *f, pick_fn *pick, int64_t ttl, facts_path_fn *fn, void *arg)
+tell(char **paths, facts_path_fn *fn, void *arg)
 {
-	for (unsigned i = 0; i < FACT_SLOTS; i++) {
-		char **picked = pick_in_slot(f, i, pick, ttl);
-		for (size_t k = 0; picked && picked[k]; k++) {
-			fn(arg, picked[k]);
-			free(picked[k]);
-		}
-		free(picked);
+	for (size_t i = 0; paths && paths[i]; i++) {
+		fn(arg, paths[i]);
+		free(paths[i]);
 	}
+	free(paths);
 }
 
 void
 facts_expire(struct facts *f, facts_path_fn *fn, void *arg)
 {
-	tell(f, expire, 0, fn, arg);
+	for (unsigned i = 0; i < FACT_SLOTS; i++) {
+		char **open = NULL;
+		LOCKED(&f->lock)
+			open = expire_slot(f, f->slot[i]);
+		tell(open, fn, arg);
+	}
 }
 
 void
 facts_age(struct facts *f, int64_t ttl, facts_path_fn *fn, void *arg)
 {
-	if (ttl != INT64_MAX)
-		tell(f, outlived, ttl, fn, arg);
+	char **old = NULL;
+	size_t n = 0;
+	if (ttl == INT64_MAX || !atomic_load(&f->nopen))
+		return;
+	LOCKED(&f->lock) {
+		old = calloc(atomic_load(&f->nopen) + 1, sizeof *old);
+		for (struct fact *a = f->open; a && old; a = a->open_next)
+			if (outlived(a, ttl) && (old[n] = strdup(a->path)))
+				n++;
+	}
+	tell(old, fn, arg);
 }

@@ -22,6 +22,8 @@ struct facts {
 	} strangers;
 	pthread_cond_t measured;
 	struct fact *slot[FACT_SLOTS];
+	struct fact *open;       /* those of open files */
+	atomic_size_t nopen;     /* of them; read without the lock */
 	atomic_ullong changes;   /* chunks that were seen to change so far */
 	atomic_ullong forgotten; /* widths that were known and are no longer */
 	int64_t denied_for; /* ns; how long it is remembered that a width may not be measured. Set

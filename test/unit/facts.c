@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 static void
 test_pages(void)
@@ -238,10 +239,49 @@ test_notes(void)
 	free(n);
 }
 
+static void
+note_path(void *arg, const char *path)
+{
+	strcat(arg, path);
+}
+
+/* Files that are open are told of once each, and where there are none nothing is locked. */
+static void
+test_age(void)
+{
+	struct facts *f = calloc(1, sizeof *f);
+	char told_of[8] = "";
+	facts_init(f);
+	for (const char *path = "a\0b\0c\0"; *path; path += 2)
+		facts_open(f, path, 1, INT64_MAX, 0);
+	facts_open(f, "b", 1, INT64_MAX, 0);
+	facts_age(f, SECOND * 60, note_path, told_of);
+	CHECK_STR(told_of, "");
+	facts_close(f, "b");
+	facts_close(f, "c");
+	facts_age(f, 0, note_path, told_of);
+	CHECK_INT(strlen(told_of), 2);
+	CHECK(strchr(told_of, 'a') && strchr(told_of, 'b'));
+	facts_close(f, "b");
+	facts_close(f, "a");
+	*told_of = 0;
+	alarm(60);
+	LOCKED(&f->lock)
+		facts_age(f, 0, note_path, told_of);
+	alarm(0);
+	CHECK_STR(told_of, "");
+	facts_open(f, "b", 1, INT64_MAX, 0);
+	facts_age(f, 0, note_path, told_of);
+	CHECK_STR(told_of, "b");
+	facts_free(f);
+	free(f);
+}
+
 int
 main(void)
 {
 	test_pages();
+	test_age();
 	test_expire();
 	test_width();
 	test_denied();
