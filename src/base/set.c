@@ -25,6 +25,12 @@ set_put(struct set *s, void *member, set_order *order)
 	return in ? *in : NULL;
 }
 
+void
+set_remove(struct set *s, const void *key, set_order *order)
+{
+	tdelete(key, &s->root, order);
+}
+
 static void
 keep_member(void *member)
 {

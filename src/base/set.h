@@ -16,5 +16,7 @@ int set_add(struct set *, void *member, set_order *);
 /* The member that equals this one, which is in it from now on if there was none. NULL: no
  * memory. */
 void *set_put(struct set *, void *member, set_order *);
+/* The member that equals key is in it no more. */
+void set_remove(struct set *, const void *key, set_order *);
 /* Empties it; fn, if there is one, is told of each member. */
 void set_free(struct set *, void (*fn)(void *));

@@ -60,6 +60,9 @@ struct array_hooks {
 	 * the same of chunks in it that begin behind them. UINT64_MAX: all are good. NULL: that is
 	 * not to be asked. */
 	uint64_t (*rows)(void *arg, int64_t mtime, bool behind);
+	/* What a broken writer left in the object of this key, all of it behind the end, cannot be
+	 * read and is replaced; with the thread's err_text. May be NULL. */
+	void (*left)(void *arg, const char *key);
 	/* Do the metadata, as last seen, have the chunks stored otherwise than this array? */
 	bool (*other)(void *arg);
 	/* A chunk was found to have changed at `mtime` (ns): stale pages must go. Called on a
@@ -132,7 +135,6 @@ struct array_want {
 	int64_t looked; /* … of when it asked last for the attributes, as it does before a read() of
 			   what was dropped; 0: never */
 	bool under;     /* of a write: only rows of chunks that hold nothing but fill become that */
-	bool vacant;    /* of a write: not to a chunk where any of these bytes wait to be stored */
 	const void *shown; /* of a mapped page that is written: what it showed; NULL: what such a
 			      reader sees */
 	int64_t since; /* clock_now() of when the reader began: it sees one version of each chunk
@@ -186,6 +188,12 @@ bool array_is_staged(const struct array *);
 /* Is any of these bytes? */
 bool array_touched(const struct array *, uint64_t off, size_t len);
 bool data_is_staged(const struct data *);
+/* What a broken writer left behind the end in the object with that element becomes fill when it is
+ * stored next; if by then other writers have put rows there, or this mount has, nothing happens. */
+int array_clear_left(struct array *, uint64_t element);
+/* Rows that were put and that the metadata do not count never will be: a broken writer left
+ * them. */
+void array_give_up(struct array *);
 /* The leading dimension, which has `before` indices at most, is about to have `rows`: what is
  * stored behind them is looked at, and nothing of the array is stored until array_trim, or until
  * *ret is freed. */

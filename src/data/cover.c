@@ -150,8 +150,8 @@ cover_take(struct array *a, const struct array_want *want, struct cover *ret)
 	return r;
 }
 
-bool
-staged_touches(const struct grid *g, const struct part *p, const struct staged_chunk *c)
+static bool
+touches(const struct grid *g, const struct part *p, const struct staged_chunk *c)
 {
 	struct rows_walk w;
 	bool any = false;
@@ -179,7 +179,7 @@ array_touched(const struct array *a, uint64_t off, size_t len)
 		bool more = walk_first(a, &want, &w);
 		for (; more && !any; more = walk_next(&w)) {
 			const struct staged_chunk *c = staging_chunk(s, a->space, w.part.number);
-			any = c && staged_touches(&a->grid, &w.part, c);
+			any = c && touches(&a->grid, &w.part, c);
 		}
 	}
 	return any;

@@ -35,6 +35,20 @@ layer_cost(const struct layer *l)
 	return sizeof *l + l->data_cap + (l->bits ? l->len / 8 : 0) + layer_cost(l->under);
 }
 
+size_t
+layer_end(const struct layer *l)
+{
+	const size_t under = l && l->under ? layer_end(l->under) : 0;
+	if (!l || !l->count)
+		return under;
+	size_t i = l->bits ? l->len / WORD : 0;
+	while (i > 0 && !l->bits[i - 1])
+		i--;
+	const size_t end =
+		i ? i * WORD - (size_t)__builtin_clzll(l->bits[i - 1]) : l->first + l->count;
+	return max_u64(l->lo + end, under);
+}
+
 bool
 layer_any(const struct layer *l)
 {

@@ -45,6 +45,8 @@ struct layer_rows {
  * are all fill. */
 void layer_lay_under(
 	const struct layer *l, const struct layer_rows *, size_t at, size_t n, uint8_t *to);
+/* Behind the last byte that was written, to the layer or under it. l NULL or nothing was: 0. */
+size_t layer_end(const struct layer *);
 /* Was anything written, to the layer or under it? */
 bool layer_any(const struct layer *l);
 /* Was any of bytes [from, to) written, to it or under it? l NULL: no. */

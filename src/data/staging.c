@@ -301,6 +301,7 @@ staging_free(struct staging *s)
 		}
 	free(s->error);
 	free(s->placed);
+	staging_noted_free(s);
 	pthread_cond_destroy(&s->moved);
 	pthread_mutex_destroy(&s->lock);
 	free(s);

@@ -1,10 +1,11 @@
 /* The inside of struct staging: staging.c (the table), staging_write.c (writing), staging_push.c
  * (what is stored when, by which thread, and what came of it), staging_store.c (one object),
- * staging_shard.c (one that is a shard), staging_pad.c (edges), staging_behind.c (what is stored
- * behind an end that is to come), staging_trim.c (shrinking) and cover.c (reading). No other file
- * includes it. */
+ * staging_shard.c (one that is a shard), staging_left.c and staging_noted.c (what lies behind the
+ * end), staging_pad.c (edges), staging_behind.c (what is stored behind an end that is to come),
+ * staging_trim.c (shrinking) and cover.c (reading). No other file includes it. */
 #pragma once
 
+#include "base/set.h"
 #include "data/layer.h"
 #include "data/staging.h"
 
@@ -103,7 +104,10 @@ struct staging {
 	uint64_t clock, ended; /* of writes; stores that have ended */
 	struct placed *placed; /* since the arrays were last looked at */
 	size_t n_placed, room_placed;
-	struct err *error; /* what was put is not durable: sticks to all arrays; NULL: it is */
+	struct noted **noted; /* objects with rows that are not counted yet */
+	size_t n_noted, room_noted;
+	struct set noted_by; /* the same, borrowed */
+	struct err *error;   /* what was put is not durable: sticks to all arrays; NULL: it is */
 	bool retrying;
 	struct buf *said; /* of a retry: what is dropped is named there; or NULL */
 };
@@ -182,8 +186,6 @@ size_t staged_needed(const struct array *, uint64_t chunk);
 /* … and those within the array as it is. */
 size_t staged_visible(const struct array *, uint64_t chunk);
 
-/* Was anything written to the chunk of what the part has of it? The lock is held. */
-bool staged_touches(const struct grid *, const struct part *, const struct staged_chunk *);
 /* Rows of the array's chunks. */
 struct layer_rows staged_rows(const struct array *);
 /* What a decoded chunk has beyond the array's edges, but for that of the leading dimension. */
@@ -211,8 +213,6 @@ struct store {
 	char version[ZMAP_VERSION]; /* that the put left */
 };
 
-/* Is what is there what was put here, in an array that was not looked at since? */
-bool staging_has_placed(const struct store *);
 /* It was put: array_confirm looks at its array after that. */
 void staging_note_placed(const struct store *);
 /* The object with this chunk and those behind it is put as they were frozen. 0 or -errno. */
@@ -221,6 +221,22 @@ int staged_store(struct staging *, struct array *, const struct staged_chunk *);
 int store_base(struct store *);
 /* Of what is stored of a chunk, bytes from there on count as fill. */
 size_t store_fill_from(const struct store *, const struct staged_chunk *);
+/* Of the base that was just read: what of it a broken writer left behind the end. */
+int store_find_left(struct store *);
+/* Is all of the object that? */
+bool store_is_left(const struct store *);
+/* It cannot be read, and goes; with the thread's err_text. */
+void store_say_left(const struct store *);
+
+/* Rows behind those that the metadata count are about to be put. -ENOMEM. */
+int staging_note_rows(const struct store *);
+/* Does the object have such rows of this mount? */
+bool staging_has_noted(const struct store *);
+/* Those that the metadata count are noted no more. */
+void staging_rows_counted(const struct array *);
+/* The same of those of the space that end at `most` at last. The lock is held. */
+void staging_forget_rows(struct staging *, uint64_t space, uint64_t most);
+void staging_noted_free(struct staging *);
 /* A changed chunk, decoded, with what was written laid over what is stored (NULL: nothing is). *ret
  * lies in own or in the layer. */
 int store_merge(struct store *, const struct staged_chunk *, const struct span *stored,

@@ -58,21 +58,6 @@ staging_note_placed(const struct store *st)
 			s->placed[s->n_placed++] = p;
 }
 
-bool
-staging_has_placed(const struct store *st)
-{
-	const struct array *a = st->array;
-	struct staging *s = st->staging;
-	const uint64_t object = array_object(a, st->chunk->number);
-	bool has = false;
-	LOCKED(&s->lock)
-		for (size_t i = 0; i < s->n_placed && !has; i++)
-			has = s->placed[i].space == a->space &&
-			      array_object(a, s->placed[i].chunk) == object &&
-			      !strcmp(s->placed[i].version, st->stat.version);
-	return has;
-}
-
 struct placed_list {
 	struct array *array;
 	struct placed *at;
@@ -134,6 +119,8 @@ array_confirm(struct array *a, bool failed)
 	if (l.n && r == 0) /* else each that closes hears of it */
 		LOCKED(&s->lock)
 			forget(s, a, l.last);
+	if (r == 0 && !failed)
+		staging_rows_counted(a);
 	free(l.at);
 	return r;
 }

@@ -11,6 +11,7 @@ struct parts {
 	const struct staged_chunk **changed; /* by number in the shard; NULL: not changed */
 	uint8_t *old, *new;                  /* entries; old NULL: there was no shard */
 	uint64_t chunks, full;
+	bool touched; /* something of it is another than it was */
 };
 
 static void
@@ -59,6 +60,7 @@ needs_base(const struct store *st, const struct parts *p)
 	return !whole;
 }
 
+/* The entries of the present shard; none, where a broken writer left it. */
 static int
 read_old(struct store *st, struct parts *p)
 {
@@ -71,7 +73,14 @@ read_old(struct store *st, struct parts *p)
 	if (len >= n)
 		index = (struct span){index.data + (shard_index_first(s) ? 0 : len - n), n};
 	int r = shard_read_index(s, index, p->old);
-	return r < 0 ? err_add(r, "'%s'", st->key) : 0;
+	if (!store_is_left(st))
+		return r < 0 ? err_add(r, "'%s'", st->key) : 0;
+	if (r < 0)
+		store_say_left(st);
+	free(p->old);
+	p->old = NULL;
+	p->touched = true;
+	return 0;
 }
 
 /* The stored bytes of chunk i; data NULL: it is missing. */
@@ -136,6 +145,7 @@ add_chunk(struct store *st, struct parts *p, uint64_t i)
 	if (!c && old.data && find_untouched(st, i, &left) &&
 		store_fill_from(st, &left) < a->grid.chunk_bytes)
 		c = &left;
+	p->touched |= c != NULL;
 	if (r == 0 && c)
 		r = encode(st, c, &old, &own, &bytes);
 	if (r < 0)
@@ -175,7 +185,7 @@ store_shard(struct store *st)
 	}
 	for (uint64_t i = 0; i < p.chunks && r == 0; i++)
 		r = add_chunk(st, &p, i);
-	st->nothing = !p.full && st->absent;
+	st->nothing = st->based && (st->absent ? !p.full : !p.touched);
 	st->empty = !p.full && !st->keeps && st->array->data->options.delete_empty;
 	return r < 0 ? r : add_index(st, &p);
 }

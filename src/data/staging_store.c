@@ -36,63 +36,6 @@ check_base(const struct store *st)
 	return st->stat.mtime ? load_check_since(st->array, placed + 1) : 0;
 }
 
-/* Indices of the leading dimension up to the end of the object. */
-static uint64_t
-rows_to_end(const struct store *st)
-{
-	const struct array *a = st->array;
-	uint64_t index[RANK_MAX];
-	grid_index(&a->grid, st->chunk->number, index);
-	return (a->shard ? round_up(index[0] + 1, a->in_shard[0]) : index[0] + 1) *
-	       a->grid.chunk[0];
-}
-
-/* What a broken writer left behind the end becomes fill, for the object is about to be new. A near
- * store was asked before. */
-static int
-find_rows(struct store *st)
-{
-	const struct array *a = st->array;
-	const struct array_hooks *h = &a->hooks;
-	st->rows = st->rows_behind = UINT64_MAX;
-	if (!a->remote || !h->rows || !st->stat.mtime || !a->grid.rank || a->grid.uneven ||
-		h->rows(h->arg, st->stat.mtime, false) >= rows_to_end(st) ||
-		staging_has_placed(st)) /* with rows that the metadata may not have yet */
-		return 0;
-	int r = load_check_since(a, clock_wall() - SECOND);
-	if (r < 0)
-		return r;
-	st->rows_behind = h->rows(h->arg, st->stat.mtime, true);
-	st->rows = h->rows(h->arg, st->stat.mtime, false);
-	return 0;
-}
-
-/* Another writer who has stored the object since may have made rows of what was to become fill. */
-static size_t
-marked_from(const struct store *st, const struct staged_chunk *c)
-{
-	const bool other =
-		st->based && !st->absent && c->fill_of && c->fill_of != staged_print(&st->stat);
-	return other ? NO_FILL : c->storing_fill;
-}
-
-size_t
-store_fill_from(const struct store *st, const struct staged_chunk *c)
-{
-	const struct grid *g = &st->array->grid;
-	const size_t marked = marked_from(st, c);
-	uint64_t index[RANK_MAX];
-	if (!st->based || st->rows == UINT64_MAX)
-		return marked;
-	grid_index(g, c->number, index);
-	const uint64_t first = index[0] * g->chunk[0];
-	if (first >= st->rows)
-		return first >= st->rows_behind ? 0 : marked;
-	return st->rows - first < g->chunk[0]
-		       ? min_u64(marked, (st->rows - first) * g->chunk_step[0])
-		       : marked;
-}
-
 static size_t
 base_most(const struct array *a)
 {
@@ -139,7 +82,7 @@ store_base(struct store *st)
 		h->changed(h->arg, st->stat.mtime);
 	r = check_base(st);
 	if (r == 0)
-		r = find_rows(st);
+		r = store_find_left(st);
 	st->based = r == 0;
 	return r;
 }
@@ -160,7 +103,9 @@ decode_base(
 		r = codec_chain_decode(a->chain, NULL, *stored, own);
 	else if (!covered)
 		r = load_check_fill(a);
-	if (r < 0 && r != -ENOMEM && covered)
+	if (r < 0 && stored && !from && !covered)
+		store_say_left(st);
+	if (r < 0 && r != -ENOMEM && (covered || (stored && !from)))
 		stored = NULL; /* no reader has seen any of it: damage is healed by writing */
 	else if (r < 0)
 		return err_add(r, "what was written cannot be laid over what is there");
@@ -255,7 +200,8 @@ make_chunk(struct store *st)
 	int r = store_is_whole(st, c) ? 0 : store_base(st);
 	if (r < 0)
 		return r;
-	st->nothing = !c->storing && (st->absent || store_fill_from(st, c) == NO_FILL);
+	st->nothing = !c->storing &&
+		      (st->absent || store_fill_from(st, c) >= st->array->grid.chunk_bytes);
 	if (st->nothing)
 		return 0;
 	r = patch(st, c);
@@ -278,6 +224,8 @@ put(struct store *st)
 	struct zmap_stat now;
 	CLEAN(clean_free) char *ours = NULL;
 	int r = fresh_condition(st, &p, &ours);
+	if (r == 0)
+		r = staging_note_rows(st);
 	if (r < 0)
 		return r;
 	if (on_condition && *st->stat.version)

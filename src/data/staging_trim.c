@@ -53,6 +53,7 @@ forget_beyond(struct staging *s, uint64_t space, uint64_t first)
 				}
 			staged_tidy(s, o);
 		}
+	staging_forget_rows(s, space, UINT64_MAX);
 }
 
 /* Of what is stored of these chunks, bytes from `from` on are to become fill; where nothing was

@@ -99,8 +99,6 @@ put_part(struct writer *w, const struct part *p)
 {
 	struct staging *s = w->staging;
 	struct staged_chunk *c = staging_make_chunk(s, w->array, p->number);
-	if (c && w->want->vacant && staged_touches(&w->array->grid, p, c))
-		return 0;
 	if (c && !c->now) {
 		c->now = calloc(1, sizeof *c->now);
 		if (c->now)

@@ -184,8 +184,6 @@ put_past_the_end(
 	if (r == 0 && off > st.size)
 		r = flat_clear(w, st.size, off, how->cancel, NULL);
 	if (r == 0)
-		r = flat_clear_next(w, end, how->cancel);
-	if (r == 0)
 		r = put_elements(&st, off, b, how);
 	if (r == 0)
 		wrote(w, &st, end);
@@ -241,7 +239,7 @@ flat_complete(struct flat *w)
 	if (st.size < whole && whole <= end)
 		r = complete_element(w, &st);
 	if (r == 0 && whole < end)
-		r = flat_put_fill(w, flat_variable(st.layout)->array, whole, end, false);
+		r = flat_clear(w, whole, end, NULL, NULL);
 	if (r == 0 && st.size < end)
 		wrote(w, &st, end);
 	flat_give(w, &w->growing);

@@ -211,12 +211,14 @@ try_give_up(struct flat *w)
 {
 	CLEAN(node_unrefp) struct node *n = flat_node(w);
 	CLEAN(layout_unrefp) struct layout *l = NULL;
+	CLEAN(layout_unrefp) struct layout *was = NULL;
 	bool same = false;
 	int r = flat_lay_out(w->mount, n, w->width, (struct span){0}, &l);
 	LOCKED(&w->lock) {
 		same = w->node == n;
 		if (!same)
 			break;
+		was = layout_ref(w->layout);
 		if (r == 0) {
 			w->size = l->size;
 			flat_swap_layout(w, &l);
@@ -225,6 +227,8 @@ try_give_up(struct flat *w)
 		w->cut = UINT64_MAX;
 		atomic_fetch_add(&w->generation, 1);
 	}
+	if (was)
+		array_give_up(flat_variable(was)->array);
 	return same;
 }
 

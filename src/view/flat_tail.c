@@ -21,10 +21,10 @@ struct tail {
 	uint64_t off;   /* of the first */
 	size_t len;
 	struct cancel *cancel;
-	bool behind; /* in chunks behind the last one, which a writer may store long before the
+	bool *seen;  /* objects of a row that were looked at */
+	bool behind; /* in objects behind the last one, which a writer may store long before the
 			length */
-	bool put;    /* some was not fill, and is now … */
-	bool any;    /* … of all pieces */
+	bool any;    /* something is to become fill */
 };
 
 enum { KEY = 1024 };
@@ -63,13 +63,6 @@ key_of(const struct array_meta *a, uint64_t element, char *ret, size_t size)
 	return (size_t)n < size;
 }
 
-/* What was begun is ended: objects that are stored no longer tell that the rest of them is old. */
-static struct cancel *
-cancel_of(const struct tail *t)
-{
-	return t->put ? NULL : t->cancel;
-}
-
 static bool
 is_young(const struct tail *t, const struct zmap_stat *st)
 {
@@ -93,121 +86,6 @@ flat_fill_value(const struct array_meta *meta, size_t item, uint8_t *to)
 		memcpy(to, meta->fill, item);
 	else if (meta->fill_text)
 		memcpy(to, meta->fill_text, min_u64(meta->fill_len, item));
-}
-
-int
-flat_put_fill(struct flat *w, struct array *a, uint64_t off, uint64_t end, bool vacant)
-{
-	enum { PIECE = 1 << 20 };
-	CLEAN(node_unrefp) struct node *node = flat_node(w);
-	uint64_t step = max_u64(PIECE / w->item, 1) * w->item;
-	CLEAN(clean_free) uint8_t *fill = calloc(1, step + w->item);
-	if (!fill)
-		return err_set(-ENOMEM, "no memory for %llu bytes", (unsigned long long)step);
-	for (uint64_t at = 0; at < step + w->item; at += w->item)
-		flat_fill_value(node->array, w->item, fill + at);
-	int r = 0;
-	for (uint64_t n; off < end && r == 0; off += n) {
-		struct array_want where = {.off = off, .vacant = vacant};
-		n = min_u64(end - off, step);
-		where.len = n;
-		r = array_write(a, &where, fill + off % w->item);
-	}
-	return r;
-}
-
-/* Bytes [from, to) of the piece, of one object. What waits there when it is looked at is another
- * file's; the object is asked after all that, for what waited when it was read may be stored since.
- */
-static int
-clear_run(struct tail *t, size_t from, size_t to, const char *key)
-{
-	const size_t item = t->flat->item;
-	struct array *a = flat_variable(t->layout)->array;
-	struct zmap_stat st = {0};
-	bool any = false;
-	for (size_t at = from; at < to; at += item) {
-		const bool waits = !is_fill(t, at) && array_touched(a, t->off + at, item);
-		if (waits) {
-			memset(t->bytes + at, 0, item);
-			flat_fill_value(t->node->array, item, t->bytes + at);
-		}
-		any |= !is_fill(t, at);
-	}
-	if (!any)
-		return 0;
-	int r = key ? zmap_stat(t->flat->mount->zmap, key, &st) : ZMAP_ABSENT;
-	if (r < 0 || (r == 0 && is_young(t, &st)))
-		return r;
-	r = 0;
-	for (size_t at = from; at < to && r == 0; at += item)
-		if (!is_fill(t, at))
-			r = flat_put_fill(t->flat, a, t->off + at, t->off + at + item, true);
-	t->put = t->any = true;
-	return r;
-}
-
-/* Elements that are neither fill nor another writer's become fill. */
-static int
-clear_piece(struct tail *t)
-{
-	const size_t item = t->flat->item;
-	char key[KEY], next[KEY];
-	int r = 0;
-	if (is_fill(t, 0) && span_repeats((struct span){t->bytes, t->len}, t->bytes, item))
-		return 0;
-	for (size_t at = 0, end; at < t->len && r == 0; at = end) {
-		end = at + item;
-		if (is_fill(t, at))
-			continue;
-		const bool known = object_of(t, (t->off + at) / item, key);
-		while (end < t->len &&
-			(is_fill(t, end) || (object_of(t, (t->off + end) / item, next) == known &&
-						    (!known || !strcmp(key, next)))))
-			end += item;
-		r = clear_run(t, at, end, known ? key : NULL);
-	}
-	return r;
-}
-
-static int
-clear(struct tail *t, uint64_t from, uint64_t to)
-{
-	enum { PIECE = 1 << 20 };
-	uint64_t step = max_u64(PIECE / t->flat->item, 1) * t->flat->item;
-	struct stream *s = NULL;
-	int r = stream_new(flat_variable(t->layout)->array, &s);
-	t->bytes = malloc(min_u64(step, to - from));
-	if (r == 0 && !t->bytes)
-		r = err_set(-ENOMEM, "no memory for a row");
-	for (; r == 0 && from < to; from += t->len) {
-		struct reply reply = {0};
-		t->off = from;
-		t->len = min_u64(step, to - from);
-		struct array_want want = {.off = from,
-			.len = t->len,
-			.deadline = clock_now() + t->flat->mount->options.data.timeout,
-			.cancel = cancel_of(t)};
-		r = stream_read(s, &want, &reply);
-		if (r == 0)
-			reply_copy(&reply, t->bytes);
-		reply_done(&reply);
-		if (r == 0)
-			r = clear_piece(t);
-	}
-	stream_free(s);
-	free(t->bytes);
-	return r;
-}
-
-/* Bytes [from, to); where some were not fill, those behind them to the end of their chunks, too:
- * what is stored is new, and no longer tells that the rest is old. */
-static int
-clear_with_rest(struct tail *t, uint64_t from, uint64_t to, uint64_t end)
-{
-	t->put = false;
-	int r = from < to ? clear(t, from, to) : 0;
-	return r == 0 && t->put && to < end ? clear(t, to, end) : r;
 }
 
 /* Rows of an object: of a shard, or of a chunk. The array has a first dimension. */
@@ -242,55 +120,143 @@ first_element(const struct array_meta *a, uint64_t row, uint64_t object)
 	return element + row * stride;
 }
 
-/* Leading indices of objects behind the end, and which of them are old. */
+/* Which of the objects of a row holds the element. */
+static uint64_t
+object_in_row(const struct array_meta *a, uint64_t element)
+{
+	const uint64_t *unit = a->shard ? a->shard : a->chunk;
+	uint64_t object = 0, stride = 1;
+	for (unsigned d = a->rank; d-- > 1;) {
+		object += element % a->shape[d] / unit[d] * stride;
+		stride *= ceil_div(a->shape[d], unit[d]);
+		element /= a->shape[d];
+	}
+	return object;
+}
+
+/* The object that holds the element, which is no fill. Where it is another writer's nothing
+ * happens; and what has come there by the time that it is stored is looked at once more. */
+static int
+clear_object(struct tail *t, uint64_t element)
+{
+	struct zmap_stat st = {0};
+	char key[KEY];
+	int r = object_of(t, element, key)
+			? zmap_stat_while(t->flat->mount->zmap, key, t->cancel, &st)
+			: ZMAP_ABSENT;
+	if (r < 0 || (r == 0 && is_young(t, &st)))
+		return r;
+	t->any = true;
+	return array_clear_left(flat_variable(t->layout)->array, element);
+}
+
+/* Elements that are no fill. What waits there is another file's. */
+static int
+clear_piece(struct tail *t)
+{
+	const size_t item = t->flat->item;
+	const struct array *a = flat_variable(t->layout)->array;
+	int r = 0;
+	if (is_fill(t, 0) && span_repeats((struct span){t->bytes, t->len}, t->bytes, item))
+		return 0;
+	for (size_t at = 0; at < t->len && r == 0; at += item) {
+		const uint64_t element = (t->off + at) / item,
+			       object = object_in_row(t->node->array, element);
+		if (t->seen[object] || is_fill(t, at) || array_touched(a, t->off + at, item))
+			continue;
+		t->seen[object] = true;
+		r = clear_object(t, element);
+	}
+	return r;
+}
+
+/* Of bytes [from, to), which lie in the last chunks. */
+static int
+clear_last(struct tail *t, uint64_t from, uint64_t to)
+{
+	enum { PIECE = 1 << 20 };
+	uint64_t step = max_u64(PIECE / t->flat->item, 1) * t->flat->item;
+	struct stream *s = NULL;
+	if (from >= to)
+		return 0;
+	int r = stream_new(flat_variable(t->layout)->array, &s);
+	t->bytes = malloc(min_u64(step, to - from));
+	t->seen = calloc(objects_of_row(t->node->array), sizeof *t->seen);
+	if (r == 0 && (!t->bytes || !t->seen))
+		r = err_set(-ENOMEM, "no memory for a row");
+	for (; r == 0 && from < to; from += t->len) {
+		struct reply reply = {0};
+		t->off = from;
+		t->len = min_u64(step, to - from);
+		struct array_want want = {.off = from,
+			.len = t->len,
+			.deadline = clock_now() + t->flat->mount->options.data.timeout,
+			.cancel = t->cancel};
+		r = stream_read(s, &want, &reply);
+		if (r == 0)
+			reply_copy(&reply, t->bytes);
+		reply_done(&reply);
+		if (r == 0)
+			r = clear_piece(t);
+	}
+	stream_free(s);
+	free(t->bytes);
+	free(t->seen);
+	return r;
+}
+
+/* Leading indices of objects behind the end, and which of these are old. */
 struct behind {
 	const struct tail *tail;
 	const uint64_t *index;
 	size_t n;
 	uint64_t unit, per; /* rows of an object; objects of a row */
-	atomic_bool *old;   /* an object of the index has lain there for long */
+	bool *old;          /* per of each index: the object has lain there for long */
 	pthread_mutex_t lock;
 	struct err err;
 };
+
+static uint64_t
+element_behind(const struct behind *b, size_t i)
+{
+	return first_element(b->tail->node->array, b->index[i / b->per] * b->unit, i % b->per);
+}
 
 static void
 look_at(void *arg, size_t i)
 {
 	struct behind *b = arg;
 	const struct tail *t = b->tail;
-	const uint64_t row = b->index[i / b->per] * b->unit;
 	struct zmap_stat st = {0};
 	char key[KEY];
-	if (b->old[i / b->per] ||
-		!object_of(t, first_element(t->node->array, row, i % b->per), key))
+	if (!object_of(t, element_behind(b, i), key))
 		return;
 	const struct mount *m = t->flat->mount;
-	int r = zmap_stat_while(m->zmap, key, cancel_of(t), &st);
+	int r = zmap_stat_while(m->zmap, key, t->cancel, &st);
 	if (r == -EACCES && (m->options.data.missing_403 || m->zmap->caps & ZMAP_REMOTE))
 		return; /* so a bucket that may not be listed says that there is none */
-	if (r == 0 && !is_young(t, &st))
-		atomic_store(&b->old[i / b->per], true);
+	b->old[i] = r == 0 && !is_young(t, &st);
 	if (r < 0)
 		LOCKED(&b->lock)
 			err_save(r, &b->err);
 }
 
-/* Rows of the old ones become fill. */
+/* The old ones become fill. */
 static int
-clear_behind(struct tail *t, uint64_t from, uint64_t to, const struct behind *b)
+clear_behind(struct tail *t, const struct behind *b)
 {
-	const uint64_t row = t->flat->row;
 	int r = 0;
-	for (size_t i = 0; i < b->n && r == 0; i++) {
-		const uint64_t begin = b->index[i] * b->unit * row, end = begin + b->unit * row;
-		if (b->old[i])
-			r = clear_with_rest(t, max_u64(from, begin), min_u64(end, to), end);
+	for (size_t i = 0; i < b->n * b->per && r == 0; i++) {
+		if (!b->old[i])
+			continue;
+		t->any = true;
+		r = array_clear_left(flat_variable(t->layout)->array, element_behind(b, i));
 	}
 	return r;
 }
 
 static int
-look_and_clear(struct tail *t, uint64_t from, uint64_t to, const struct buf *index)
+look_and_clear(struct tail *t, const struct buf *index)
 {
 	struct behind b = {.tail = t,
 		.index = (const uint64_t *)(const void *)index->data,
@@ -299,13 +265,13 @@ look_and_clear(struct tail *t, uint64_t from, uint64_t to, const struct buf *ind
 		.per = objects_of_row(t->node->array)};
 	if (!b.n)
 		return 0;
-	b.old = calloc(b.n, sizeof *b.old);
+	b.old = calloc(b.n * b.per, sizeof *b.old);
 	if (!b.old)
 		return err_set(-ENOMEM, "no memory for what lies behind the end");
 	pthread_mutex_init(&b.lock, NULL);
 	in_parallel(b.n * b.per, t->flat->mount->zmap->caps & ZMAP_REMOTE, look_at, &b);
 	pthread_mutex_destroy(&b.lock);
-	int r = b.err.code ? err_restore(&b.err) : clear_behind(t, from, to, &b);
+	int r = b.err.code ? err_restore(&b.err) : clear_behind(t, &b);
 	free(b.old);
 	return r;
 }
@@ -330,7 +296,7 @@ find_behind(const struct tail *t, uint64_t first, uint64_t end, struct buf *ret)
 		m->zmap->caps & ZMAP_REMOTE ? pages_of(t->node, first, per) : LOOKED_AT;
 	int r = 0;
 	if (end - first > most / per) {
-		r = flat_list_objects(m, t->node, first, end, cancel_of(t), ret);
+		r = flat_list_objects(m, t->node, first, end, t->cancel, ret);
 		if (r == 0 || (r != -EFBIG && r != -EACCES))
 			return r;
 		ret->len = 0;
@@ -352,7 +318,7 @@ clear_old(struct tail *t, uint64_t from, uint64_t to, uint64_t unit)
 		return 0;
 	t->behind = true;
 	int r = find_behind(t, from / row / unit, ceil_div(to, row * unit), &index);
-	return r < 0 ? r : look_and_clear(t, from, to, &index);
+	return r < 0 ? r : look_and_clear(t, &index);
 }
 
 int
@@ -364,49 +330,19 @@ flat_clear(struct flat *w, uint64_t from, uint64_t to, struct cancel *cancel, st
 	const uint64_t row = w->row;
 	if (from >= to || !row || !a->rank)
 		return 0;
-	const uint64_t unit = rows_of_object(a), first = ceil_div(from, row);
-	int r = flat_lay_out_grown(w->mount, n, w->width, round_up(ceil_div(to, row), unit), &l);
+	const uint64_t unit = rows_of_object(a), rows = ceil_div(to, row);
+	int r = flat_lay_out_grown(w->mount, n, w->width, round_up(rows, unit), &l);
 	if (r < 0)
 		return r;
 	struct tail t = {.flat = w, .node = n, .layout = l, .cancel = cancel};
-	const uint64_t end = round_up(first, a->chunk[0]) * row;
-	r = clear_with_rest(&t, from, min_u64(end, to), end);
+	const uint64_t end = min_u64(to, min_u64(round_up(a->shape[0], a->chunk[0]), rows) * row);
+	r = clear_last(&t, from, end);
 	if (r == 0)
-		r = clear_old(&t, end, t.put ? max_u64(to, round_up(first, unit) * row) : to, unit);
+		r = clear_old(&t, max_u64(from, end), to, unit);
 	if (r == 0 && t.any) /* at once: others may write these rows from now on */
 		r = array_flush(flat_variable(l)->array, cancel);
 	if (r == 0 && ret)
 		*ret = MOVE(l);
-	return r;
-}
-
-int
-flat_clear_next(struct flat *w, uint64_t to, struct cancel *cancel)
-{
-	CLEAN(node_unrefp) struct node *n = flat_node(w);
-	CLEAN(layout_unrefp) struct layout *l = NULL;
-	CLEAN(buf_free) struct buf index = {0};
-	const struct array_meta *a = n->array;
-	const uint64_t row = w->row;
-	bool known = false;
-	if (!row || !a->rank || w->mount->zmap->caps & ZMAP_REMOTE)
-		return 0;
-	const uint64_t next = ceil_div(to, row), unit = rows_of_object(a),
-		       rows = round_up(next, unit), object = next / unit;
-	LOCKED(&w->lock)
-		known = w->clear >= rows;
-	int r = next == rows || known ? 0 : flat_lay_out_grown(w->mount, n, w->width, rows, &l);
-	struct tail t = {.flat = w, .node = n, .layout = l, .cancel = cancel};
-	t.behind = next >= round_up(a->shape[0], a->chunk[0]);
-	if (r == 0 && l)
-		r = buf_add(&index, &object, sizeof object);
-	if (r == 0 && l)
-		r = look_and_clear(&t, next * row, rows * row, &index);
-	if (r == 0 && t.any)
-		r = array_flush(flat_variable(l)->array, cancel);
-	if (r == 0)
-		LOCKED(&w->lock)
-			w->clear = w->node == n ? max_u64(w->clear, rows) : w->clear;
 	return r;
 }
 

@@ -268,7 +268,6 @@ begin_anew(struct flat *w, struct layout **l, bool goes_on)
 		w->former = layout_ref(*l);
 	measure(w);
 	w->cut = UINT64_MAX;
-	w->clear = 0;
 	w->epoch += !goes_on;
 	if (!goes_on && (w->changed || w->storing))
 		w->lost = w->epoch;

@@ -33,7 +33,6 @@ struct flat {
 	unsigned epoch;        /* grows where it became another array: what was opened before is no
 				  longer good … */
 	unsigned lost;    /* … and what was written before this one may not have been stored */
-	uint64_t clear;   /* rows, to the end of an object: behind the end, those were looked at */
 	uint64_t size;    /* bytes of elements that there are; the last row may be incomplete */
 	uint64_t cut;     /* truncated to nothing: bytes that were written since, from the start;
 			     UINT64_MAX: not truncated */
@@ -121,16 +120,10 @@ int flat_list_objects(struct mount *, const struct node *, uint64_t first, uint6
 
 /* One element, as it is stored; `to` is zero before. */
 void flat_fill_value(const struct array_meta *, size_t item, uint8_t *to);
-/* Fill for bytes [off, end), in the order of the store. vacant: as in array_want. */
-int flat_put_fill(struct flat *, struct array *, uint64_t off, uint64_t end, bool vacant);
 /* Bytes [from, to) behind the end become fill, but for what another writer is storing there; so
- * does, in objects that change by that, what lies behind `to`. ret: what it was written through,
+ * does, in objects that change by that, all behind the end. ret: what it was written through,
  * unless there was nothing to do; may be NULL. With the turn to grow. */
 int flat_clear(struct flat *, uint64_t from, uint64_t to, struct cancel *, struct layout **ret);
-/* Bytes to `to` are about to be written: where the objects of the row behind them hold others' for
- * long, the rest of them becomes fill. A store is asked that answers at
- * once; in a remote one it becomes fill when it is stored. With the turn to grow. */
-int flat_clear_next(struct flat *, uint64_t to, struct cancel *);
 /* Before it has so many rows: behind the last one that there is, and that was written here, chunks
  * hold fill. */
 int flat_clear_tail(struct flat *, uint64_t rows, struct cancel *);

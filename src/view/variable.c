@@ -116,6 +116,15 @@ rows(void *arg, int64_t mtime, bool behind)
 		       : UINT64_MAX;
 }
 
+static void
+left(void *arg, const char *key)
+{
+	struct variable *v = arg;
+	notes_add(&v->mount->notes,
+		"'%s' lies behind the end of array '%s' and cannot be read: it is replaced (%s)",
+		key, v->node->path, err_text());
+}
+
 static bool
 other(void *arg)
 {
@@ -183,6 +192,7 @@ own_array(struct variable *v, struct array *a)
 				   .check = fixed ? NULL : check,
 				   .seen = fixed ? NULL : seen,
 				   .rows = fixed ? NULL : rows,
+				   .left = left,
 				   .other = fixed ? NULL : other,
 				   .changed = changed,
 				   .release = release,

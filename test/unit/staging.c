@@ -225,8 +225,6 @@ test_under(const struct written_kind *k)
 	CHECK_INT(array_write(side.array, &want, under), 0);
 	CHECK(array_touched(side.array, 4 * row, 1) && !array_touched(side.array, 5 * row, row));
 	CHECK(!array_touched(other.array, 0, w.bytes));
-	const struct array_want taken = {.off = 4 * row, .len = item, .vacant = true};
-	CHECK_INT(array_write(side.array, &taken, w.flat), 0); /* what waits there stays */
 	CHECK_INT(written_write(&w, &other, row, row + item), 0);
 	CHECK_INT(array_flush(other.array, NULL), 0);
 	memcpy(w.flat, under, row);

@@ -1,0 +1,148 @@
+/* Rows that were put here and that the metadata do not count yet: however long that takes, they are
+ * not what a broken writer left. */
+#include "data/staging_impl.h"
+
+#include "base/check.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* An object with such rows. */
+struct noted {
+	uint64_t space, object;
+	uint64_t rows; /* up to the end of the last one */
+};
+
+static int
+by_object(const void *a, const void *b)
+{
+	const struct noted *x = a, *y = b;
+	if (x->space != y->space)
+		return x->space < y->space ? -1 : 1;
+	return x->object < y->object ? -1 : x->object > y->object;
+}
+
+/* Up to the last one that is about to be put. 0: none is. */
+static uint64_t
+rows_put(const struct store *st)
+{
+	const struct grid *g = &st->array->grid;
+	uint64_t index[RANK_MAX], rows = 0;
+	for (const struct staged_chunk *c = st->chunk; c; c = c->next) {
+		const size_t end = layer_end(c->storing);
+		grid_index(g, c->number, index);
+		if (end)
+			rows = max_u64(
+				rows, index[0] * g->chunk[0] + ceil_div(end, g->chunk_step[0]));
+	}
+	return rows;
+}
+
+static uint64_t
+rows_counted(const struct array *a)
+{
+	const struct array_hooks *h = &a->hooks;
+	return h->rows && a->grid.rank ? h->rows(h->arg, 0, false) : UINT64_MAX;
+}
+
+/* The lock is held. */
+static struct noted *
+add(struct staging *s, const struct noted *key)
+{
+	if (s->n_noted == s->room_noted) {
+		const size_t room = max_u64(2 * s->room_noted, 64);
+		struct noted **more = realloc(s->noted, room * sizeof *more);
+		if (!more)
+			return NULL;
+		s->noted = more;
+		s->room_noted = room;
+	}
+	struct noted *n = malloc(sizeof *n);
+	if (!n)
+		return NULL;
+	*n = *key;
+	if (set_add(&s->noted_by, n, by_object) < 0) {
+		free(n);
+		return NULL;
+	}
+	return s->noted[s->n_noted++] = n;
+}
+
+int
+staging_note_rows(const struct store *st)
+{
+	const struct array *a = st->array;
+	struct staging *s = st->staging;
+	const uint64_t counted = rows_counted(a);
+	if (counted == UINT64_MAX)
+		return 0;
+	const struct noted key = {a->space, array_object(a, st->chunk->number), rows_put(st)};
+	struct noted *n = NULL;
+	if (key.rows <= counted)
+		return 0;
+	LOCKED(&s->lock) {
+		n = set_find(&s->noted_by, &key, by_object);
+		n = n ? n : add(s, &key);
+		if (n)
+			n->rows = max_u64(n->rows, key.rows);
+	}
+	return n ? 0 : err_set(-ENOMEM, "no memory for what is written behind the end");
+}
+
+bool
+staging_has_noted(const struct store *st)
+{
+	const struct array *a = st->array;
+	struct staging *s = st->staging;
+	const struct noted key = {.space = a->space, .object = array_object(a, st->chunk->number)};
+	const uint64_t counted = rows_counted(a);
+	bool has = false;
+	LOCKED(&s->lock) {
+		const struct noted *n = set_find(&s->noted_by, &key, by_object);
+		has = n && n->rows > counted;
+	}
+	return has;
+}
+
+void
+staging_forget_rows(struct staging *s, uint64_t space, uint64_t most)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < s->n_noted; i++) {
+		struct noted *n = s->noted[i];
+		if (n->space != space || n->rows > most) {
+			s->noted[kept++] = n;
+			continue;
+		}
+		set_remove(&s->noted_by, n, by_object);
+		free(n);
+	}
+	s->n_noted = kept;
+}
+
+void
+staging_rows_counted(const struct array *a)
+{
+	const uint64_t counted = rows_counted(a);
+	struct staging *s = a->data->staging;
+	LOCKED(&s->lock)
+		if (counted != UINT64_MAX)
+			staging_forget_rows(s, a->space, counted);
+}
+
+void
+array_give_up(struct array *a)
+{
+	struct staging *s = a->data->staging;
+	LOCKED(&s->lock)
+		staging_forget_rows(s, a->space, UINT64_MAX);
+}
+
+void
+staging_noted_free(struct staging *s)
+{
+	set_free(&s->noted_by, NULL);
+	for (size_t i = 0; i < s->n_noted; i++)
+		free(s->noted[i]);
+	free(s->noted);
+}
