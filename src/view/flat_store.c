@@ -181,12 +181,24 @@ settle(struct flat *w, enum settle_why why, struct cancel *cancel)
 	return r < 0 ? r : flat_store(w, cancel);
 }
 
+/* Of all files at once, so that a store that does not answer is waited for once, not for one file
+ * after the other. What fails is told as each file is stored. */
+static void
+store_ahead(struct mount *m, struct flat *const *all, enum settle_why why, struct cancel *cancel)
+{
+	for (size_t i = 0; why == SETTLE_RELEASE && all[i]; i++)
+		flat_complete(all[i]);
+	data_flush(m->data, cancel);
+}
+
 int
 flat_settle_all(struct mount *m, const char *dir, enum settle_why why, struct cancel *cancel,
 	struct buf *said)
 {
 	CLEAN(clean_free) struct flat **all = NULL;
 	int worst = flats_all(m, &all);
+	if (all && !*dir)
+		store_ahead(m, all, why, cancel);
 	for (size_t i = 0; all && all[i]; i++) {
 		struct flat *w = all[i];
 		int r = path_is_below(w->path, dir) ? settle(w, why, cancel) : 0;
