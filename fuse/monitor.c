@@ -20,9 +20,9 @@
 
 /* How often requests are looked after (ms), while there are any and while there are none. */
 enum { BUSY = 200, QUIET = 500 };
-/* How long an ending session may go on before its requests are cancelled, and before it is left
- * (s). */
-enum { PATIENCE = 1, LAST = 3 };
+/* How long an ending session may go on before its requests are cancelled, before the kernel is to
+ * drop them, and before it is left (s). */
+enum { PATIENCE = 1, DROPPED = 2, LAST = 3 };
 
 /* Wakes the loop, and this thread, from their waits. */
 enum { WAKE = SIGURG };
@@ -34,6 +34,7 @@ struct monitor {
 	atomic_bool refreshing; /* it runs */
 	atomic_bool left;       /* the loop has ended */
 	int64_t ending;         /* since when; 0: not */
+	dev_t dev;              /* of the mount; 0: not known */
 };
 
 static void
@@ -81,8 +82,10 @@ get_ready(struct monitor *k)
 {
 	const struct session_start *start = k->with.start;
 	struct stat st;
-	if (mountpoint_fd(start->mountpoint) < 0 && stat(start->mountpoint, &st) == 0)
+	if (mountpoint_fd(start->mountpoint) < 0 && stat(start->mountpoint, &st) == 0) {
+		k->dev = st.st_dev;
 		raise_read_ahead(st.st_dev, start->opts->read_ahead_kb);
+	}
 	start->ready(start->arg);
 	log_info("'%s' is mounted on '%s'", mount_shown(start->mount), start->mountpoint);
 }
@@ -144,12 +147,23 @@ change_level(int by)
 	log_info("log level is now %s", word[level]);
 }
 
-/* Notices go first: the kernel can take them only while requests are still answered. */
+/* Notices go first: the kernel can take them only while requests are still answered. But pages that
+ * it drops then it may want to have stored before, by a store that hangs. */
 static void
 end_session(struct monitor *k)
 {
-	log_info("ending the mount on '%s'", k->with.start->mountpoint);
-	notifier_stop(k->with.notifier);
+	const int64_t now = clock_now(), ms = SECOND / 1000;
+	if (!k->ending) {
+		log_info("ending the mount on '%s'", k->with.start->mountpoint);
+		k->ending = now;
+	}
+	const bool told = notifier_end(k->with.notifier, now + BUSY * ms);
+	if (!told && now - k->ending >= PATIENCE * SECOND)
+		queue_cancel(k->with.server->queue);
+	if (!told && now - k->ending < DROPPED * SECOND)
+		return;
+	if (!told)
+		mountpoint_abort(k->with.start->mountpoint, k->dev);
 	fuse_session_exit(k->with.se);
 }
 
@@ -220,6 +234,8 @@ keep(void *arg)
 		int sig = sigtimedwait(&set, NULL, &wait);
 		if (sig > 0)
 			take_signal(k, sig);
+		if (k->ending && !fuse_session_exited(k->with.se))
+			end_session(k);
 		if (fuse_session_exited(k->with.se) && !atomic_load(&k->left))
 			see_to_the_end(k);
 	}

@@ -122,6 +122,22 @@ fusermount(const char *path)
 	return 0;
 }
 
+void
+mountpoint_abort(const char *path, dev_t dev)
+{
+	char name[64];
+	if (mountpoint_fd(path) < 0 &&
+		(umount2(path, MNT_FORCE | UMOUNT_NOFOLLOW) == 0 || errno != EPERM))
+		return;
+	snprintf(name, sizeof name, "/sys/fs/fuse/connections/%u/abort", minor(dev));
+	FILE *f = dev ? fopen(name, "we") : NULL;
+	if (!f)
+		return;
+	fputs("1", f);
+	if (fclose(f) != 0)
+		log_debug("cannot write '%s'", name);
+}
+
 int
 mountpoint_detach(const char *path)
 {

@@ -1,6 +1,7 @@
 #include "fuse/notify.h"
 
 #include "fuse/server.h"
+#include "fuse/shown.h"
 
 #include "base/err.h"
 #include "base/log.h"
@@ -41,25 +42,40 @@ let_arrive(struct inode *i)
 		nanosleep(&(struct timespec){.tv_nsec = rest}, NULL);
 }
 
-/* off -1: attributes, 0: and all pages. Of an answer that is under way the kernel takes no
- * attributes, though the program that asked is given them: answers from now on do not change the
- * size. */
+/* off -1: attributes; else also pages, len bytes of them, 0: all from there on. Of an answer that
+ * is under way the kernel takes no attributes, though the program that asked is given them: answers
+ * from now on do not change the size. */
 static int
-forget(struct notifier *n, struct inode *i, off_t off)
+tell(struct notifier *n, struct inode *i, off_t off, off_t len)
 {
 	atomic_fetch_add(&i->told, 1);
 	let_arrive(i);
-	int r = fuse_lowlevel_notify_inval_inode(n->se, inodes_id(n->server->inodes, i), off, 0);
+	int r = fuse_lowlevel_notify_inval_inode(n->se, inodes_id(n->server->inodes, i), off, len);
 	atomic_fetch_add(&i->heard, 1);
+	return r;
+}
+
+static int
+forget(struct notifier *n, struct inode *i)
+{
+	return tell(n, i, -1, 0);
+}
+
+/* Those that were filled when this stamp was had are not there any more, or the mount is. */
+static int
+drop_run(struct notifier *n, struct inode *i, uint64_t off, uint64_t len, uint64_t stamp)
+{
+	page_coherence_dropped(i);
+	int r = tell(n, i, (off_t)off, (off_t)len);
+	page_coherence_dropped(i); /* with them those of reads that began in between */
+	shown_dropped(i, off, len ? len : UINT64_MAX, stamp);
 	return r;
 }
 
 static void
 drop_pages(struct notifier *n, struct inode *i)
 {
-	page_coherence_dropped(i);
-	int r = forget(n, i, 0);
-	page_coherence_dropped(i); /* with them those of reads that began in between */
+	int r = drop_run(n, i, 0, 0, shown_stamp(i));
 	log_debug("pages of '%s' are stale: %d", i->path, r);
 }
 
@@ -70,7 +86,7 @@ drop_pages_later(struct notifier *n, struct inode *i)
 {
 	atomic_store(&i->owed, true);
 	page_coherence_retire(n->server, i);
-	forget(n, i, -1);
+	forget(n, i);
 }
 
 /* The kernel keeps its pages from being written back until a change of the size is answered, which
@@ -84,7 +100,7 @@ is_resized(struct notifier *n, struct inode *i)
 	if (!atomic_load(
 		    &i->resizing)) /* it was answered just now, and the debt looked for before */
 		return false;
-	forget(n, i, -1);
+	forget(n, i);
 	return true;
 }
 
@@ -105,7 +121,7 @@ tell_inodes(struct notifier *n, const char *path, enum stale_what what, int64_t 
 		}
 		if (what == STALE_ATTRIBUTES || what == STALE_NAME || what == STALE_RETIRED ||
 			(what == STALE_CHUNK && page_coherence_changed(s, inode[i])))
-			forget(n, inode[i], -1);
+			forget(n, inode[i]);
 		else if (is_resized(n, inode[i]))
 			;
 		else if (queue_reads(s->queue, inode[i], HANGING))
@@ -174,7 +190,7 @@ notifier_forget(struct notifier *n, struct inode *i)
 {
 	if (!begin(n))
 		return;
-	forget(n, i, -1);
+	forget(n, i);
 	end(n);
 }
 
@@ -185,6 +201,16 @@ notifier_drop(struct notifier *n, struct inode *i)
 		return;
 	drop_pages(n, i);
 	end(n);
+}
+
+bool
+notifier_drop_run(struct notifier *n, struct inode *i, uint64_t off, uint64_t len, uint64_t stamp)
+{
+	if (!begin(n))
+		return false;
+	drop_run(n, i, off, len, stamp);
+	end(n);
+	return true;
 }
 
 void
@@ -207,21 +233,32 @@ notifier_new(struct server *s, struct fuse_session *se, struct notifier **ret)
 	n->server = s;
 	n->se = se;
 	pthread_mutex_init(&n->lock, NULL);
-	pthread_cond_init(&n->idle, NULL);
+	clock_cond_init(&n->idle);
 	s->notifier = n;
 	mount_on_stale(s->mount, stale, n);
 	*ret = n;
 	return 0;
 }
 
+bool
+notifier_end(struct notifier *n, int64_t until)
+{
+	const struct timespec t = {.tv_sec = until / SECOND, .tv_nsec = until % SECOND};
+	bool idle = false;
+	LOCKED(&n->lock) {
+		n->stopped = true;
+		while (n->telling && !clock_over(until))
+			pthread_cond_timedwait(&n->idle, &n->lock, &t);
+		idle = !n->telling;
+	}
+	return idle;
+}
+
 void
 notifier_stop(struct notifier *n)
 {
-	LOCKED(&n->lock) {
-		n->stopped = true;
-		while (n->telling)
-			pthread_cond_wait(&n->idle, &n->lock);
-	}
+	while (!notifier_end(n, clock_now() + SECOND))
+		;
 }
 
 struct notifier *

@@ -15,6 +15,7 @@ struct open_file {
 	bool paged;   /* the kernel may have pages of it … */
 	bool written; /* … and this handle changes them */
 	bool direct;  /* but read() goes past them */
+	bool noted;   /* what its pages show is noted, see shown_begin */
 	bool guarded; /* read() takes from pages what it finds of a file that is to be read whole,
 			 or not at all */
 	int64_t opened;

@@ -23,6 +23,8 @@ free_file(struct handle *h)
 	open_file_end_pause(f);
 	if (f->paged)
 		page_coherence_close(f->server, f->inode, f->written);
+	if (f->noted)
+		shown_end(f->inode);
 	inodes_put(f->server->inodes, f->inode);
 	free(f);
 }
@@ -118,8 +120,6 @@ static void
 describe_open(struct request *r, const struct entry *e, struct open_file *f, bool keep)
 {
 	f->written = f->paged && file_is_writable(f->file);
-	if (file_is_writable(f->file))
-		shown_begin(f->inode);
 	f->direct = goes_direct(r->server, e, f->file);
 	f->guarded = entry_is_netcdf(e) && !f->direct;
 	if (f->guarded)
@@ -137,7 +137,7 @@ open_entry(struct request *r, struct inode *i, const struct entry *e, struct ope
 	struct server *s = r->server;
 	struct file *file = NULL;
 	struct open_file *f = NULL;
-	bool keep = false;
+	bool keep = false, first = false;
 	int result = file_open_for(s->mount, e, r->fi.flags, &file);
 	if (r->fi.flags & O_TRUNC)
 		shown_forget(i, 0, UINT64_MAX);
@@ -149,9 +149,14 @@ open_entry(struct request *r, struct inode *i, const struct entry *e, struct ope
 		result = page_coherence_open(s, i,
 			file_keep_cache(file) && !atomic_exchange(&i->islands, false),
 			file_is_writable(file), &keep);
-	if (result == 0) {
+	if (result == 0)
 		f->paged = paged;
-		describe_open(r, e, f, keep);
+	if (result == 0 && file_is_writable(file)) {
+		result = shown_begin(s->shown, i, &first);
+		f->noted = result == 0;
+	}
+	if (result == 0) {
+		describe_open(r, e, f, keep && !first);
 		*ret = f;
 	} else if (f) {
 		handle_unref(&f->handle);
@@ -237,13 +242,18 @@ pay_for_read(const struct request *r)
 static void
 note_shown(const struct request *r, const struct reply *reply, int64_t begun)
 {
-	CLEAN(clean_free) uint8_t *bytes = reply && reply->len ? malloc(reply->len) : NULL;
+	CLEAN(clean_free) uint8_t *own = NULL;
 	shown_forget(r->inode, r->off, r->size);
-	if (!bytes)
+	if (!reply || !reply->len)
 		return;
-	reply_copy(reply, bytes);
+	if (reply->parts > 1) {
+		if (!(own = malloc(reply->len)))
+			return;
+		reply_copy(reply, own);
+	}
 	shown_filled(r->inode, r->off, r->size, begun);
-	shown_note(r->inode, r->off, (struct span){bytes, reply->len});
+	shown_fill(
+		r->inode, r->off, (struct span){own ? own : reply->part[0].iov_base, reply->len});
 }
 
 static void

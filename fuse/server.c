@@ -1,6 +1,7 @@
 #include "fuse/server.h"
 
 #include "fuse/open_file.h"
+#include "fuse/shown.h"
 
 #include "base/err.h"
 #include "base/path.h"
@@ -87,6 +88,15 @@ known_seconds(int64_t ttl)
 				: s;
 }
 
+/* Of the memory that caches may take, pages that are remembered may take this part. */
+enum { SHOWN_PART = 4 };
+
+static void
+count_shown(void *arg, size_t bytes)
+{
+	data_set_shown(mount_data(arg), bytes);
+}
+
 int
 server_new(struct mount *m, const struct opts *o, struct server **ret)
 {
@@ -114,6 +124,9 @@ server_new(struct mount *m, const struct opts *o, struct server **ret)
 	if (r == 0)
 		r = inodes_new(&root, &s->inodes);
 	if (r == 0)
+		r = shown_pages_new(
+			data_memory(mount_data(m)) / SHOWN_PART, count_shown, m, &s->shown);
+	if (r == 0)
 		r = queue_new(threads, o->rw, &s->queue);
 	entry_free(&root);
 	if (r < 0) {
@@ -133,6 +146,7 @@ server_free(struct server *s)
 	handles_done(&s->handles);
 	invalidator_free(s->renewer);
 	inodes_free(s->inodes);
+	shown_pages_free(s->shown);
 	queue_free(s->queue);
 	turns_done(&s->turns);
 	pthread_mutex_destroy(&s->hearing);

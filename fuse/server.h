@@ -24,11 +24,12 @@ struct server {
 	struct handles handles;
 	struct notifier *notifier;   /* the session's, from its beginning on */
 	struct invalidator *renewer; /* likewise */
-	uid_t uid, gid;              /* of all files */
-	uid_t owner;                 /* the user that mounted: of .zarrfs and .store */
-	int64_t timeout;             /* ns, of one operation */
-	double known_for;            /* s: how long the kernel believes entries and attributes */
-	double absent_for;           /* s: the same of names that are not there */
+	struct shown_pages *shown;
+	uid_t uid, gid;    /* of all files */
+	uid_t owner;       /* the user that mounted: of .zarrfs and .store */
+	int64_t timeout;   /* ns, of one operation */
+	double known_for;  /* s: how long the kernel believes entries and attributes */
+	double absent_for; /* s: the same of names that are not there */
 	/* Up to here: what is written next answers INIT, and what is said there; before there are
 	 * threads. */
 	bool init_answer_next, parallel_lookups, direct_mappings, no_capabilities;

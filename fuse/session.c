@@ -6,6 +6,7 @@
 #include "fuse/notify.h"
 #include "fuse/serve.h"
 #include "fuse/server.h"
+#include "fuse/shown_drop.h"
 #include "fuse/fuse_abi.h"
 
 #include "base/err.h"
@@ -212,6 +213,7 @@ session_run(const struct session_start *start)
 	struct fuse_session *se = NULL;
 	struct notifier *notifier = NULL;
 	struct monitor *monitor = NULL;
+	struct shown_drop *drop = NULL;
 	int r = server_new(start->mount, start->opts, &server);
 	if (r < 0)
 		return r;
@@ -223,6 +225,8 @@ session_run(const struct session_start *start)
 	if (r == 0)
 		r = invalidator_new(server, &server->renewer);
 	if (r == 0)
+		r = shown_drop_new(server, &drop);
+	if (r == 0)
 		r = monitor_new(&(struct keeping){start, server, se, notifier}, &monitor);
 	if (r == 0)
 		r = loop_run(se, (unsigned)start->opts->max_threads);
@@ -230,6 +234,7 @@ session_run(const struct session_start *start)
 	invalidator_end(server->renewer);
 	if (notifier)
 		notifier_stop(notifier);
+	shown_drop_free(drop);
 	if (se)
 		fuse_session_unmount(se);
 	int lost = drain(start);

@@ -1,126 +1,360 @@
-#include "fuse/shown.h"
+#include "fuse/shown_impl.h"
 
-#include "fuse/inode.h"
-
+#include "base/arena.h"
 #include "base/check.h"
 #include "base/clean.h"
-#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGES = 256, PASSES = 64 };
+enum { BUCKETS = 64 /* at first */ };
+/* Parts of the limit: what goes when there is more; what it changes by until it is said how much
+ * there is. */
+enum { DROP_PART = 8, SAY_PART = 16 };
 
 struct page {
+	struct page *next;          /* in its bucket */
+	struct page *older, *newer; /* of all files */
+	struct shown *of;
 	uint64_t number;
-	uint8_t *
-		bytes; /* behind the end of the file zeros, as the kernel has it; NULL: none here */
+	uint64_t filled;           /* the stamp of when the kernel was given it */
+	uint8_t bytes[SHOWN_PAGE]; /* behind the end of the file zeros, as the kernel has it */
 };
 
-/* What a write() past the pages has put there. */
-struct pass {
-	uint64_t from, to; /* alike: none */
-	uint64_t number;
-	int64_t ended; /* clock_now(); 0: it is under way */
+struct shown_pages {
+	pthread_mutex_t lock; /* guards all up to ended */
+	pthread_cond_t over;
+	struct page *oldest, *newest;
+	size_t bytes, limit;
+	uint64_t stamp; /* goes up with each page that is filled */
+	bool ended;
+	pthread_mutex_t saying; /* guards said, and is held while it is said */
+	size_t said;
+	shown_held *held;
+	void *arg;
 };
 
-struct shown {
-	pthread_mutex_t lock; /* guards all below */
-	struct page page[PAGES];
-	struct pass pass[PASSES];
-	uint64_t passes; /* so far */
-};
+/* --- all pages --- */
+
+int
+shown_pages_new(size_t limit, shown_held *held, void *arg, struct shown_pages **ret)
+{
+	struct shown_pages *t = calloc(1, sizeof *t);
+	if (!t)
+		return err_set(-ENOMEM, "no memory for a mount");
+	t->limit = limit;
+	t->held = held;
+	t->arg = arg;
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_mutex_init(&t->saying, NULL);
+	pthread_cond_init(&t->over, NULL);
+	*ret = t;
+	return 0;
+}
+
+struct shown_pages *
+shown_pages_free(struct shown_pages *t)
+{
+	if (t) {
+		pthread_cond_destroy(&t->over);
+		pthread_mutex_destroy(&t->saying);
+		pthread_mutex_destroy(&t->lock);
+	}
+	free(t);
+	return NULL;
+}
+
+static size_t
+bytes_now(struct shown_pages *t)
+{
+	size_t bytes = 0;
+	LOCKED(&t->lock)
+		bytes = t->bytes;
+	return bytes;
+}
+
+/* How many bytes there are, when that has changed much. No lock is held. */
+static void
+say_held(struct shown_pages *t)
+{
+	const size_t step = t->limit / SAY_PART + 1;
+	LOCKED(&t->saying) {
+		const size_t bytes = round_up(bytes_now(t), step);
+		if (t->held && (bytes > t->said || bytes + step < t->said || bytes < step)) {
+			if (bytes != t->said)
+				t->held(t->arg, bytes);
+			t->said = bytes;
+		}
+	}
+}
+
+bool
+shown_pages_over(struct shown_pages *t)
+{
+	bool on = false;
+	LOCKED(&t->lock) {
+		while (t->bytes <= t->limit && !t->ended)
+			pthread_cond_wait(&t->over, &t->lock);
+		on = !t->ended;
+	}
+	return on;
+}
+
+void
+shown_pages_end(struct shown_pages *t)
+{
+	LOCKED(&t->lock) {
+		t->ended = true;
+		pthread_cond_broadcast(&t->over);
+	}
+}
+
+size_t
+shown_pages_oldest(struct shown_pages *t, struct inodes *inodes, struct shown_oldest *ret)
+{
+	const size_t least = t->limit - t->limit / DROP_PART;
+	*ret = (struct shown_oldest){0};
+	LOCKED(&t->lock) {
+		size_t left = t->bytes > least ? (t->bytes - least) / sizeof(struct page) + 1 : 0;
+		const struct page *p = t->oldest;
+		if (!p || !left || !(ret->number = calloc(left, sizeof *ret->number)))
+			return 0;
+		/* a handle is open that holds it */
+		ret->inode = inodes_get(inodes, inodes_id(inodes, p->of->inode));
+		ret->stamp = t->stamp;
+		for (; p && left; p = p->newer, left--)
+			if (p->of->inode == ret->inode)
+				ret->number[ret->count++] = p->number;
+	}
+	return ret->count;
+}
+
+/* --- pages of a file --- */
+
+/* The lock is held, as in all up to shown_find. */
+static struct page **
+place(struct shown *s, uint64_t number)
+{
+	struct page **at = &s->bucket[hash_end(number) & (s->buckets - 1)];
+	while (*at && (*at)->number != number)
+		at = &(*at)->next;
+	return at;
+}
+
+static struct page *
+find(struct shown *s, uint64_t number)
+{
+	return s->buckets ? *place(s, number) : NULL;
+}
+
+static void
+unlink_page(struct shown_pages *t, struct page *p)
+{
+	*(p->older ? &p->older->newer : &t->oldest) = p->newer;
+	*(p->newer ? &p->newer->older : &t->newest) = p->older;
+}
+
+static void
+link_newest(struct shown_pages *t, struct page *p)
+{
+	p->newer = NULL;
+	p->older = t->newest;
+	*(t->newest ? &t->newest->newer : &t->oldest) = p;
+	t->newest = p;
+}
+
+/* at: what leads to it in its bucket. */
+static void
+drop(struct page **at)
+{
+	struct page *p = *at;
+	struct shown *s = p->of;
+	*at = p->next;
+	unlink_page(s->all, p);
+	s->count--;
+	s->all->bytes -= sizeof *p;
+	arena_put(p, sizeof *p);
+}
+
+/* Twice as many buckets; without memory they stay as they are, and become fuller. */
+static bool
+grow(struct shown *s)
+{
+	const size_t n = s->buckets ? s->buckets * 2 : BUCKETS, old = s->buckets;
+	struct page **was = s->bucket, **now = calloc(n, sizeof(struct page *));
+	if (!now)
+		return was;
+	s->bucket = now;
+	s->buckets = n;
+	for (size_t b = 0; b < old; b++)
+		for (struct page *p = was[b], *next; p; p = next) {
+			struct page **to = &now[hash_end(p->number) & (n - 1)];
+			next = p->next;
+			p->next = *to;
+			*to = p;
+		}
+	free(was);
+	return true;
+}
+
+/* A page of which nothing is known. NULL: no memory. */
+static struct page *
+add(struct shown *s, uint64_t number)
+{
+	if (s->count >= s->buckets && !grow(s))
+		return NULL;
+	struct page *p = arena_get(sizeof *p, true), **at = place(s, number);
+	if (!p)
+		return NULL;
+	p->of = s;
+	p->number = number;
+	p->next = *at;
+	*at = p;
+	link_newest(s->all, p);
+	s->count++;
+	s->all->bytes += sizeof *p;
+	if (s->all->bytes > s->all->limit)
+		pthread_cond_signal(&s->all->over);
+	return p;
+}
+
+/* What there is no memory for is not known. */
+static void
+set(struct shown *s, uint64_t number, const uint8_t *bytes, size_t len, bool filled)
+{
+	struct page *p = find(s, number);
+	const bool known = p;
+	if (!p && !(p = add(s, number)))
+		return;
+	if (filled || !known)
+		p->filled = ++s->all->stamp;
+	memcpy(p->bytes, bytes, len);
+	memset(p->bytes + len, 0, SHOWN_PAGE - len);
+	unlink_page(s->all, p);
+	link_newest(s->all, p);
+}
+
+/* Those that were filled by then. */
+static void
+forget(struct shown *s, uint64_t off, uint64_t len, uint64_t stamp)
+{
+	const uint64_t first = off / SHOWN_PAGE, last = !len ? 0
+							: off > UINT64_MAX - len
+								? UINT64_MAX / SHOWN_PAGE
+								: (off + len - 1) / SHOWN_PAGE;
+	if (!s->count || !len)
+		return;
+	if (last - first < s->count) {
+		for (uint64_t n = first; n <= last; n++) {
+			struct page **at = place(s, n);
+			if (*at && (*at)->filled <= stamp)
+				drop(at);
+		}
+		return;
+	}
+	for (size_t b = 0; b < s->buckets; b++)
+		for (struct page **at = &s->bucket[b]; *at;) {
+			const struct page *p = *at;
+			if (p->number < first || p->number > last || p->filled > stamp)
+				at = &(*at)->next;
+			else
+				drop(at);
+		}
+}
 
 struct shown *
 shown_free(struct shown *s)
 {
-	for (unsigned i = 0; s && i < PAGES; i++)
-		free(s->page[i].bytes);
-	if (s)
+	if (s) {
+		free(s->bucket);
 		pthread_mutex_destroy(&s->lock);
+	}
 	free(s);
 	return NULL;
-}
-
-static struct shown *
-shown_of(const struct inode *i)
-{
-	return atomic_load_explicit(&i->shown, memory_order_acquire);
 }
 
 bool
 shown_begun(const struct inode *i)
 {
-	return shown_of(i);
+	const struct shown *s = shown_of(i);
+	return s && atomic_load_explicit(&s->writers, memory_order_relaxed);
+}
+
+int
+shown_begin(struct shown_pages *t, struct inode *i, bool *ret_first)
+{
+	struct shown *s = shown_of(i), *none = NULL;
+	if (!s) {
+		s = calloc(1, sizeof *s);
+		if (!s)
+			return err_set(-ENOMEM, "no memory for an open file");
+		s->all = t;
+		s->inode = i;
+		pthread_mutex_init(&s->lock, NULL);
+		if (!atomic_compare_exchange_strong(&i->shown, &none, s)) {
+			shown_free(s);
+			s = none;
+		}
+	}
+	LOCKED(&t->lock)
+		*ret_first = !atomic_fetch_add(&s->writers, 1);
+	return 0;
 }
 
 void
-shown_begin(struct inode *i)
+shown_end(struct inode *i)
 {
-	struct shown *s = shown_of(i) ? NULL : calloc(1, sizeof *s), *none = NULL;
-	if (!s)
-		return;
-	pthread_mutex_init(&s->lock, NULL);
-	if (!atomic_compare_exchange_strong(&i->shown, &none, s))
-		shown_free(s);
-}
-
-static struct page *
-place(struct shown *s, uint64_t number)
-{
-	return &s->page[number % PAGES];
-}
-
-static void
-drop(struct page *p)
-{
-	free(p->bytes);
-	p->bytes = NULL;
+	struct shown *s = shown_of(i);
+	LOCKED(&s->all->lock)
+		if (atomic_fetch_sub(&s->writers, 1) == 1)
+			forget(s, 0, UINT64_MAX, UINT64_MAX);
+	say_held(s->all);
 }
 
 bool
 shown_find(const struct inode *i, uint64_t off, size_t len, uint8_t *ret)
 {
 	struct shown *s = shown_of(i);
-	bool found = false;
+	const struct page *p = NULL;
 	if (!s)
 		return false;
-	LOCKED(&s->lock) {
-		const struct page *p = place(s, off / SHOWN_PAGE);
-		found = p->bytes && p->number == off / SHOWN_PAGE;
-		if (found)
+	LOCKED(&s->all->lock) {
+		p = find(s, off / SHOWN_PAGE);
+		if (p)
 			memcpy(ret, p->bytes, len);
 	}
-	return found;
+	return p;
 }
 
-/* What there is no memory for is not known. The lock is held. */
 static void
-set(struct page *p, uint64_t number, const uint8_t *bytes, size_t len)
+note(struct inode *i, uint64_t off, struct span b, bool filled)
 {
-	if (!p->bytes)
-		p->bytes = malloc(SHOWN_PAGE);
-	p->number = number;
-	if (!p->bytes)
+	struct shown *s = shown_of(i);
+	if (!s || off % SHOWN_PAGE) {
+		shown_forget(i, off, b.len);
 		return;
-	memcpy(p->bytes, bytes, len);
-	memset(p->bytes + len, 0, SHOWN_PAGE - len);
+	}
+	LOCKED(&s->all->lock)
+		for (size_t at = 0; at < b.len && atomic_load(&s->writers); at += SHOWN_PAGE)
+			set(s, (off + at) / SHOWN_PAGE, b.data + at,
+				min_u64(SHOWN_PAGE, b.len - at), filled);
+	say_held(s->all);
 }
 
 void
 shown_note(struct inode *i, uint64_t off, struct span b)
 {
-	struct shown *s = shown_of(i);
-	if (!s || off % SHOWN_PAGE || b.len > SHOWN_PAGE * PAGES) {
-		shown_forget(i, off, b.len);
-		return;
-	}
-	LOCKED(&s->lock)
-		for (size_t at = 0; at < b.len; at += SHOWN_PAGE) {
-			uint64_t number = (off + at) / SHOWN_PAGE;
-			set(place(s, number), number, b.data + at, min_u64(SHOWN_PAGE, b.len - at));
-		}
+	note(i, off, b, false);
+}
+
+void
+shown_fill(struct inode *i, uint64_t off, struct span b)
+{
+	note(i, off, b, true);
 }
 
 void
@@ -130,114 +364,41 @@ shown_lay(struct inode *i, uint64_t off, struct span b, int64_t begun)
 	if (!s)
 		return;
 	shown_filled(i, off, b.len, begun);
-	LOCKED(&s->lock)
+	LOCKED(&s->all->lock)
 		for (size_t at = 0, n; at < b.len; at += n) {
 			size_t in = (off + at) % SHOWN_PAGE;
 			n = min_u64(SHOWN_PAGE - in, b.len - at);
-			struct page *p = place(s, (off + at) / SHOWN_PAGE);
-			if (p->bytes && p->number == (off + at) / SHOWN_PAGE)
+			struct page *p = find(s, (off + at) / SHOWN_PAGE);
+			if (p)
 				memcpy(p->bytes + in, b.data + at, n);
+			else if (n == SHOWN_PAGE && atomic_load(&s->writers))
+				set(s, (off + at) / SHOWN_PAGE, b.data + at, n, true);
 		}
+	say_held(s->all);
 }
 
 void
 shown_forget(struct inode *i, uint64_t off, uint64_t len)
 {
-	struct shown *s = shown_of(i);
-	if (!s)
-		return;
-	LOCKED(&s->lock)
-		for (unsigned k = 0; k < PAGES; k++) {
-			struct page *p = &s->page[k];
-			uint64_t at = p->number * SHOWN_PAGE;
-			if (p->bytes && at + SHOWN_PAGE > off && (at < off || at - off < len))
-				drop(p);
-		}
-}
-
-/* --- writes past the pages --- */
-
-/* Room for one more: of those that have ended the oldest goes first. */
-static struct pass *
-room(struct shown *s)
-{
-	struct pass *to = &s->pass[0];
-	for (struct pass *p = s->pass; p < s->pass + PASSES; p++) {
-		if (p->from == p->to)
-			return p;
-		if (!p->ended == !to->ended ? p->number < to->number : p->ended != 0)
-			to = p;
-	}
-	return to;
+	shown_dropped(i, off, len, UINT64_MAX);
 }
 
 uint64_t
-shown_pass(struct inode *i, uint64_t off, size_t len)
+shown_stamp(const struct inode *i)
 {
-	struct shown *s = shown_of(i);
-	uint64_t number = 0;
-	if (!s)
-		return 0;
-	LOCKED(&s->lock) {
-		number = ++s->passes;
-		*room(s) = (struct pass){off, off + len, number, 0};
-	}
-	return number;
+	const struct shown *s = shown_of(i);
+	uint64_t stamp = 0;
+	if (s)
+		LOCKED(&s->all->lock)
+			stamp = s->all->stamp;
+	return stamp;
 }
 
 void
-shown_passed(struct inode *i, uint64_t number, bool put)
+shown_dropped(struct inode *i, uint64_t off, uint64_t len, uint64_t stamp)
 {
 	struct shown *s = shown_of(i);
-	if (!s)
-		return;
-	LOCKED(&s->lock)
-		for (struct pass *p = s->pass; p < s->pass + PASSES; p++)
-			if (p->number == number) {
-				p->ended = clock_now();
-				p->to = put ? p->to : p->from;
-			}
-}
-
-void
-shown_filled(struct inode *i, uint64_t off, uint64_t len, int64_t begun)
-{
-	struct shown *s = shown_of(i);
-	const uint64_t end = off + len;
-	if (!s)
-		return;
-	LOCKED(&s->lock)
-		for (struct pass *p = s->pass; p < s->pass + PASSES; p++) {
-			const struct pass was = *p;
-			if (!was.ended || was.ended > begun || was.from >= end || was.to <= off)
-				continue;
-			p->to = max_u64(was.from, off); /* what is before … */
-			if (was.from >= off)
-				p->from = p->to = 0;
-			if (was.to <= end)
-				continue;
-			struct pass *to = room(s); /* … and behind */
-			*to = to == p && p->from != p->to
-				      ? was
-				      : (struct pass){end, was.to, was.number, was.ended};
-		}
-}
-
-bool
-shown_is_past(
-	const struct inode *i, uint64_t off, uint64_t len, uint64_t *ret_from, uint64_t *ret_to)
-{
-	struct shown *s = shown_of(i);
-	*ret_from = *ret_to = off + len;
-	if (!s)
-		return false;
-	LOCKED(&s->lock)
-		for (const struct pass *p = s->pass; p < s->pass + PASSES; p++) {
-			const uint64_t from = max_u64(p->from, off), to = min_u64(p->to, off + len);
-			if (from < to && from < *ret_from) {
-				*ret_from = from;
-				*ret_to = to;
-			}
-		}
-	return *ret_from < off + len;
+	if (s)
+		LOCKED(&s->all->lock)
+			forget(s, off, len, stamp);
 }

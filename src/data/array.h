@@ -42,6 +42,8 @@ void data_expire(struct data *);
 /* Bytes that models hold under the same budget, from now on; what the tables of the store take
  * comes on top, up to half the budget. */
 void data_set_other(struct data *, struct zmap *, size_t bytes);
+/* The same of what of the kernel's pages is remembered. */
+void data_set_shown(struct data *, size_t bytes);
 size_t data_memory(struct data *); /* the cap in force */
 /* Bytes of changed chunks of which none is whole yet that can wait at once: beyond some more they
  * are stored as they are, and read again. */

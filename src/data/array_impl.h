@@ -49,6 +49,7 @@ struct data {
 	unsigned workers;
 	atomic_uint scans;    /* readers in file order, for sharing the budget */
 	atomic_size_t other;  /* bytes that data_set_other was told last */
+	atomic_size_t shown;  /* … and data_set_shown */
 	atomic_size_t tables; /* bytes that the store held when it was asked last */
 	atomic_size_t joined; /* bytes of shards that are asked for at once, by all loads */
 	struct data_counts counts;

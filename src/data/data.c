@@ -96,7 +96,8 @@ note_tables(struct data *d, struct zmap *z)
 static void
 set_other(struct data *d)
 {
-	cache_set_other(d->cache, atomic_load(&d->other) + atomic_load(&d->tables));
+	cache_set_other(d->cache,
+		atomic_load(&d->other) + atomic_load(&d->tables) + atomic_load(&d->shown));
 }
 
 void
@@ -112,6 +113,13 @@ data_count_tables(struct data *d, struct zmap *z)
 {
 	if (!note_tables(d, z))
 		set_other(d);
+}
+
+void
+data_set_shown(struct data *d, size_t bytes)
+{
+	atomic_store(&d->shown, bytes);
+	set_other(d);
 }
 
 size_t

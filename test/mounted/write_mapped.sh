@@ -30,8 +30,8 @@ mapped()
 mapped "$mnt/a" 0 "$mnt/a" 0 4 1000 "${ROUNDS:-300}"
 mapped "$mnt/a" 0 "$mnt/a" 0 $pages 1048576 "$((${ROUNDS:-300} / 10))"
 mapped "$mnt/a.nc" "$begin" "$mnt/a.nc" "$begin" 60 1000 "${ROUNDS:-300}"
-mapped "$mnt/a.nc" "$begin" "$mnt/a" 0 60 1000 "$((${ROUNDS:-300} / 3))"
-mapped "$mnt/a" 0 "$mnt/a.nc" "$begin" 60 1000 "$((${ROUNDS:-300} / 3))"
+mapped "$mnt/a.nc" "$begin" "$mnt/a" 0 $pages 1000 "${ROUNDS:-300}"
+mapped "$mnt/a" 0 "$mnt/a.nc" "$begin" $pages 1000 "${ROUNDS:-300}"
 
 timeout -k 5 60 "$python" - "$mnt/t" <<'EOT' || fail "a file that a mapping has changed cannot be cut"
 import mmap

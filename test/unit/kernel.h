@@ -22,7 +22,10 @@ struct kernel {
 	uint64_t unique;
 	pthread_t thread;
 	void (*run)(struct kernel *);
-	uint8_t bytes[KERNEL_MOST]; /* of the last answer */
+	uint64_t dropped_from, dropped_to; /* bytes of files that it was told to drop, in one run;
+					      not all of a file */
+	uint64_t drops;                    /* how many were told of */
+	uint8_t bytes[KERNEL_MOST];        /* of the last answer */
 };
 
 /* What a program has opened. */
@@ -34,9 +37,15 @@ struct kernel_file {
 /* Linux writes no page back while it waits for the answer about a size: then it may not be told to
  * drop them. */
 static inline void
-kernel_is_told(const struct kernel *k, int what, uint32_t meanwhile, uint64_t inode)
+kernel_is_told(struct kernel *k, int what, uint32_t meanwhile, uint64_t inode)
 {
 	const struct fuse_notify_inval_inode_out *o = (const void *)k->bytes;
+	if (what == FUSE_NOTIFY_INVAL_INODE && o->off >= 0 && o->len > 0) {
+		const uint64_t off = (uint64_t)o->off, end = off + (uint64_t)o->len;
+		k->dropped_from = !k->drops || off < k->dropped_from ? off : k->dropped_from;
+		k->dropped_to = end > k->dropped_to ? end : k->dropped_to;
+		k->drops++;
+	}
 	CHECK(what != FUSE_NOTIFY_INVAL_INODE || meanwhile != FUSE_SETATTR || o->ino != inode ||
 		o->off < 0);
 }

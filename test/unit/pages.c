@@ -148,9 +148,14 @@ netcdf(struct kernel *k)
 	CHECK(one.flags & FOPEN_DIRECT_IO);
 	const uint64_t first = first_page(k, &one, &flat);
 	const struct kernel_file *const by[] = {&one, &two};
+	static uint8_t pages[6][PAGE];
+	for (unsigned i = 0; i < 6; i++)
+		fill(k, &one, first + 1 + i, pages[i]);
+	for (unsigned i = 6; i < MANY; i++)
+		fill(k, &one, first + 1 + i, page);
 	for (unsigned i = 0; i < 6; i++) {
 		const uint64_t number = first + 1 + i;
-		fill(k, &one, number, page);
+		memcpy(page, pages[i], PAGE);
 		if (i < 2)
 			kernel_write(k, &flat, KERNEL_PAST, (1 + i) * PAGE + AT, "12345678", N);
 		else
@@ -166,22 +171,70 @@ netcdf(struct kernel *k)
 	kernel_close(k, &one);
 }
 
+/* A page that the kernel has of what a program wrote, not of what it asked for. */
+static void
+written_whole(struct kernel *k)
+{
+	static uint8_t page[PAGE];
+	kernel_begin(k, 44);
+	struct kernel_file flat = kernel_open(k, "b", O_RDWR), nc = kernel_open(k, "b.nc", O_RDWR);
+	CHECK(!(flat.flags & FOPEN_DIRECT_IO));
+	const uint64_t first = first_page(k, &nc, &flat);
+	memset(page, 'q', PAGE);
+	kernel_write(k, &flat, KERNEL_PAST, PAGE, page, PAGE);
+	kernel_write(k, &nc, KERNEL_PAST, (first + 1) * PAGE + AT, "12345678", N);
+	dirty(page, 0);
+	kernel_write(k, &flat, KERNEL_PAGES, PAGE, page, PAGE);
+	CHECK(both(k, &flat, 1, "12345678", 0));
+	kernel_close(k, &nc);
+	kernel_close(k, &flat);
+}
+
+/* More pages than are remembered: the kernel is told to drop the oldest ones, many at once, and no
+ * request waits for that. */
+static void
+too_many(struct kernel *k)
+{
+	enum { PAGES = 2500, LATE = 50, READ = 10 };
+	static uint8_t late[PAGE];
+	kernel_begin(k, 45);
+	struct kernel_file f = kernel_open(k, "m", O_RDWR);
+	for (unsigned i = 0; i < PAGES; i += READ)
+		CHECK_INT(kernel_read(k, &f, KERNEL_PAGES, (uint64_t)i * PAGE, READ * PAGE),
+			READ * PAGE);
+	fill(k, &f, PAGES - LATE, late);
+	while (!k->drops && kernel_read(k, &f, KERNEL_PAGES, PAGES * PAGE, PAGE) > 0)
+		;
+	CHECK(k->dropped_from == 0 && k->dropped_to <= (PAGES - LATE) * PAGE);
+	CHECK(k->dropped_to / PAGE / k->drops > READ);
+	fill(k, &f, PAGES - LATE, late); /* what was not dropped is known */
+	kernel_write(k, &f, KERNEL_PAST, (PAGES - LATE) * PAGE + AT, "12345678", N);
+	dirty(late, 0);
+	kernel_write(k, &f, KERNEL_PAGES, (PAGES - LATE) * PAGE, late, PAGE);
+	CHECK(both(k, &f, PAGES - LATE, "12345678", 0));
+	kernel_close(k, &f);
+}
+
 int
 main(void)
 {
-	char store[] = "mem:pages", rw[] = "rw,unlimited=t", no[] = "rw,direct_io=no";
+	char store[] = "mem:pages", rw[] = "rw,unlimited=t", no[] = "rw,direct_io=no",
+	     little[] = "rw,memory=16M";
 	struct zmap *z = store_new(store);
 	put_text(z, ".zgroup", "{\"zarr_format\": 2}");
 	put_meta(z, "a", "\"|u1\"", "[2000000]", "[1000000]", "\"fill_value\": 46");
 	put_meta(z, "t", "\"|u1\"", "[100]", "[1000]", "\"fill_value\": 46");
 	put_text(z, "t/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"t\"]}");
-	put_meta(z, "b", "\"|i1\"", "[200000]", "[100000]", "\"fill_value\": 46");
+	put_meta(z, "m", "\"|u1\"", "[20000000]", "[1000000]", "\"fill_value\": 46");
+	put_meta(z, "b", "\"|i1\"", "[2000000]", "[100000]", "\"fill_value\": 46");
 	put_text(z, "b/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"x\"]}");
 	kernel_mount(store, rw, past_pages);
 	kernel_mount(store, no, through_pages);
 	kernel_mount(store, no, over_pages);
 	kernel_mount(store, rw, growing);
 	kernel_mount(store, rw, netcdf);
+	kernel_mount(store, no, written_whole);
+	kernel_mount(store, little, too_many);
 	zmap_close(z);
 	return check_end();
 }

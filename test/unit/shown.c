@@ -68,17 +68,17 @@ passes(struct inode *i)
 	past(i, 0, 0);
 }
 
-int
-main(void)
+static void
+pages(struct inode *i, struct shown_pages *t)
 {
 	static uint8_t b[3 * PAGE], got[PAGE];
-	struct inode *i = calloc(1, sizeof *i + 1);
-	CHECK(!shown_find(i, 0, 10, got));
+	bool first = false;
+	CHECK(!shown_find(i, 0, 10, got) && !shown_begun(i));
 	shown_lay(i, 0, filled(b, 10, 1), 0);
 	CHECK(!shown_find(i, 0, 10, got));
 
-	shown_begin(i);
-	shown_note(i, PAGE, filled(b, 2 * PAGE + 100, 2)); /* the last one is the end of the file */
+	CHECK(shown_begin(t, i, &first) == 0 && first && shown_begun(i));
+	shown_fill(i, PAGE, filled(b, 2 * PAGE + 100, 2)); /* the last one is the end of the file */
 	CHECK(!shown_find(i, 0, 1, got));
 	CHECK(shown_find(i, 2 * PAGE, PAGE, got) && got[PAGE - 1] == 2);
 	CHECK(shown_find(i, 3 * PAGE, PAGE, got) && got[99] == 2 && !got[100]);
@@ -88,13 +88,116 @@ main(void)
 	CHECK(shown_find(i, 2 * PAGE, PAGE, got) && got[0] == 3 && got[1] == 2);
 	shown_lay(i, 3 * PAGE + 90, filled(b, 20, 4), 0); /* the file became longer */
 	CHECK(shown_find(i, 3 * PAGE, PAGE, got) && got[89] == 2 && got[109] == 4 && !got[110]);
+	shown_lay(i, 8 * PAGE - 1, filled(b, PAGE + 2, 5), 0); /* the whole page is there now */
+	CHECK(shown_find(i, 8 * PAGE, PAGE, got) && got[0] == 5 && got[PAGE - 1] == 5);
+	CHECK(!shown_find(i, 7 * PAGE, 1, got) && !shown_find(i, 9 * PAGE, 1, got));
 
 	shown_forget(i, 2 * PAGE - 1, 1);
 	CHECK(!shown_find(i, PAGE, 1, got) && shown_find(i, 2 * PAGE, 1, got));
 	shown_forget(i, 0, UINT64_MAX);
 	CHECK(!shown_find(i, 2 * PAGE, 1, got));
+
+	CHECK(shown_begin(t, i, &first) == 0 && !first);
+	shown_fill(i, 0, filled(b, PAGE, 1));
+	shown_end(i);
+	CHECK(shown_find(i, 0, 1, got));
+	shown_end(i);
+	CHECK(!shown_find(i, 0, 1, got) && !shown_begun(i));
+	shown_fill(i, 0, filled(b, PAGE, 1)); /* a read that was under way */
+	CHECK(!shown_find(i, 0, 1, got));
+}
+
+/* What was filled, or came back, since the kernel dropped pages. */
+static void
+dropped(struct inode *i, struct shown_pages *t)
+{
+	static uint8_t b[4 * PAGE], got[PAGE];
+	bool first = false;
+	CHECK_INT(shown_begin(t, i, &first), 0);
+	shown_fill(i, 0, filled(b, 4 * PAGE, 1));
+	const uint64_t stamp = shown_stamp(i);
+	shown_note(i, 0, filled(b, PAGE, 2));
+	shown_forget(i, PAGE, PAGE);
+	shown_fill(i, PAGE, filled(b, PAGE, 3));
+	shown_dropped(i, 0, 3 * PAGE, stamp);
+	CHECK(!shown_find(i, 0, 1, got));
+	CHECK(shown_find(i, PAGE, 1, got) && *got == 3);
+	CHECK(!shown_find(i, 2 * PAGE, 1, got) && shown_find(i, 3 * PAGE, 1, got));
+	shown_dropped(i, PAGE, UINT64_MAX, shown_stamp(i));
+	CHECK(!shown_find(i, PAGE, 1, got) && !shown_find(i, 3 * PAGE, 1, got));
+	shown_end(i);
+}
+
+static size_t held;
+
+static void
+hold(void *arg, size_t bytes)
+{
+	(void)arg;
+	held = bytes;
+}
+
+/* Of two files: the oldest ones are to go when there are too many. */
+static void
+too_many(void)
+{
+	enum { LIMIT = 16 << 20, MANY = LIMIT / PAGE };
+	static uint8_t b[PAGE], got[PAGE];
+	struct shown_pages *t = NULL;
+	struct inodes *all = NULL;
+	struct shown_oldest o;
+	char root[] = "", a[] = "a", b2[] = "b";
+	const struct entry names[] = {{.path = root}, {.path = a}, {.path = b2}};
+	struct inode *i[2];
+	uint64_t id[2];
+	bool first = false;
+	CHECK_INT(shown_pages_new(LIMIT, hold, NULL, &t), 0);
+	CHECK_INT(inodes_new(&names[0], &all), 0);
+	for (unsigned k = 0; k < 2; k++) {
+		CHECK_INT(inodes_look_up(all, &names[k + 1], &id[k]), 0);
+		i[k] = inodes_get(all, id[k]);
+		CHECK_INT(shown_begin(t, i[k], &first), 0);
+	}
+	for (unsigned n = 0; n < MANY; n++)
+		shown_fill(i[n % 8 == 0], n * UINT64_C(3) * PAGE, filled(b, PAGE, (int)n));
+	CHECK(held >= LIMIT);
+	shown_note(i[1], 0, filled(b, PAGE, 99)); /* it is not that old now */
+	CHECK(shown_pages_over(t));
+	size_t gone = 0;
+	while (shown_pages_oldest(t, all, &o)) {
+		for (size_t n = 0; n < o.count; n++)
+			shown_dropped(o.inode, o.number[n] * PAGE, PAGE, o.stamp);
+		gone += o.count;
+		inodes_put(all, o.inode);
+		free(o.number);
+	}
+	CHECK(gone >= MANY / 8 && gone < MANY / 4);
+	for (unsigned n = 1; n < MANY; n++)
+		CHECK(shown_find(i[n % 8 == 0], n * UINT64_C(3) * PAGE, PAGE, got) == (n > gone));
+	CHECK(shown_find(i[1], 0, 1, got) && *got == 99);
+	shown_pages_end(t);
+	CHECK(!shown_pages_over(t));
+	for (unsigned k = 0; k < 2; k++) {
+		shown_end(i[k]);
+		inodes_put(all, i[k]);
+	}
+	CHECK_INT(held, 0);
+	inodes_free(all);
+	shown_pages_free(t);
+}
+
+int
+main(void)
+{
+	struct inode *i = calloc(1, sizeof *i + 1);
+	struct shown_pages *t = NULL;
+	CHECK_INT(shown_pages_new(1 << 20, NULL, NULL, &t), 0);
+	pages(i, t);
+	dropped(i, t);
 	passes(i);
 	shown_free(i->shown);
 	free(i);
+	shown_pages_free(t);
+	too_many();
 	return check_end();
 }

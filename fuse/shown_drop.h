@@ -1,0 +1,12 @@
+/* Has the kernel drop the oldest of the pages that are remembered (fuse/shown.h) when they are too
+ * many. That waits for what the kernel does with them, and a store that hangs: so it is done on a
+ * thread of its own, for which no request waits. */
+#pragma once
+
+struct server;
+struct shown_drop;
+
+/* After the notifier, and before the session. */
+int shown_drop_new(struct server *, struct shown_drop **ret);
+/* After the notifier has stopped; NULL is allowed. */
+struct shown_drop *shown_drop_free(struct shown_drop *);
