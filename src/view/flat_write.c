@@ -24,7 +24,8 @@ struct flat_file {
 	pthread_mutex_t lock;       /* guards the rest */
 	struct flat_reader *reader; /* that of later; NULL: not needed so far */
 	unsigned since;             /* its generation */
-	bool cut; /* it was truncated through this handle; under the flat's lock */
+	bool cut;            /* it was truncated through this handle; under the flat's lock */
+	atomic_bool refused; /* a write, for the array is a former one */
 };
 
 static struct flat_file *
@@ -317,8 +318,10 @@ flat_write(
 	if (r == 0)
 		r = flags & FILE_MAPPED ? put_differing(f, off, b, how)
 					: flat_put_bytes(w, own->epoch, off, b, how);
-	if (r < 0 && look_same(own) < 0)
+	if (r < 0 && look_same(own) < 0) {
+		atomic_store(&own->refused, true);
 		return -EIO; /* of this handle alone */
+	}
 	return r < 0 && sticks(r) ? flat_stick(w, r) : r;
 }
 
@@ -351,9 +354,9 @@ flat_truncate(struct file *f, uint64_t size, enum file_resize by, struct cancel 
 static int
 look_lost(const struct flat_file *own)
 {
-	bool lost = false;
+	bool lost = atomic_load(&own->refused);
 	LOCKED(&own->flat->lock)
-		lost = own->epoch < own->flat->lost;
+		lost |= own->epoch < own->flat->lost;
 	return lost ? variable_say_rewritten(own->flat->path) : 0;
 }
 

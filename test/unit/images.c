@@ -126,6 +126,9 @@ test_values(struct mount *m)
 	close_file(f, -ERANGE);
 	f = open_file(m, "t.nc", O_RDWR, -ERANGE);
 	CHECK(!f);
+	CHECK_INT(mount_settle(m, "", SETTLE_FSYNC, NULL), -ERANGE);
+	CHECK(strstr(err_text(), "'t.nc': "));
+	CHECK_INT(mount_settle(m, "other", SETTLE_FSYNC, NULL), 0);
 	CHECK_INT(mount_refresh(m, NULL), 0);
 	CHECK_INT(element(m, 0), 100);
 	free(all);

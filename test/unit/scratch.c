@@ -1,6 +1,7 @@
 /* New names of a writable mount, before anything is taken in. */
 #include "mounted.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 static const char STORE[] = "mem:scratch";
@@ -8,14 +9,20 @@ static const char STORE[] = "mem:scratch";
 static const struct array_want how;
 
 static struct file *
-open_file(struct mount *m, const char *path)
+open_for(struct mount *m, const char *path, int flags, int want)
 {
 	struct entry e = {0};
 	struct file *f = NULL;
 	CHECK_INT(mount_lookup(m, path, &e), 0);
-	CHECK_INT(file_open_for(m, &e, O_RDWR, &f), 0);
+	CHECK_INT(file_open_for(m, &e, flags, &f), want);
 	entry_free(&e);
 	return f;
+}
+
+static struct file *
+open_file(struct mount *m, const char *path)
+{
+	return open_for(m, path, O_RDWR, 0);
 }
 
 static void
@@ -53,6 +60,29 @@ test_page(struct mount *m, bool shown)
 	CHECK_INT(mount_unlink(m, "page"), 0);
 }
 
+/* A write that was refused is told by each call after it, until the file begins anew. */
+static void
+test_refused(struct mount *m, const char *path)
+{
+	const struct span some = {(const uint8_t *)"some", 4};
+	struct entry e = {0};
+	CHECK_INT(mount_create(m, path, &e), 0);
+	entry_free(&e);
+	struct file *f = open_file(m, path);
+	CHECK_INT(file_write(f, INT64_MAX, some, &how, 0), -EFBIG);
+	CHECK_INT(file_settle(f, SETTLE_FLUSH, 0, NULL), -EFBIG);
+	CHECK_INT(file_write(f, 0, some, &how, 0), -EFBIG);
+	CHECK_INT(file_settle(f, SETTLE_FSYNC, 0, NULL), -EFBIG);
+	CHECK_INT(mount_rename(m, path, "other", 0), -EFBIG);
+	CHECK(!open_for(m, path, O_RDWR, -EFBIG));
+	file_close(open_for(m, path, O_RDONLY, 0));
+	file_close(open_for(m, path, O_WRONLY | O_TRUNC, 0));
+	CHECK_INT(file_settle(f, SETTLE_FLUSH, 0, NULL), 0);
+	CHECK_INT(file_write(f, 0, some, &how, 0), 0);
+	file_close(f);
+	CHECK_INT(mount_unlink(m, path), 0);
+}
+
 int
 main(void)
 {
@@ -63,6 +93,8 @@ main(void)
 	struct mount *m = mount_new(STORE, &o);
 	test_page(m, true);
 	test_page(m, false);
+	test_refused(m, "bytes");
+	test_refused(m, "new.nc");
 	CHECK_INT(mount_drain(m, NULL), 0);
 	mount_close(m);
 	zmap_close(z);

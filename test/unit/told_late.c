@@ -79,9 +79,27 @@ test_hole(void)
 	end(&l);
 }
 
+/* The array is replaced, and a write to the former one refused: so says close, too. */
+static void
+test_replaced(void)
+{
+	struct late l = begin();
+	struct node *other = NULL;
+	put_meta(l.told.store, "t", "\"|u1\"", "[4]", "[4]", "\"fill_value\": 0");
+	CHECK_INT(model_look_again(l.told.mount->model, "t", &other), 0);
+	l.told.tell(l.told.mount, l.four, other);
+	node_unref(other);
+	CHECK_INT(
+		file_write(l.told.file, 0, (struct span){(const uint8_t *)"\5", 1}, &how, 0), -EIO);
+	CHECK_INT(file_settle(l.told.file, SETTLE_FLUSH, 0, NULL), -EIO);
+	CHECK_INT(file_settle(l.told.file, SETTLE_RELEASE, 0, NULL), -EIO);
+	end(&l);
+}
+
 int
 main(void)
 {
+	test_replaced();
 	test_order();
 	test_append();
 	test_hole();

@@ -269,6 +269,9 @@ settle_all(struct mount *m, const char *dir, enum settle_why why, struct cancel 
 	int r = images_all(m, &all);
 	if (r < 0)
 		return r;
+	r = why == SETTLE_RELEASE ? 0 : images_stuck_below(m, dir);
+	if (r < 0)
+		err_save(r, &why_not);
 	for (size_t i = 0; all[i]; i++) {
 		struct open_image *o = all[i];
 		r = path_is_below(o->path, dir) ? images_stuck(m, o->path) : 0;

@@ -6,6 +6,8 @@
 #include "view/netcdf/netcdf.h"
 #include "view/state.h"
 
+#include "base/path.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -376,6 +378,20 @@ images_stuck(struct mount *m, const char *path)
 			e = f->why;
 	}
 	return e.code ? err_restore(&e) : 0;
+}
+
+int
+images_stuck_below(struct mount *m, const char *dir)
+{
+	struct err e = {0};
+	CLEAN(clean_free) char *path = NULL;
+	LOCKED(&m->images->lock)
+		for (const struct failed *f = m->images->failed; f && !e.code; f = f->next)
+			if (path_is_below(f->path, dir)) {
+				e = f->why;
+				path = strdup(f->path);
+			}
+	return e.code ? err_add(err_restore(&e), "'%s'", path ? path : dir) : 0;
 }
 
 int

@@ -74,6 +74,8 @@ int images_stick(struct mount *, const char *path, int code);
 int images_fail(struct open_image *, int code);
 /* 0, or what failed, with its text. */
 int images_stuck(struct mount *, const char *path);
+/* The same of a file below the folder, open or not. */
+int images_stuck_below(struct mount *, const char *dir);
 /* The same of an open file; -ESTALE: it was given up. */
 int images_usable(struct open_image *);
 /* Its changes are lost: an open of the path finds the store from now on. Its own handles read on,

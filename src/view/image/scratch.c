@@ -12,7 +12,6 @@
 #include <string.h>
 
 enum { MODE = 0644 };
-static const size_t MEMORY = 64 << 20; /* bytes of one file that lie in memory */
 
 static int
 begin(struct mount *m)
@@ -90,113 +89,11 @@ create(struct mount *m, const char *path, struct entry *ret)
 	return r;
 }
 
-static bool
-ends_with(const char *path, const char *suffix)
-{
-	size_t n = strlen(path), k = strlen(suffix);
-	return n > k && strcmp(path + n - k, suffix) == 0;
-}
-
-/* --- what goes to variables as it comes; in turn --- */
-
-/* What of the image is no longer so is the file's own again. */
-static void
-leave_image(struct scratch *s)
-{
-	if (!s->image || image_flows(s->image->image) || !image_waits(s->image->image))
-		return;
-	images_end(s->image);
-	s->image = NULL;
-	s->waits = true;
-}
-
-/* All bytes are the file's own: they get another meaning, or none yet. */
 static int
-take_back(struct scratch *s, const struct array_want *how)
+look_refused(struct scratch *s)
 {
-	int r = s->image ? image_flow_back(s->image->image, how) : 0;
-	if (r == 0)
-		leave_image(s);
-	return r;
-}
-
-/* What was written and is no whole file goes. */
-static void
-drop_image(struct scratch *s)
-{
-	images_end(s->image);
-	s->image = NULL;
-	spill_free(&s->bytes);
-	s->size = 0;
-}
-
-static int
-put(struct mount *m, struct scratch *s, uint64_t off, struct span bytes,
-	const struct array_want *how)
-{
-	const uint64_t before = s->bytes.size;
-	int r = s->image ? image_write(s->image->image, off, bytes, NULL, how)
-			 : spill_write(&s->bytes, off, bytes, MEMORY);
-	leave_image(s);
-	if (r < 0 || s->image || s->waits || !image_would_flow(&s->bytes, MEMORY, before))
-		return r;
-	CLEAN(clean_free) char *path = scratches_target(m, s);
-	s->waits = !path || !ends_with(path, ".nc") || scratches_is_taken(m, s) ||
-		   images_stream(m, path, &s->bytes, how, &s->image) != 0;
-	return 0;
-}
-
-static int
-content(struct scratch *s, const struct array_want *want, uint8_t *to, size_t *ret_n)
-{
-	const uint64_t size = s->bytes.size;
-	if (s->image)
-		return image_read(s->image->image, want, NULL, to, ret_n);
-	*ret_n = want->off < size ? (size_t)min_u64(want->len, size - want->off) : 0;
-	return *ret_n ? spill_read(&s->bytes, want->off, *ret_n, to) : 0;
-}
-
-/* Of a page that a program has mapped, what differs from what it showed. */
-static int
-put_page(struct mount *m, struct scratch *s, uint64_t off, struct span bytes,
-	const struct array_want *how)
-{
-	CLEAN(clean_free) uint8_t *was = calloc(1, bytes.len + 1);
-	struct array_want w = *how;
-	size_t n;
-	w.off = off;
-	w.len = bytes.len;
-	int r = was ? 0 : err_set(-ENOMEM, "no memory for %zu bytes", bytes.len);
-	if (r == 0 && how->shown)
-		memcpy(was, how->shown, bytes.len);
-	else if (r == 0)
-		r = content(s, &w, was, &n);
-	for (size_t at = 0, to; r == 0 && span_differs(bytes, was, &at, &to); at = to)
-		r = put(m, s, off + at, (struct span){bytes.data + at, to - at}, how);
-	return r;
-}
-
-static int
-resize(struct scratch *s, uint64_t size, bool longer)
-{
-	const struct array_want how = {.cancel = NULL};
 	int r = turn_take(&s->turn, 0);
-	if (r < 0)
-		return r;
-	if (longer && size <= s->size)
-		return turn_give(&s->turn, 0);
-	if (s->image && !size)
-		drop_image(s);
-	if (!size)
-		s->waits = false;
-	if (s->image)
-		r = image_truncate(s->image->image, size, longer, &how);
-	leave_image(s);
-	if (r == 0 && !s->image)
-		r = spill_truncate(&s->bytes, size, MEMORY);
-	s->size = s->image ? image_size(s->image->image) : s->bytes.size;
-	s->changed = true;
-	return turn_give(&s->turn, r);
+	return r < 0 ? r : turn_give(&s->turn, scratch_refused(s));
 }
 
 static int
@@ -208,8 +105,8 @@ open_scratch(struct file *f, const struct entry *e, int flags)
 		scratches_put(f->mount, s);
 		return err_set(-ESTALE, "'%s' has changed since it was looked up", e->path);
 	}
-	if (file_writes(f) && flags & O_TRUNC)
-		r = resize(s, 0, false);
+	if (file_writes(f))
+		r = flags & O_TRUNC ? scratch_resize(s, 0, false) : look_refused(s);
 	f->own = s;
 	f->size = atomic_load(&s->size);
 	f->direct = true;
@@ -228,7 +125,7 @@ read_scratch(struct file *f, const struct array_want *want, struct reply *ret)
 		r = turn_take(&s->turn, want->deadline);
 	if (r < 0)
 		return r;
-	r = turn_give(&s->turn, content(s, want, ret->own.data, &n));
+	r = turn_give(&s->turn, scratch_content(s, want, ret->own.data, &n));
 	if (r < 0 || !n)
 		return r;
 	ret->own.len = ret->len = n;
@@ -241,25 +138,14 @@ static int
 write_scratch(struct file *f, uint64_t off, struct span bytes, const struct array_want *how,
 	unsigned flags)
 {
-	struct scratch *s = f->own;
-	int r = turn_take(&s->turn, how->deadline);
-	if (r < 0)
-		return r;
-	if (flags & FILE_MAPPED)
-		r = put_page(f->mount, s, off, bytes, how);
-	else
-		r = put(f->mount, s, flags & FILE_APPEND ? s->size : off, bytes, how);
-	s->size = s->image ? image_size(s->image->image) : s->bytes.size;
-	s->mtime = clock_wall();
-	s->changed = true;
-	return turn_give(&s->turn, r);
+	return scratch_write(f->mount, f->own, off, bytes, how, flags);
 }
 
 static int
 truncate_scratch(struct file *f, uint64_t size, enum file_resize by, struct cancel *cancel)
 {
 	(void)cancel;
-	return resize(f->own, size, by == RESIZE_LONGER);
+	return scratch_resize(f->own, size, by == RESIZE_LONGER);
 }
 
 /* --- taking in --- */
@@ -283,6 +169,9 @@ take_in(struct mount *m, const char *path, struct scratch *s, bool always,
 	int r = turn_take(&s->turn, how->deadline);
 	if (r < 0)
 		return r;
+	r = scratch_refused(s);
+	if (r < 0)
+		return turn_give(&s->turn, r);
 	if (always || (s->changed && s->size)) {
 		r = take_in_now(m, path, s, how);
 		if (r == 0)
@@ -302,7 +191,7 @@ is_last(struct mount *m, struct scratch *s)
 		return false;
 	if (turn_take(&s->turn, 0) == 0) {
 		if (s->image && image_flows(s->image->image))
-			drop_image(s);
+			scratch_drop_image(s);
 		turn_give(&s->turn, 0);
 	}
 	return scratches_is_taken(m, s);
@@ -320,8 +209,8 @@ settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *can
 	if (why == SETTLE_RELEASE && !is_last(m, s))
 		return 0;
 	CLEAN(clean_free) char *path = scratches_target(m, s);
-	if (!path || !ends_with(path, ".nc"))
-		return 0;
+	if (!path || !scratch_ends_with(path, ".nc"))
+		return look_refused(s);
 	int r = take_in(m, path, s, false, &how);
 	if (r < 0 && why == SETTLE_RELEASE)
 		images_stick(m, path, r);
@@ -392,13 +281,15 @@ rename_it(struct mount *m, const struct entry *from, const struct entry *to, uns
 	int r;
 	if (!s)
 		return ZMAP_ABSENT;
-	r = turn_take(&s->turn, 0);
-	r = r < 0 ? r : turn_give(&s->turn, take_back(s, &how));
+	r = look_refused(s);
+	if (r == 0)
+		r = turn_take(&s->turn, 0);
+	r = r < 0 ? r : turn_give(&s->turn, scratch_take_back(s, &how));
 	if (r < 0) {
 		scratches_put(m, s);
 		return r;
 	}
-	const bool nc = ends_with(to->path, ".nc") && atomic_load(&s->size);
+	const bool nc = scratch_ends_with(to->path, ".nc") && atomic_load(&s->size);
 	if (to->view && !*to->view->suffix) {
 		r = turn_take(&s->turn, 0);
 		r = r < 0 ? r : turn_give(&s->turn, put_flat(m, to, s, &how));

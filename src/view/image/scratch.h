@@ -23,6 +23,7 @@ struct scratch {
 	struct open_image *image; /* its bytes go to variables as they come, or went; NULL: they are
 				     in `bytes` */
 	bool waits;               /* they did not, and will not */
+	struct err refused;       /* what was written is not all there; code 0: it is */
 	atomic_ullong size;       /* theirs: these are read without a turn */
 	atomic_llong mtime;
 	atomic_uint writers; /* handles that may write to it */
@@ -58,3 +59,19 @@ int scratches_hide(struct mount *, const char *path);
 bool scratches_hides(struct mount *, const char *path);
 
 size_t scratch_dir_len(const char *path); /* of the path of its directory */
+
+/* --- scratch_put.c; all but scratch_write and scratch_resize in turn --- */
+
+int scratch_write(struct mount *, struct scratch *, uint64_t off, struct span,
+	const struct array_want *how, unsigned flags);
+/* longer: if it is shorter. To nothing: what was refused before counts no more. */
+int scratch_resize(struct scratch *, uint64_t size, bool longer);
+/* 0, or why a write was refused: the file is not what its writers made. */
+int scratch_refused(const struct scratch *);
+/* Bytes of the file, *ret_n of them that there are. */
+int scratch_content(struct scratch *, const struct array_want *want, uint8_t *to, size_t *ret_n);
+/* All bytes are the file's own: they get another meaning, or none yet. */
+int scratch_take_back(struct scratch *, const struct array_want *how);
+/* What was written and is no whole file goes. */
+void scratch_drop_image(struct scratch *);
+bool scratch_ends_with(const char *path, const char *suffix);

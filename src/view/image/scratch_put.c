@@ -1,0 +1,156 @@
+/* What is written to a new name: it is the file's own, or goes to variables as it comes. */
+#include "view/image/scratch.h"
+
+#include "view/kind.h"
+#include "view/state.h"
+
+#include "base/check.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const size_t MEMORY = 64 << 20; /* bytes of one file that lie in memory */
+
+bool
+scratch_ends_with(const char *path, const char *suffix)
+{
+	size_t n = strlen(path), k = strlen(suffix);
+	return n > k && strcmp(path + n - k, suffix) == 0;
+}
+
+/* What of the image is no longer so is the file's own again. */
+static void
+leave_image(struct scratch *s)
+{
+	if (!s->image || image_flows(s->image->image) || !image_waits(s->image->image))
+		return;
+	images_end(s->image);
+	s->image = NULL;
+	s->waits = true;
+}
+
+int
+scratch_take_back(struct scratch *s, const struct array_want *how)
+{
+	int r = s->image ? image_flow_back(s->image->image, how) : 0;
+	if (r == 0)
+		leave_image(s);
+	return r;
+}
+
+void
+scratch_drop_image(struct scratch *s)
+{
+	images_end(s->image);
+	s->image = NULL;
+	spill_free(&s->bytes);
+	s->size = 0;
+}
+
+static int
+put(struct mount *m, struct scratch *s, uint64_t off, struct span bytes,
+	const struct array_want *how)
+{
+	const uint64_t before = s->bytes.size;
+	int r = s->image ? image_write(s->image->image, off, bytes, NULL, how)
+			 : spill_write(&s->bytes, off, bytes, MEMORY);
+	leave_image(s);
+	if (r < 0 || s->image || s->waits || !image_would_flow(&s->bytes, MEMORY, before))
+		return r;
+	CLEAN(clean_free) char *path = scratches_target(m, s);
+	s->waits = !path || !scratch_ends_with(path, ".nc") || scratches_is_taken(m, s) ||
+		   images_stream(m, path, &s->bytes, how, &s->image) != 0;
+	return 0;
+}
+
+int
+scratch_content(struct scratch *s, const struct array_want *want, uint8_t *to, size_t *ret_n)
+{
+	const uint64_t size = s->bytes.size;
+	if (s->image)
+		return image_read(s->image->image, want, NULL, to, ret_n);
+	*ret_n = want->off < size ? (size_t)min_u64(want->len, size - want->off) : 0;
+	return *ret_n ? spill_read(&s->bytes, want->off, *ret_n, to) : 0;
+}
+
+/* Of a page that a program has mapped, what differs from what it showed. */
+static int
+put_page(struct mount *m, struct scratch *s, uint64_t off, struct span bytes,
+	const struct array_want *how)
+{
+	CLEAN(clean_free) uint8_t *was = calloc(1, bytes.len + 1);
+	struct array_want w = *how;
+	size_t n;
+	w.off = off;
+	w.len = bytes.len;
+	int r = was ? 0 : err_set(-ENOMEM, "no memory for %zu bytes", bytes.len);
+	if (r == 0 && how->shown)
+		memcpy(was, how->shown, bytes.len);
+	else if (r == 0)
+		r = scratch_content(s, &w, was, &n);
+	for (size_t at = 0, to; r == 0 && span_differs(bytes, was, &at, &to); at = to)
+		r = put(m, s, off + at, (struct span){bytes.data + at, to - at}, how);
+	return r;
+}
+
+/* A program that does not look at this failure finds it again, for the file is not what it wrote. A
+ * page of a mapping is gone whatever it was. */
+static int
+stick(struct scratch *s, unsigned flags, int code)
+{
+	if (code < 0 && (flags & FILE_MAPPED || (code != -EINTR && code != -ENOMEM)))
+		err_save(code, &s->refused);
+	return code;
+}
+
+int
+scratch_refused(const struct scratch *s)
+{
+	return s->refused.code ? err_restore(&s->refused) : 0;
+}
+
+int
+scratch_write(struct mount *m, struct scratch *s, uint64_t off, struct span bytes,
+	const struct array_want *how, unsigned flags)
+{
+	int r = turn_take(&s->turn, how->deadline);
+	if (r < 0)
+		return r;
+	r = scratch_refused(s);
+	if (r < 0)
+		return turn_give(&s->turn, r);
+	if (flags & FILE_MAPPED)
+		r = put_page(m, s, off, bytes, how);
+	else
+		r = put(m, s, flags & FILE_APPEND ? s->size : off, bytes, how);
+	s->size = s->image ? image_size(s->image->image) : s->bytes.size;
+	s->mtime = clock_wall();
+	s->changed = true;
+	return turn_give(&s->turn, stick(s, flags, r));
+}
+
+int
+scratch_resize(struct scratch *s, uint64_t size, bool longer)
+{
+	const struct array_want how = {.cancel = NULL};
+	int r = turn_take(&s->turn, 0);
+	if (r < 0)
+		return r;
+	if (!size)
+		s->refused = (struct err){0};
+	r = scratch_refused(s);
+	if (r < 0 || (longer && size <= s->size))
+		return turn_give(&s->turn, r);
+	if (s->image && !size)
+		scratch_drop_image(s);
+	if (!size)
+		s->waits = false;
+	if (s->image)
+		r = image_truncate(s->image->image, size, longer, &how);
+	leave_image(s);
+	if (r == 0 && !s->image)
+		r = spill_truncate(&s->bytes, size, MEMORY);
+	s->size = s->image ? image_size(s->image->image) : s->bytes.size;
+	s->changed = true;
+	return turn_give(&s->turn, stick(s, 0, r));
+}
