@@ -6,6 +6,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Where a chunk lies that lies nowhere in its shard, so that it does in no other that is made of
+ * it. */
+static const uint64_t NOWHERE = UINT64_MAX - 1;
+
 /* What a shard is made of. */
 struct parts {
 	const struct staged_chunk **changed; /* by number in the shard; NULL: not changed */
@@ -131,6 +135,14 @@ find_untouched(const struct store *st, uint64_t i, struct staged_chunk *ret)
 	return true;
 }
 
+/* Does what is stored of the chunk count no more, whatever it is? */
+static bool
+replaces(const struct store *st, const struct staged_chunk *c)
+{
+	const struct layer *l = c->storing;
+	return (l && l->count >= staged_visible(st->array, c->number)) || !store_fill_from(st, c);
+}
+
 static int
 add_chunk(struct store *st, struct parts *p, uint64_t i)
 {
@@ -139,20 +151,30 @@ add_chunk(struct store *st, struct parts *p, uint64_t i)
 	CLEAN(buf_free) struct buf own = {0};
 	struct span old, bytes;
 	int r = find_old(st, p, i, &old);
-	bytes = old;
 	const struct staged_chunk *c = p->changed[i];
+	const bool written = c != NULL;
+	bool lost = r < 0; /* its entry in the index leads nowhere */
 	struct staged_chunk left;
-	if (!c && old.data && find_untouched(st, i, &left) &&
+	if (!c && (old.data || lost) && find_untouched(st, i, &left) &&
 		store_fill_from(st, &left) < a->grid.chunk_bytes)
 		c = &left;
 	p->touched |= c != NULL;
+	if (lost && c && replaces(st, c)) {
+		lost = false;
+		r = 0;
+	}
+	bytes = old;
 	if (r == 0 && c)
 		r = encode(st, c, &old, &own, &bytes);
+	if (r == -EIO && !written) { /* no other chunk suffers from the damage, which stays */
+		bytes = old;
+		r = 0;
+	}
 	if (r < 0)
 		return err_add(r, "'%s', chunk %" PRIu64, st->key, i);
-	const struct shard_place at = {st->out.len, bytes.len};
-	shard_set(s, p->new, i, bytes.data ? &at : NULL);
-	p->full += bytes.data != NULL;
+	const struct shard_place at = {lost ? NOWHERE : st->out.len, bytes.len};
+	shard_set(s, p->new, i, bytes.data || lost ? &at : NULL);
+	p->full += bytes.data || lost;
 	return bytes.data ? buf_add(&st->out, bytes.data, bytes.len) : 0;
 }
 
