@@ -31,12 +31,6 @@ staging_wait_stored(struct staging *s, uint64_t space, struct cancel *cancel)
 	}
 }
 
-uint64_t
-behind_step(const struct array *a)
-{
-	return a->shard ? a->in_shard[0] : 1;
-}
-
 static int
 by_object(const void *a, const void *b)
 {

@@ -2,7 +2,8 @@
  * (what is stored when, by which thread, and what came of it), staging_store.c (one object),
  * staging_shard.c (one that is a shard), staging_left.c and staging_noted.c (what lies behind the
  * end), staging_pad.c (edges), staging_behind.c (what is stored behind an end that is to come),
- * staging_trim.c (shrinking) and cover.c (reading). No other file includes it. */
+ * staging_trim.c (shrinking), staging_cut.c (that another writer does it) and cover.c (reading). No
+ * other file includes it. */
 #pragma once
 
 #include "base/set.h"
@@ -28,6 +29,7 @@ struct staged_space {
 	unsigned held;     /* threads that make the array shorter: nothing of it is stored now */
 	bool keeps;        /* no object of it goes for being all fill */
 	struct err *error; /* why something could not be stored; NULL: all could */
+	bool outdated;     /* because the array was another by then */
 	struct staged_end {
 		uint64_t at, run; /* where a write ended, and how much was written in order up to
 				     there */
@@ -62,6 +64,7 @@ struct staged_object {
 	size_t leaving;                /* of its cost, what is counted in that of the staging */
 	bool last_try;                 /* what fails now is dropped */
 	size_t borrowed;               /* memory that storing it needs */
+	uint64_t rows;                 /* of the array that was to store it when that began */
 	struct staged_object *go;      /* the next one that begins now */
 	struct task task;
 	struct staging *staging;
@@ -141,6 +144,19 @@ void staging_pump(struct staging *);
 /* Until something moves, or for a moment; the lock is open meanwhile. -EINTR; -EIO: not by then. */
 int staging_wait(struct staging *, int64_t deadline, struct cancel *);
 
+/* What was written to the chunk from byte `from` on is forgotten. The lock is held. */
+void staging_forget(struct staging *, struct staged_chunk *, size_t from);
+/* Something that was written behind the end of the space's array is lost, which is an error of it,
+ * unless it has one. The lock is held. */
+void staged_lose(struct staged_space *);
+/* Has another writer made the array shorter, and the space has the one that it is now? */
+bool staged_is_cut(const struct staged_space *, const struct array *);
+/* What the object has that is not being stored, behind the end of its space's array, is lost. */
+void staged_cut(struct staging *, struct staged_object *);
+/* The array's objects behind its end that were put here since it was last looked at go, if they are
+ * what was put. Returns how many did. */
+size_t placed_remove_behind(struct array *);
+
 /* Until no object of the space is being stored. The lock is open meanwhile. */
 int staging_wait_stored(struct staging *, uint64_t space, struct cancel *);
 
@@ -167,7 +183,11 @@ struct array_behind {
 };
 
 /* Rows of a stored object, in chunks. */
-uint64_t behind_step(const struct array *);
+static inline uint64_t
+behind_step(const struct array *a)
+{
+	return a->shard ? a->in_shard[0] : 1;
+}
 /* Calls fn for a chunk of each object of these rows [first, last) of objects; several threads do.
  * 0, or the first error. */
 int behind_each(struct array_behind *, uint64_t first, uint64_t last,
@@ -213,6 +233,8 @@ struct store {
 	char version[ZMAP_VERSION]; /* that the put left */
 };
 
+/* It was put behind the end, as the array is by now: it goes again. 0: it was not. */
+int staging_put_late(const struct store *);
 /* It was put: array_confirm looks at its array after that. */
 void staging_note_placed(const struct store *);
 /* The object with this chunk and those behind it is put as they were frozen. 0 or -errno. */

@@ -100,6 +100,35 @@ take_back(struct placed_list *l, const struct err *why)
 	return left ? err_add(r, "%zu chunks of the former array are left there", left) : r;
 }
 
+static void
+remove_behind(void *arg, size_t i)
+{
+	struct placed_list *l = arg;
+	const struct placed *p = &l->at[i];
+	const struct array *a = l->array;
+	uint64_t index[RANK_MAX];
+	grid_index(&a->grid, p->chunk, index);
+	for (unsigned d = 0; a->shard && d < a->grid.rank; d++)
+		index[d] -= index[d] % a->in_shard[d];
+	if (index[0] * a->grid.chunk[0] >= a->grid.shape[0] &&
+		fresh_remove(l->array, p->chunk, p->version, 0) == 0)
+		atomic_fetch_add(&l->left, 1);
+}
+
+size_t
+placed_remove_behind(struct array *a)
+{
+	struct staging *s = a->data->staging;
+	struct placed_list l = {.array = a};
+	int r = 0;
+	LOCKED(&s->lock)
+		r = find(s, &l);
+	if (r == 0)
+		in_parallel(l.n, true, remove_behind, &l);
+	free(l.at);
+	return atomic_load(&l.left);
+}
+
 int
 array_confirm(struct array *a, bool failed)
 {

@@ -106,6 +106,7 @@ staging_pump(struct staging *s)
 		staged_list_add(&s->storing, o);
 		o->state = STAGED_STORING;
 		o->borrowed = need_of(o);
+		o->rows = o->space->array->grid.shape[0];
 		s->borrowed += o->borrowed;
 		s->under_way++;
 		freeze(o);
@@ -132,6 +133,7 @@ struct outcome {
 	struct array *array;
 	const struct err *why; /* code 0: it is stored */
 	bool slow;             /* the store's patience was tried */
+	bool outdated;         /* the array is no longer the one that it was */
 	bool dropped;
 };
 
@@ -217,8 +219,10 @@ fail(struct staging *s, const struct outcome *e)
 	put_layers_back(s, o);
 	staged_list_add(&s->failed, o);
 	o->state = STAGED_FAILED;
-	if (!p->error && (p->error = malloc(sizeof *p->error)))
+	if (!p->error && (p->error = malloc(sizeof *p->error))) {
 		*p->error = *e->why;
+		p->outdated = e->outdated;
+	}
 	if (e->slow)
 		fail_queued(s, p, e->why);
 }
@@ -245,12 +249,24 @@ succeed(struct staging *s, struct staged_object *o)
 	staged_list_add(&s->dirty, o);
 }
 
+/* Another writer has made the array shorter: what is left of the object is stored by the one that
+ * it is now. */
+static void
+begin_again(struct staging *s, struct staged_object *o)
+{
+	put_layers_back(s, o);
+	o->state = STAGED_DIRTY;
+	staged_list_add(&s->dirty, o);
+	staged_cut(s, o);
+}
+
 /* The space's array, to be let go of; or NULL. */
 static struct array *
 conclude(struct staging *s, struct outcome *e)
 {
 	struct staged_object *o = e->object;
-	bool again = o->again;
+	const bool cut = e->why->code && e->outdated && o->space->array->grid.shape[0] < o->rows;
+	bool again = o->again || cut;
 	staged_list_remove(o);
 	s->leaving -= o->leaving;
 	o->leaving = 0;
@@ -259,6 +275,8 @@ conclude(struct staging *s, struct outcome *e)
 	s->ended++;
 	if (!e->why->code)
 		succeed(s, o);
+	else if (cut)
+		begin_again(s, o);
 	else if (o->last_try)
 		drop(s, e);
 	else
@@ -293,23 +311,29 @@ run(struct task *t)
 	const struct staged_chunk *c = NULL;
 	int64_t began = clock_now(), timeout = s->data->options.timeout;
 	size_t borrowed = 0;
+	bool outdated = false;
 	struct err why;
 	LOCKED(&s->lock) {
 		a = array_ref(o->space->array);
 		borrowed = o->borrowed;
+		outdated = a->grid.shape[0] < o->rows;
 		c = o->chunk; /* chunks may come before it in the list, which are for the next
 				 time */
 	}
 	cache_borrow(s->data->cache, borrowed);
-	int r = staged_store(s, a, c);
+	int r = outdated ? err_set(-EIO, "'%s' was made shorter meanwhile", a->path)
+			 : staged_store(s, a, c);
 	cache_give_back(s->data->cache, borrowed);
 	codec_scratch_rest();
 	err_save(r, &why);
+	if (r < 0 && !outdated && a->hooks.seen)
+		outdated = !a->hooks.seen(a->hooks.arg, 0);
 	finish(s, &(struct outcome){
 			  .object = o,
 			  .array = a,
 			  .why = &why,
 			  .slow = timeout && clock_now() - began > timeout / 2,
+			  .outdated = outdated,
 		  });
 	array_unref(a);
 }

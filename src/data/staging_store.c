@@ -357,6 +357,8 @@ staged_store(struct staging *s, struct array *a, const struct staged_chunk *c)
 	if (r < 0)
 		return r;
 	r = try_all(&st);
+	if (r == 0 && !st.nothing)
+		r = staging_put_late(&st);
 	bool same = r < 0 || st.nothing;
 	cache_put_end(cache, st.cached, same ? NULL : st.version);
 	buf_free(&st.base);

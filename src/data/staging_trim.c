@@ -20,23 +20,6 @@ per_row(const struct array *a)
 
 /* --- what is staged --- */
 
-/* What was written to the chunk from byte `from` on is forgotten. */
-static void
-forget(struct staging *s, struct staged_chunk *c, size_t from)
-{
-	if (!c->now)
-		return;
-	layer_cut(c->now, from);
-	if (c->whole) {
-		c->whole = false;
-		c->object->whole--;
-	}
-	if (layer_any(c->now))
-		return;
-	staged_charge(s, c->object, layer_cost(c->now), 0);
-	c->now = layer_unref(c->now);
-}
-
 /* All chunks from that number on. The caller holds the space. */
 static void
 forget_beyond(struct staging *s, uint64_t space, uint64_t first)
@@ -48,7 +31,7 @@ forget_beyond(struct staging *s, uint64_t space, uint64_t first)
 				continue;
 			for (struct staged_chunk *c = o->chunk; c; c = c->next)
 				if (c->number >= first) {
-					forget(s, c, 0);
+					staging_forget(s, c, 0);
 					c->fill_from = NO_FILL;
 				}
 			staged_tidy(s, o);
@@ -72,7 +55,7 @@ mark(struct staging *s, const struct array_behind *b, uint64_t first, uint64_t n
 		if (!c)
 			continue;
 		if (!grown)
-			forget(s, c, from);
+			staging_forget(s, c, from);
 		if (o) {
 			struct zmap_stat was = {.mtime = o->mtime};
 			memcpy(was.version, o->version, sizeof was.version);
@@ -162,6 +145,72 @@ array_trim(struct array *a, struct array_behind *b, struct cancel *cancel)
 	array_unref(gone);
 	return r;
 }
+
+/* --- another writer --- */
+
+/* Those that failed for the array being another are stored after all. */
+static void
+cut_all(struct staging *s, struct staged_space *p, bool again)
+{
+	for (unsigned i = 0; i < STAGED_BUCKETS; i++)
+		for (struct staged_object *o = s->bucket[i], *next; o; o = next) {
+			next = o->hash_next;
+			if (o->space != p)
+				continue;
+			staged_cut(s, o);
+			if (o->state == STAGED_FAILED && again) {
+				staged_list_remove(o);
+				staged_list_add(&s->dirty, o);
+				o->state = STAGED_DIRTY;
+			}
+			if (o->state != STAGED_STORING)
+				staged_tidy(s, o); /* nothing to let go of: the space is held */
+		}
+}
+
+/* The lock is held. *ret_was: the array that it was, to be let go of. */
+static void
+cut(struct staging *s, struct staged_space *p, struct array *a, struct array **ret_was)
+{
+	const bool again = p->outdated;
+	*ret_was = MOVE(p->array);
+	p->array = array_ref(a);
+	if (again) {
+		free(p->error);
+		p->error = NULL;
+		p->outdated = false;
+	}
+	cut_all(s, p, again);
+}
+
+void
+array_cut(struct array *a)
+{
+	struct staging *s = a->data->staging;
+	struct array *was = NULL, *gone = NULL, *adopted = NULL;
+	struct staged_space *p = NULL;
+	const size_t late = placed_remove_behind(a);
+	LOCKED(&s->lock) {
+		p = staging_space(s, a->space);
+		if (p && p->array && p->array->grid.shape[0] > a->grid.shape[0]) {
+			p->users++;
+			cut(s, p, a, &was);
+			gone = staging_release_space(s, p);
+		}
+		p = late ? staging_hold_space(s, a, &adopted) : NULL;
+		if (p) {
+			staged_lose(p);
+			staging_release_space(s, p); /* it has an error */
+		}
+		staging_pump(s);
+		pthread_cond_broadcast(&s->moved);
+	}
+	array_unref(was);
+	array_unref(gone);
+	array_unref(adopted);
+}
+
+/* --- what goes not --- */
 
 /* Its error, too. The space's array, to be let go of; or NULL. */
 static struct array *

@@ -93,6 +93,23 @@ make_room(const struct writer *w, const struct part *p, struct layer *l)
 	return layer_room(l, all, p->in_chunk, p->last);
 }
 
+/* Another writer makes the array shorter meanwhile: the write ends at the new end. The lock is
+ * held. */
+static int
+check_end(const struct writer *w, const struct part *p)
+{
+	const struct grid *g = &w->array->grid;
+	if (!staged_is_cut(w->space, w->array))
+		return 0;
+	const uint64_t rows = w->space->array->grid.shape[0], end = p->index[0] * g->chunk[0] +
+								    p->in_chunk / g->chunk_step[0] +
+								    p->count[0];
+	return end <= rows
+		       ? 0
+		       : err_set(-EIO, "another program has made '%s' shorter: %" PRIu64 " rows",
+				 w->array->path, rows);
+}
+
 /* The lock is held. */
 static int
 put_part(struct writer *w, const struct part *p)
@@ -172,6 +189,8 @@ put_box(struct writer *w, const struct box *b)
 		for (unsigned d = 0; d < g->rank; d++)
 			bytes *= p.count[d];
 		r = wait_for_room(w);
+		if (r == 0)
+			r = check_end(w, &p);
 		if (r == 0)
 			r = put_part(w, &p);
 		breathe(w, bytes);

@@ -95,6 +95,7 @@ wrote(struct flat *w, const struct flat_state *st, uint64_t end)
 			break;
 		}
 		uint64_t size = w->size, cut_at = w->cut;
+		end = min_u64(end, w->layout->size); /* others may have made it shorter */
 		w->changed = true;
 		w->size = max_u64(size, end);
 		if (cut_at != UINT64_MAX)
@@ -192,6 +193,25 @@ put_past_the_end(
 	return r;
 }
 
+/* Another writer has made the file shorter meanwhile: the write ends at the new end. */
+static int
+put_left(struct flat *w, uint64_t off, struct span b, const struct array_want *how)
+{
+	struct flat_state st;
+	int r = 0;
+	flat_now(w, &st);
+	const size_t left = off < st.size ? min_u64(b.len, st.size - off) : 0;
+	if (left)
+		r = put_elements(&st, off, (struct span){b.data, left}, how);
+	if (r == 0 && left)
+		wrote(w, &st, off + left);
+	if (r == 0 && left < b.len)
+		r = err_set(-EIO, "another program has made '%s' shorter: it has %llu bytes",
+			w->path, (unsigned long long)st.size);
+	flat_state_done(&st);
+	return r;
+}
+
 int
 flat_put_bytes(
 	struct flat *w, unsigned epoch, uint64_t off, struct span b, const struct array_want *how)
@@ -205,6 +225,8 @@ flat_put_bytes(
 			   : put_past_the_end(w, epoch, off, b, how);
 	if (r == 0 && inside)
 		wrote(w, &st, off + b.len);
+	if (r < 0 && inside && st.epoch == epoch && flat_was_cut(w, &st))
+		r = put_left(w, off, b, how);
 	flat_state_done(&st);
 	return r;
 }

@@ -67,17 +67,28 @@ confirm(struct flat *w, const struct flat_state *st, int stored)
 }
 
 static int
+try_store(struct flat *w, const struct flat_state *st, struct cancel *cancel)
+{
+	int r = array_flush(flat_variable(st->layout)->array, cancel);
+	if (r == 0)
+		r = store_rows(w, st, cancel);
+	r = confirm(w, st, r);
+	return r < 0 ? r : zmap_sync(w->mount->zmap);
+}
+
+/* What another writer has made shorter meanwhile is stored as far as it is left. */
+static int
 store(struct flat *w, struct cancel *cancel)
 {
 	struct flat_state st;
-	flat_now(w, &st);
-	int r = array_flush(st.layout->span[0].variable->array, cancel);
-	if (r == 0)
-		r = store_rows(w, &st, cancel);
-	r = confirm(w, &st, r);
-	if (r == 0)
-		r = zmap_sync(w->mount->zmap);
-	flat_state_done(&st);
+	int r;
+	bool again;
+	do {
+		flat_now(w, &st);
+		r = try_store(w, &st, cancel);
+		again = r < 0 && flat_was_cut(w, &st);
+		flat_state_done(&st);
+	} while (again);
 	return r;
 }
 

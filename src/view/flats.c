@@ -259,12 +259,13 @@ live_on(struct flat *w, const struct node *now, struct layout **l)
 	}
 }
 
-/* It is another array now, or a shorter one. goes_on: its handles do. Lock held. */
+/* It is another array now, or a shorter one. goes_on: its handles do, and what was written is still
+ * to be stored. Lock held. */
 static void
 begin_anew(struct flat *w, struct layout **l, bool goes_on)
 {
 	flat_swap_layout(w, l);
-	if (!w->former && (w->changed || w->storing))
+	if (!goes_on && !w->former && (w->changed || w->storing))
 		w->former = layout_ref(*l);
 	measure(w);
 	w->cut = UINT64_MAX;
@@ -289,6 +290,7 @@ try_follow(struct flat *w, struct node *now)
 {
 	CLEAN(node_unrefp) struct node *before = NULL;
 	CLEAN(layout_unrefp) struct layout *l = NULL;
+	CLEAN(layout_unrefp) struct layout *now_is = NULL;
 	bool longer = false, same = false;
 	LOCKED(&w->lock) {
 		before = node_ref(w->node);
@@ -311,11 +313,13 @@ try_follow(struct flat *w, struct node *now)
 		if (lives)
 			live_on(w, now, &l);
 		else
-			/* Of what others made shorter nothing is lost, but for what waits here. */
-			begin_anew(w, &l, own || (shorter && !w->changed && !w->storing));
+			begin_anew(w, &l, own || shorter);
+		now_is = layout_ref(w->layout);
 	}
 	if (same)
 		node_unref(before);
+	if (same && shorter && !own) /* of what waits here, what is behind the end is lost */
+		array_cut(flat_variable(now_is)->array);
 	return same;
 }
 
@@ -341,6 +345,24 @@ int
 flat_look_again(struct flat *w)
 {
 	return follow_what(w, model_look_again);
+}
+
+bool
+flat_was_cut(struct flat *w, const struct flat_state *st)
+{
+	CLEAN(layout_unrefp) struct layout *l = NULL;
+	struct err why;
+	err_save(-EIO, &why);
+	if (variable_usable(flat_variable(st->layout)) == 0)
+		return false;
+	flat_look_again(w); /* the thread that has found it may not have come so far */
+	LOCKED(&w->lock)
+		if (w->epoch == st->epoch && w->layout->size < st->layout->size)
+			l = layout_ref(w->layout);
+	if (l)
+		array_cut(flat_variable(l)->array);
+	err_restore(&why);
+	return l;
 }
 
 int

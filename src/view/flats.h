@@ -65,6 +65,10 @@ bool flat_is_same(const struct array_meta *, const struct array_meta *);
 /* Looks at the array in the store: the file follows what is there, as far as it may. 0, also where
  * there is none; -errno. */
 int flat_look_again(struct flat *);
+/* Has another writer made the array shorter than in that state, so that what failed can go on with
+ * what is left? */
+struct flat_state;
+bool flat_was_cut(struct flat *, const struct flat_state *);
 /* A node was replaced: what is open of it follows, as far as it may. now NULL: it is gone. */
 void flats_changed(struct mount *, const char *node_path, const struct node *now);
 

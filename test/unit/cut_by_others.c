@@ -1,0 +1,187 @@
+/* Another writer makes an array shorter that this mount has written: the rows that are left are
+ * stored, those that are not are lost, which is an error of the file until a refresh. */
+#include "mounted.h"
+
+#include "model/model.h"
+#include "view/state.h"
+
+#include <fcntl.h>
+
+enum { ROWS = 8, LEFT = 5 };
+
+static const struct array_want how;
+static const uint8_t ones[ROWS] = {1, 1, 1, 1, 1, 1, 1, 1};
+
+static void
+put_rows(struct zmap *store, unsigned rows)
+{
+	char shape[16];
+	snprintf(shape, sizeof shape, "[%u]", rows);
+	put_meta(store, "t", "\"|i1\"", shape, "[2]", "\"fill_value\": 9");
+}
+
+struct cut {
+	struct zmap *store;
+	struct mount *mount;
+	struct file *file;
+};
+
+static struct file *
+open_file(struct mount *m)
+{
+	struct entry e = {0};
+	struct file *f = NULL;
+	CHECK_INT(mount_lookup(m, "t", &e), 0);
+	CHECK_INT(file_open_for(m, &e, O_RDWR, &f), 0);
+	entry_free(&e);
+	return f;
+}
+
+static struct cut
+begin(const char *url)
+{
+	struct cut c = {.store = store_new("mem:cut")};
+	struct mount_options o = options_new();
+	o.rw = true;
+	o.zmap.writable = true;
+	o.unlimited = "time";
+	put_text(c.store, ".zgroup", "{\"zarr_format\": 2}");
+	put_text(c.store, "t/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"time\"]}");
+	put_rows(c.store, ROWS);
+	c.mount = mount_new(url, &o);
+	c.file = open_file(c.mount);
+	return c;
+}
+
+static void
+end(struct cut *c)
+{
+	file_close(c->file);
+	mount_close(c->mount);
+	zmap_close(c->store);
+}
+
+static void
+write_rows(struct cut *c, unsigned from, unsigned to)
+{
+	CHECK_INT(file_write(c->file, from, (struct span){ones, to - from}, &how, 0), 0);
+}
+
+static void
+shorten(struct cut *c, unsigned rows, bool heard)
+{
+	struct node *now = NULL;
+	put_rows(c->store, rows);
+	if (heard)
+		CHECK_INT(model_look_again(c->mount->model, "t", &now), 0);
+	node_unref(now);
+}
+
+static int
+settle(struct cut *c)
+{
+	return file_settle(c->file, SETTLE_FLUSH, 0, NULL);
+}
+
+static void
+check_chunk(struct cut *c, const char *key, const char *bytes)
+{
+	CLEAN(buf_free) struct buf got = {0};
+	const struct zmap_get g = {.key = key, .into = &got, .max = 64};
+	CHECK_INT(zmap_get(c->store, &g, NULL), bytes ? 0 : ZMAP_ABSENT);
+	CHECK(!bytes || (got.len == 2 && !memcmp(got.data, bytes, 2)));
+}
+
+static void
+rows_stay(bool heard)
+{
+	struct cut c = begin("mem:cut");
+	uint8_t got[ROWS];
+	write_rows(&c, 0, LEFT);
+	shorten(&c, LEFT, heard);
+	CHECK_INT(settle(&c), 0);
+	check_chunk(&c, "t/0", "\1\1");
+	check_chunk(&c, "t/2", "\1\11");
+	write_rows(&c, 1, 3); /* and the file goes on */
+	CHECK_INT(settle(&c), 0);
+	CHECK_INT(read_at(c.file, 0, ROWS, got), LEFT);
+	end(&c);
+}
+
+static void
+rows_go(bool heard)
+{
+	struct cut c = begin("mem:cut");
+	struct file *other = open_file(c.mount);
+	CLEAN(buf_free) struct buf said = {0};
+	write_rows(&c, 0, ROWS);
+	shorten(&c, LEFT, heard);
+	CHECK_INT(settle(&c), -EIO);
+	CHECK(strstr(err_text(), "first 5 rows is lost"));
+	check_chunk(&c, "t/0", "\1\1");
+	check_chunk(&c, "t/1", "\1\1");
+	check_chunk(&c, "t/2", "\1\11");
+	check_chunk(&c, "t/3", NULL);
+	shorten(&c, 3, true); /* it is still an error after the next one, and for each opener */
+	CHECK_INT(settle(&c), -EIO);
+	CHECK(strstr(err_text(), "first 5 rows is lost"));
+	CHECK_INT(file_settle(other, SETTLE_FLUSH, 0, NULL), -EIO);
+	file_close(other);
+	CHECK_INT(mount_refresh(c.mount, &said), 0);
+	CHECK_INT(settle(&c), 0);
+	write_rows(&c, 0, 3);
+	CHECK_INT(settle(&c), 0);
+	check_chunk(&c, "t/3", NULL);
+	end(&c);
+}
+
+/* A write is under way when a thread of the mount finds it, which the file has not heard of yet: it
+ * ends at the new end. */
+static void
+write_ends(void)
+{
+	struct cut c = begin("mem:cut");
+	struct node *now = NULL;
+	model_on_change(c.mount->model, NULL, NULL);
+	put_rows(c.store, LEFT);
+	CHECK_INT(model_look_again(c.mount->model, "t", &now), 0);
+	variables_replaced(c.mount, "t", now);
+	write_rows(&c, 0, LEFT);
+	CHECK_INT(settle(&c), 0);
+	put_rows(c.store, 3);
+	node_unref(now);
+	CHECK_INT(model_look_again(c.mount->model, "t", &now), 0);
+	variables_replaced(c.mount, "t", now);
+	CHECK_INT(file_write(c.file, 2, (struct span){(const uint8_t *)"\7\7", 2}, &how, 0), -EIO);
+	CHECK(strstr(err_text(), "has 3 bytes"));
+	CHECK_INT(settle(&c), -EIO);
+	check_chunk(&c, "t/1", "\7\1"); /* the rest of it is the other writer's to clear */
+	node_unref(now);
+	end(&c);
+}
+
+/* A bucket's metadata are looked at when all is stored: a chunk that came too late for the other
+ * writer to delete it goes again. */
+static void
+late_put_goes(void)
+{
+	struct cut c = begin("fault+mem:cut#fault.kind=none&fault.remote=1");
+	write_rows(&c, 6, ROWS);
+	shorten(&c, LEFT, false);
+	CHECK_INT(settle(&c), -EIO);
+	CHECK(strstr(err_text(), "first 5 rows is lost"));
+	check_chunk(&c, "t/3", NULL);
+	end(&c);
+}
+
+int
+main(void)
+{
+	rows_stay(true);
+	rows_stay(false);
+	rows_go(true);
+	rows_go(false);
+	write_ends();
+	late_put_goes();
+	return check_end();
+}
