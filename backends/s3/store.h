@@ -1,4 +1,5 @@
-/* What the parts of the store s3 share: s3.c (reading and listing) and s3_write.c. */
+/* What the parts of the store s3 share: s3.c (reading and listing), s3/head.c, s3/write.c and
+ * s3/trial.c. */
 #pragma once
 
 #include "backends/s3/s3_request.h"

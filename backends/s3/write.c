@@ -1,9 +1,7 @@
 /* Writing to S3: one PUT an object, which the server takes whole or not at all.
  *
  * A PUT is tried again as any request is, by the client or by curl. Where an answer was lost, what
- * is there now may be our own: a put on a condition then looks whether it is. Conditions are
- * If-Match and If-None-Match; what a server makes of them is tried before anything is written,
- * since there are some that refuse them and some that know nothing of them and overwrite. */
+ * is there now may be our own: a put on a condition then looks whether it is. */
 #include "backends/s3/store.h"
 
 #include "backends/s3/etag.h"
@@ -13,7 +11,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 /* What S3 takes in one request. */
 static const uint64_t PUT_MAX = (uint64_t)5 << 30;
@@ -148,82 +145,4 @@ s3_del(struct zmap *z, const struct zmap_del *d)
 		return r;
 	r = delete_once(z, d, &requests);
 	return r > 0 && requests > 1 ? deleted_before(z, d, r) : r;
-}
-
-/* --- trying --- */
-
-/* A version that no object has. */
-static const char other[] = "\"00000000000000000000000000000000\"";
-
-/* 0 or -errno; -ENOTSUP: the server refuses conditions, or overwrites in spite of them. */
-static int
-try_conditions(struct zmap *z, const char *key, int64_t deadline)
-{
-	static const uint8_t bytes[] =
-		"zarrfs"; /* each time others: what came before must not seem to be it */
-	struct zmap_put p = {
-		.key = key, .bytes = {bytes, 1}, .if_absent = true, .deadline = deadline};
-	struct zmap_stat s = {0}, t;
-	int r = s3_put(z, &p, &s);
-	p.bytes.len++;
-	if (r == 0)
-		r = s3_put(z, &p, &t);
-	if (r != ZMAP_CHANGED)
-		return r < 0 ? r : err_set(-ENOTSUP, "If-None-Match is not looked at");
-	p.if_absent = false;
-	p.if_match = other;
-	p.bytes.len++;
-	r = s3_put(z, &p, &t);
-	if (r != ZMAP_CHANGED)
-		return r < 0 ? r : err_set(-ENOTSUP, "If-Match is not looked at");
-	p.if_match = s.version;
-	p.bytes.len++;
-	r = *s.version ? s3_put(z, &p, &t) : ZMAP_CHANGED;
-	return r == ZMAP_CHANGED ? err_set(-ENOTSUP, "If-Match never holds") : r;
-}
-
-/* Does a server that is told that the object must be another one leave it there? */
-static bool
-try_delete(struct zmap *z, const char *key, int64_t deadline)
-{
-	unsigned requests;
-	struct zmap_stat s;
-	const struct zmap_del d = {.key = key, .if_match = other, .deadline = deadline};
-	return delete_once(z, &d, &requests) == ZMAP_CHANGED &&
-	       s3_stat_by(z, key, deadline, NULL, &s) == 0;
-}
-
-static int
-try_key(struct zmap *z, const char *key, struct buf *said)
-{
-	struct s3 *s = (struct s3 *)z;
-	const int64_t deadline = z->timeout ? clock_now() + z->timeout : 0;
-	struct zmap_put p = {.key = key, .deadline = deadline};
-	struct zmap_stat now;
-	int r = try_conditions(z, key, deadline);
-	if (r == -ENOTSUP) {
-		z->caps &= ~(unsigned)ZMAP_CONDITIONAL;
-		r = zmap_say_unconditional(said, err_text());
-		if (r == 0)
-			r = s3_put(z, &p, &now);
-	} else if (r == 0) {
-		s->deletes_if = try_delete(z, key, deadline);
-	}
-	if (r == 0)
-		s3_del(z, &(struct zmap_del){.key = key, .deadline = deadline});
-	return r;
-}
-
-int
-s3_try_writing(struct zmap *z, struct buf *said)
-{
-	char key[48];
-	uint64_t id = 0;
-	if (!(z->caps & ZMAP_WRITE))
-		return err_set(-EROFS, "the store is open read-only");
-	if (getrandom(&id, sizeof id, 0) != sizeof id)
-		return err_sys(errno, "getrandom");
-	snprintf(key, sizeof key, ".zarrfs-try-%016" PRIx64, id);
-	int r = try_key(z, key, said);
-	return r < 0 ? err_add(r, "the bucket cannot be written") : r;
 }

@@ -1,0 +1,197 @@
+/* What a server makes of conditions, tried before anything is written: there are some that refuse
+ * them, and some that know nothing of them and overwrite or delete. By two objects, so that what
+ * does not depend on each other is asked at once: a mount waits for four answers, one after the
+ * other. */
+#include "backends/s3/store.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <sys/random.h>
+
+/* A version that no object has. */
+static const char other[] = "\"00000000000000000000000000000000\"";
+/* Each put has more of them: what came before must not seem to be it. */
+static const uint8_t bytes[] = "zarrfs";
+
+/* Puts are tried on the first object, deletions on the other. */
+enum { PUT, DELETED, OBJECTS };
+
+struct trial {
+	struct zmap *z;
+	char key[OBJECTS][48];
+	int64_t deadline;
+	int plain;      /* outcome of a put without a condition … */
+	struct err why; /* … and its text */
+	bool deletes_if;
+};
+
+/* --- requests that are under way beside others --- */
+
+struct asked {
+	struct s3_request q;
+	struct zmap_stat stat;
+	int r;
+	struct err why;
+	sem_t over;
+};
+
+static struct asked
+asked_of(struct trial *t, enum client_kind kind, unsigned object)
+{
+	return (struct asked){
+		.q = {.bucket = &((struct s3 *)t->z)->bucket,
+			.kind = kind,
+			.key = t->key[object],
+			.deadline = t->deadline},
+	};
+}
+
+static void
+ended(void *arg, int r, const struct client_reply *reply)
+{
+	struct asked *a = arg;
+	a->r = s3_request_end(&a->q, r, reply, &a->stat);
+	err_save(a->r, &a->why);
+	sem_post(&a->over);
+}
+
+static void
+begin(struct asked *a)
+{
+	sem_init(&a->over, 0, 0);
+	s3_request_submit(&a->q, ended, a);
+}
+
+/* The outcome; the thread's err_text is left alone. */
+static int
+end(struct asked *a)
+{
+	while (sem_wait(&a->over) != 0)
+		continue;
+	sem_destroy(&a->over);
+	s3_request_free(&a->q);
+	return a->r;
+}
+
+/* --- one round after the other --- */
+
+/* ret: the object that puts are tried on. */
+static int
+put_both(struct trial *t, struct zmap_stat *ret)
+{
+	const struct zmap_put p = {.key = t->key[PUT],
+		.bytes = {bytes, 1},
+		.if_absent = true,
+		.deadline = t->deadline};
+	struct asked plain = asked_of(t, CLIENT_PUT, DELETED);
+	plain.q.send = p.bytes;
+	begin(&plain);
+	int r = s3_put(t->z, &p, ret);
+	t->plain = end(&plain);
+	t->why = plain.why;
+	return r;
+}
+
+/* What must not be done. -ENOTSUP: it is. */
+static int
+try_in_vain(struct trial *t)
+{
+	struct asked absent = asked_of(t, CLIENT_PUT, PUT), match = absent,
+		     del = asked_of(t, CLIENT_DELETE, DELETED);
+	absent.q.send = (struct span){bytes, 2};
+	absent.q.if_none_match = "*";
+	match.q.send = (struct span){bytes, 3};
+	match.q.if_match = del.q.if_match = other;
+	begin(&absent);
+	begin(&match);
+	begin(&del);
+	end(&absent);
+	end(&match);
+	t->deletes_if = end(&del) == ZMAP_CHANGED;
+	if (absent.r != ZMAP_CHANGED)
+		return absent.r < 0 ? err_restore(&absent.why)
+				    : err_set(-ENOTSUP, "If-None-Match is not looked at");
+	if (match.r != ZMAP_CHANGED)
+		return match.r < 0 ? err_restore(&match.why)
+				   : err_set(-ENOTSUP, "If-Match is not looked at");
+	return 0;
+}
+
+/* What must be done; and what was not to be deleted must be there. */
+static int
+try_match(struct trial *t, const struct zmap_stat *now)
+{
+	const struct zmap_put p = {.key = t->key[PUT],
+		.bytes = {bytes, 4},
+		.if_match = now->version,
+		.deadline = t->deadline};
+	struct zmap_stat s = {0};
+	struct asked look = asked_of(t, CLIENT_HEAD, DELETED);
+	begin(&look);
+	int r = *now->version ? s3_put(t->z, &p, &s) : ZMAP_CHANGED;
+	t->deletes_if = end(&look) == 0 && t->plain == 0 && t->deletes_if;
+	return r == ZMAP_CHANGED ? err_set(-ENOTSUP, "If-Match never holds") : r;
+}
+
+static void
+delete_both(struct trial *t)
+{
+	struct asked del[OBJECTS];
+	for (unsigned i = 0; i < OBJECTS; i++) {
+		del[i] = asked_of(t, CLIENT_DELETE, i);
+		begin(&del[i]);
+	}
+	for (unsigned i = 0; i < OBJECTS; i++)
+		end(&del[i]);
+}
+
+/* 0 or -errno; -ENOTSUP: the server refuses conditions, or overwrites in spite of them. */
+static int
+try_conditions(struct trial *t)
+{
+	struct zmap_stat now = {0};
+	int r = put_both(t, &now);
+	if (r > 0) /* the name is new */
+		r = err_set(-ENOTSUP, "If-None-Match never holds");
+	if (r == 0)
+		r = try_in_vain(t);
+	return r == 0 ? try_match(t, &now) : r;
+}
+
+static int
+try_all(struct trial *t, struct buf *said)
+{
+	struct s3 *s = (struct s3 *)t->z;
+	int r = try_conditions(t);
+	if (r == -ENOTSUP) {
+		t->z->caps &= ~(unsigned)ZMAP_CONDITIONAL;
+		r = zmap_say_unconditional(said, err_text());
+		if (r == 0 && t->plain != 0)
+			r = t->plain < 0 ? err_restore(&t->why)
+					 : err_set(-EIO, "a put without a condition is refused");
+	} else if (r == 0) {
+		s->deletes_if = t->deletes_if;
+	}
+	return r;
+}
+
+int
+s3_try_writing(struct zmap *z, struct buf *said)
+{
+	struct trial t = {.z = z, .deadline = z->timeout ? clock_now() + z->timeout : 0};
+	uint64_t id = 0;
+	if (!(z->caps & ZMAP_WRITE))
+		return err_set(-EROFS, "the store is open read-only");
+	if (getrandom(&id, sizeof id, 0) != sizeof id)
+		return err_sys(errno, "getrandom");
+	for (unsigned i = 0; i < OBJECTS; i++)
+		snprintf(t.key[i], sizeof t.key[i], ".zarrfs-try-%016" PRIx64, id + i);
+	int r = try_all(&t, said);
+	if (r == 0)
+		delete_both(&t);
+	return r < 0 ? err_add(r, "the bucket cannot be written") : r;
+}
