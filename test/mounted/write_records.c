@@ -1,5 +1,6 @@
 /* write_records.c FILE VARIABLE FIRST ROWS NUMBER: appends records of a variable of ints, one
- * after the other, by libnetcdf: all elements of record k are NUMBER + k */
+ * after the other, by libnetcdf: all elements of record k are NUMBER + k. It begins when its input
+ * ends, with the file open. */
 #include <netcdf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,10 @@ main(int argc, char **argv)
 		check(nc_inq_dimlen(file, dim[1], &count[1]));
 	first = strtoul(argv[3], NULL, 10);
 	rows = strtoul(argv[4], NULL, 10);
+	puts("open");
+	fflush(stdout);
+	while (getchar() != EOF)
+		continue;
 	for (start[0] = first; start[0] < first + rows; start[0]++) {
 		for (size_t i = 0; i < count[1]; i++)
 			row[i] = atoi(argv[5]) + (int)start[0];

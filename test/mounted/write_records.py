@@ -1,5 +1,6 @@
 """write_records.py run HOW MOUNT OTHER PROGRAM: four writers append records of the variables of a store of four_writers.py, each those of one: two in either
 mount, by PROGRAM (write_records.c), which has its file open all the time: VAR.nc, or, HOW being mixed, dataset.nc, and netCDF4 opens VAR.nc for each record.
+No writer begins before all of PROGRAM have their files: while an array has grown and the next one has not, dataset.nc has records of the first alone.
 write_records.py check STORE: they are all there, and every variable is as long as time."""
 
 import subprocess
@@ -15,14 +16,20 @@ for k in range(%d, %d):
 
 
 def run(how, mount, other, program):
-    writers = []
+    opened, others = [], []
     for i, name in enumerate(VARIABLES):
         at = (mount, other)[i % 2]
         file = "%s/%s.nc" % (at, "dataset" if how == "mixed" and i < 2 else name)
-        command = [program, file, name, str(FIRST), str(ROWS), str(1000 * i)]
         if how == "mixed" and i >= 2:
-            command = [sys.executable, "-c", ONE, file, name, str(1000 * i)]
-        writers.append((name, subprocess.Popen(command)))
+            others.append((name, [sys.executable, "-c", ONE, file, name, str(1000 * i)]))
+            continue
+        command = [program, file, name, str(FIRST), str(ROWS), str(1000 * i)]
+        opened.append((name, subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)))
+    for name, writer in opened:
+        writer.stdout.readline()
+    writers = opened + [(name, subprocess.Popen(command)) for name, command in others]
+    for name, writer in opened:
+        writer.stdin.close()
     sys.exit("\n".join("the writer of %s failed" % name for name, writer in writers if writer.wait()) or None)
 
 
