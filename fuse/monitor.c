@@ -34,6 +34,7 @@ struct monitor {
 	atomic_bool refreshing; /* it runs */
 	atomic_bool left;       /* the loop has ended */
 	int64_t ending;         /* since when; 0: not */
+	bool over;              /* the loop is to end, or has, and is told so no more */
 	dev_t dev;              /* of the mount; 0: not known */
 };
 
@@ -164,6 +165,7 @@ end_session(struct monitor *k)
 		return;
 	if (!told)
 		mountpoint_abort(k->with.start->mountpoint, k->dev);
+	k->over = true;
 	fuse_session_exit(k->with.se);
 }
 
@@ -211,6 +213,7 @@ see_to_the_end(struct monitor *k)
 	int64_t now = clock_now();
 	if (!k->ending)
 		k->ending = now;
+	k->over = true;
 	pthread_kill(k->main, WAKE); /* it looks for the end only when woken */
 	if (now - k->ending >= PATIENCE * SECOND || unmounted(k))
 		queue_cancel(k->with.server->queue);
@@ -234,7 +237,7 @@ keep(void *arg)
 		int sig = sigtimedwait(&set, NULL, &wait);
 		if (sig > 0)
 			take_signal(k, sig);
-		if (k->ending && !fuse_session_exited(k->with.se))
+		if (k->ending && !k->over && !fuse_session_exited(k->with.se))
 			end_session(k);
 		if (fuse_session_exited(k->with.se) && !atomic_load(&k->left))
 			see_to_the_end(k);

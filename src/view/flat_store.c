@@ -320,7 +320,7 @@ flat_unstored(struct mount *m)
 		return true;
 	for (size_t i = 0; all[i]; i++) {
 		LOCKED(&all[i]->lock)
-			any |= all[i]->changed;
+			any |= all[i]->changed || all[i]->storing;
 		flat_put(all[i]);
 	}
 	return any;
