@@ -139,8 +139,6 @@ open_entry(struct request *r, struct inode *i, const struct entry *e, struct ope
 	struct open_file *f = NULL;
 	bool keep = false, first = false;
 	int result = file_open_for(s->mount, e, r->fi.flags, &file);
-	if (r->fi.flags & O_TRUNC)
-		shown_forget(i, 0, UINT64_MAX);
 	if (result == 0)
 		result = hold_file(s, i, file, &f);
 	/* A netCDF file that is being written is never in pages: they cannot be too old for it. */

@@ -208,7 +208,6 @@ static int
 resize(struct request *r)
 {
 	CLEAN(entry_free) struct entry e = {0};
-	shown_forget(r->inode, 0, UINT64_MAX);
 	if (r->handle)
 		return file_truncate(
 			open_file_of(r->handle)->file, r->off, RESIZE_HANDLE, &r->cancel);

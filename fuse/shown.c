@@ -369,10 +369,10 @@ shown_lay(struct inode *i, uint64_t off, struct span b, int64_t begun)
 			size_t in = (off + at) % SHOWN_PAGE;
 			n = min_u64(SHOWN_PAGE - in, b.len - at);
 			struct page *p = find(s, (off + at) / SHOWN_PAGE);
-			if (p)
-				memcpy(p->bytes + in, b.data + at, n);
-			else if (n == SHOWN_PAGE && atomic_load(&s->writers))
+			if (n == SHOWN_PAGE && atomic_load(&s->writers)) /* perhaps once more */
 				set(s, (off + at) / SHOWN_PAGE, b.data + at, n, true);
+			else if (p)
+				memcpy(p->bytes + in, b.data + at, n);
 		}
 	say_held(s->all);
 }

@@ -190,6 +190,45 @@ written_whole(struct kernel *k)
 	kernel_close(k, &flat);
 }
 
+/* A change of the size that is refused: the kernel has its pages as before. */
+static void
+refused_size(struct kernel *k)
+{
+	static uint8_t page[PAGE];
+	kernel_begin(k, 44);
+	struct kernel_file flat = kernel_open(k, "b", O_RDWR), nc = kernel_open(k, "b.nc", O_RDWR);
+	const uint64_t first = first_page(k, &nc, &flat);
+	fill(k, &flat, 1, page);
+	kernel_write(k, &nc, KERNEL_PAST, (first + 1) * PAGE + AT, "12345678", N);
+	struct fuse_setattr_in in = {.valid = FATTR_SIZE | FATTR_FH, .fh = flat.handle, .size = 77};
+	CHECK(kernel_ask(k, FUSE_SETATTR, flat.inode, &in, sizeof in, NULL, 0) < 0);
+	dirty(page, 0);
+	kernel_write(k, &flat, KERNEL_PAGES, PAGE, page, PAGE);
+	CHECK(both(k, &flat, 1, "12345678", 0));
+	kernel_close(k, &nc);
+	kernel_close(k, &flat);
+}
+
+/* The file becomes longer, and the kernel drops its pages by writing the dirty ones back. */
+static void
+longer(struct kernel *k)
+{
+	static uint8_t page[PAGE];
+	kernel_begin(k, 45);
+	struct kernel_file f = kernel_open(k, "u", O_RDWR),
+			   past = kernel_open(k, "u", O_RDWR | O_DIRECT);
+	fill(k, &f, 0, page);
+	kernel_write(k, &past, KERNEL_PAST, AT, "12345678", N);
+	for (unsigned n = 0; n < 70; n++) /* so many that the one before is not known any more */
+		kernel_write(k, &past, KERNEL_PAST, 3 * PAGE, "x", 1);
+	kernel_resize(k, &f, 8 * PAGE);
+	dirty(page, 0);
+	kernel_write(k, &f, KERNEL_PAGES, 0, page, PAGE);
+	CHECK(both(k, &f, 0, "12345678", 0));
+	kernel_close(k, &past);
+	kernel_close(k, &f);
+}
+
 /* More pages than are remembered: the kernel is told to drop the oldest ones, many at once, and no
  * request waits for that. */
 static void
@@ -218,13 +257,15 @@ too_many(struct kernel *k)
 int
 main(void)
 {
-	char store[] = "mem:pages", rw[] = "rw,unlimited=t", no[] = "rw,direct_io=no",
+	char store[] = "mem:pages", rw[] = "rw,unlimited=t", no[] = "rw,direct_io=no,unlimited=u",
 	     little[] = "rw,memory=16M";
 	struct zmap *z = store_new(store);
 	put_text(z, ".zgroup", "{\"zarr_format\": 2}");
 	put_meta(z, "a", "\"|u1\"", "[2000000]", "[1000000]", "\"fill_value\": 46");
 	put_meta(z, "t", "\"|u1\"", "[100]", "[1000]", "\"fill_value\": 46");
 	put_text(z, "t/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"t\"]}");
+	put_meta(z, "u", "\"|u1\"", "[20000]", "[100000]", "\"fill_value\": 46");
+	put_text(z, "u/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"u\"]}");
 	put_meta(z, "m", "\"|u1\"", "[20000000]", "[1000000]", "\"fill_value\": 46");
 	put_meta(z, "b", "\"|i1\"", "[2000000]", "[100000]", "\"fill_value\": 46");
 	put_text(z, "b/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"x\"]}");
@@ -234,6 +275,8 @@ main(void)
 	kernel_mount(store, rw, growing);
 	kernel_mount(store, rw, netcdf);
 	kernel_mount(store, no, written_whole);
+	kernel_mount(store, no, refused_size);
+	kernel_mount(store, no, longer);
 	kernel_mount(store, little, too_many);
 	zmap_close(z);
 	return check_end();

@@ -128,6 +128,23 @@ dropped(struct inode *i, struct shown_pages *t)
 	shown_end(i);
 }
 
+/* Dropped, and then written whole by a write(): the kernel has that page again. */
+static void
+laid_since(struct inode *i, struct shown_pages *t)
+{
+	static uint8_t b[2 * PAGE], got[PAGE];
+	bool first = false;
+	CHECK_INT(shown_begin(t, i, &first), 0);
+	shown_fill(i, 0, filled(b, 2 * PAGE, 1));
+	const uint64_t stamp = shown_stamp(i);
+	/* the kernel drops page 0, and then waits for one behind it */
+	shown_lay(i, 0, filled(b, PAGE, 2), clock_now());
+	shown_dropped(i, 0, 2 * PAGE, stamp);
+	CHECK(shown_find(i, 0, 1, got) && *got == 2);
+	CHECK(!shown_find(i, PAGE, 1, got));
+	shown_end(i);
+}
+
 static size_t held;
 
 static void
@@ -194,6 +211,7 @@ main(void)
 	CHECK_INT(shown_pages_new(1 << 20, NULL, NULL, &t), 0);
 	pages(i, t);
 	dropped(i, t);
+	laid_since(i, t);
 	passes(i);
 	shown_free(i->shown);
 	free(i);
