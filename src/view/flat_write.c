@@ -294,11 +294,20 @@ put_differing(struct file *f, uint64_t off, struct span b, const struct array_wa
 }
 
 /* A program that does not look at this failure finds it again when it writes on, and when it closes
- * the file. */
+ * the file. A page of a mapping is gone whatever it was. */
 static bool
-sticks(int code)
+sticks(int code, unsigned flags)
 {
-	return code != -EINTR && code != -ENOMEM;
+	return code < 0 && (flags & FILE_MAPPED || (code != -EINTR && code != -ENOMEM));
+}
+
+/* The kernel's page has what is refused. */
+static void
+drop_refused(struct flat *w)
+{
+	struct stale *s = atomic_load(&w->mount->stale);
+	if (s)
+		stale_push(s, w->path, STALE_PAGES);
 }
 
 static int
@@ -310,19 +319,22 @@ flat_write(
 	if (!file_writes(f))
 		return err_set(-EBADF, "'%s' was opened to be read", f->path);
 	int r = flat_is_stuck(w);
-	if (r < 0 || !b.len)
+	if (!b.len)
 		return r;
-	r = look_same(own);
+	if (r == 0)
+		r = look_same(own);
 	if (r == 0 && flags & FILE_APPEND)
 		r = find_end(w, &off);
 	if (r == 0)
 		r = flags & FILE_MAPPED ? put_differing(f, off, b, how)
 					: flat_put_bytes(w, own->epoch, off, b, how);
+	if (r < 0 && flags & FILE_MAPPED)
+		drop_refused(w);
 	if (r < 0 && look_same(own) < 0) {
 		atomic_store(&own->refused, true);
 		return -EIO; /* of this handle alone */
 	}
-	return r < 0 && sticks(r) ? flat_stick(w, r) : r;
+	return sticks(r, flags) ? flat_stick(w, r) : r;
 }
 
 static int
@@ -401,7 +413,7 @@ flat_settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel
 	}
 	if (release && look)
 		flat_show_all(w);
-	return fresh && release && sticks(r) ? flat_stick(w, r) : r;
+	return fresh && release && sticks(r, 0) ? flat_stick(w, r) : r;
 }
 
 const struct file_kind kind_flat = {

@@ -1,6 +1,8 @@
 /* What a mapping's page that comes back undoes of what was written past it meanwhile: nothing. */
 #include "kernel.h"
 
+#include <poll.h>
+
 enum { PAGE = 4096, AT = 100, N = 8, MANY = 300, FILL = 46 };
 
 /* A byte of the page is changed through a mapping. */
@@ -209,6 +211,36 @@ refused_size(struct kernel *k)
 	kernel_close(k, &flat);
 }
 
+/* A page of a mapping that is refused: the kernel is to drop it, for it shows what is not so. */
+static void
+refused_page(struct kernel *k)
+{
+	static uint8_t page[PAGE];
+	kernel_begin(k, 44);
+	struct kernel_file flat = kernel_open(k, "b", O_RDWR);
+	fill(k, &flat, 1, page);
+	struct fuse_write_in in = {
+		.fh = flat.handle, .offset = 2000000, .size = 1, .flags = flat.opened};
+	CHECK(kernel_ask(k, FUSE_WRITE, flat.inode, &in, sizeof in, "x", 1) < 0); /* it sticks */
+	dirty(page, 0);
+	in.offset = PAGE;
+	in.size = PAGE;
+	in.write_flags = FUSE_WRITE_CACHE;
+	CHECK(kernel_ask(k, FUSE_WRITE, flat.inode, &in, sizeof in, page, PAGE) < 0);
+	struct pollfd fd = {.fd = k->device, .events = POLLIN};
+	bool told = false;
+	while (!told && poll(&fd, 1, 3000) == 1) {
+		struct fuse_out_header out;
+		struct fuse_notify_inval_inode_out what = {0};
+		struct iovec to[] = {{&out, sizeof out}, {&what, sizeof what}};
+		if (readv(k->device, to, 2) < (ssize_t)sizeof out)
+			break;
+		told = !out.unique && out.error == FUSE_NOTIFY_INVAL_INODE &&
+		       what.ino == flat.inode && what.off >= 0;
+	}
+	CHECK(told);
+}
+
 /* The file becomes longer, and the kernel drops its pages by writing the dirty ones back. */
 static void
 longer(struct kernel *k)
@@ -276,6 +308,7 @@ main(void)
 	kernel_mount(store, rw, netcdf);
 	kernel_mount(store, no, written_whole);
 	kernel_mount(store, no, refused_size);
+	kernel_mount(store, no, refused_page);
 	kernel_mount(store, no, longer);
 	kernel_mount(store, little, too_many);
 	zmap_close(z);

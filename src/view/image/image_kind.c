@@ -169,7 +169,7 @@ write_image(struct file *f, uint64_t off, struct span bytes, const struct array_
 	r = flags & FILE_MAPPED ? image_write_page(o->image, off, bytes, how)
 				: image_write(o->image, off, bytes, seen_by(f), how);
 	atomic_store(&o->written, clock_wall());
-	return sticks(r) ? images_fail(o, r) : r;
+	return sticks(r) || (r < 0 && flags & FILE_MAPPED) ? images_fail(o, r) : r;
 }
 
 static int
