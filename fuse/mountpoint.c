@@ -126,16 +126,15 @@ void
 mountpoint_abort(const char *path, dev_t dev)
 {
 	char name[64];
-	if (mountpoint_fd(path) < 0 &&
-		(umount2(path, MNT_FORCE | UMOUNT_NOFOLLOW) == 0 || errno != EPERM))
-		return;
 	snprintf(name, sizeof name, "/sys/fs/fuse/connections/%u/abort", minor(dev));
 	FILE *f = dev ? fopen(name, "we") : NULL;
-	if (!f)
-		return;
-	fputs("1", f);
-	if (fclose(f) != 0)
-		log_debug("cannot write '%s'", name);
+	if (f) { /* this one, whatever is mounted over it */
+		fputs("1", f);
+		if (fclose(f) == 0)
+			return;
+	}
+	if (mountpoint_fd(path) < 0 && umount2(path, MNT_FORCE | UMOUNT_NOFOLLOW) < 0)
+		log_debug("cannot unmount '%s' by force: %s", path, strerror(errno));
 }
 
 int

@@ -269,6 +269,8 @@ run_read(struct request *r)
 		.looked = f->direct ? begun : atomic_load(&f->looked),
 	};
 	struct reply reply = {0};
+	if (r->paged && shown_begun(r->inode)) /* the kernel has none of them */
+		shown_forget(r->inode, r->off, r->size);
 	int result = file_read(f->file, &want, &reply);
 	if (result == -EIO && page_coherence_are_written(r->server, r->inode)) {
 		want.since = 0; /* what writers see need not be of one moment */

@@ -190,8 +190,12 @@ s3_try_writing(struct zmap *z, struct buf *said)
 		return err_sys(errno, "getrandom");
 	for (unsigned i = 0; i < OBJECTS; i++)
 		snprintf(t.key[i], sizeof t.key[i], ".zarrfs-try-%016" PRIx64, id + i);
+	struct err why;
 	int r = try_all(&t, said);
-	if (r == 0)
+	err_save(r, &why);
+	if (r == 0 || t.plain == 0)
 		delete_both(&t);
+	if (r < 0)
+		err_restore(&why);
 	return r < 0 ? err_add(r, "the bucket cannot be written") : r;
 }

@@ -109,7 +109,7 @@ mounts[$mnt]=
 kill -TERM "$daemon"
 eventually 60 ended "$daemon" || fail "the mount does not end"
 echo "ended after $((SECONDS - begun)) s"
-[ $((SECONDS - begun)) -le 24 ] || fail "the mount of $arrays arrays ends after $((SECONDS - begun)) s"
+[ $((SECONDS - begun)) -le 40 ] || fail "the mount of $arrays arrays ends after $((SECONDS - begun)) s"
 wait "$daemon" || status=$?
 [ $status != 0 ] || fail "it ends with status 0, though nothing was stored"
 for ((n = 0; n < arrays; n++)); do
