@@ -25,6 +25,7 @@ struct kernel {
 	uint64_t dropped_from, dropped_to; /* bytes of files that it was told to drop, in one run;
 					      not all of a file */
 	uint64_t drops;                    /* how many were told of */
+	uint64_t told;                     /* of those, and of drops of all of a file */
 	uint8_t bytes[KERNEL_MOST];        /* of the last answer */
 };
 
@@ -40,6 +41,7 @@ static inline void
 kernel_is_told(struct kernel *k, int what, uint32_t meanwhile, uint64_t inode)
 {
 	const struct fuse_notify_inval_inode_out *o = (const void *)k->bytes;
+	k->told += what == FUSE_NOTIFY_INVAL_INODE && o->off >= 0;
 	if (what == FUSE_NOTIFY_INVAL_INODE && o->off >= 0 && o->len > 0) {
 		const uint64_t off = (uint64_t)o->off, end = off + (uint64_t)o->len;
 		k->dropped_from = !k->drops || off < k->dropped_from ? off : k->dropped_from;
