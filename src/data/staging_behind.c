@@ -66,10 +66,16 @@ one(void *arg, size_t i)
 	for (unsigned d = 1; a->shard && d < a->grid.rank; d++)
 		if (index[d] % a->in_shard[d]) /* it is not the first one of its shard */
 			return;
-	int r = cancelled(b->cancel) ? err_set(-EINTR, "interrupted") : e->fn(b, chunk);
+	int r = 0;
+	LOCKED(&b->lock)
+		r = b->err.code;
+	if (r < 0) /* a store that does not answer is not asked for each of them */
+		return;
+	r = cancelled(b->cancel) ? err_set(-EINTR, "interrupted") : e->fn(b, chunk);
 	if (r < 0)
 		LOCKED(&b->lock)
-			err_save(r, &b->err);
+			if (!b->err.code)
+				err_save(r, &b->err);
 }
 
 int
@@ -112,7 +118,7 @@ look_at(struct array_behind *b, uint64_t chunk)
 	char key[ARRAY_KEY_MAX];
 	int r = array_chunk_key(a, chunk, key);
 	if (r == 0)
-		r = zmap_stat(a->zmap, key, &st);
+		r = zmap_stat_while(a->zmap, key, b->cancel, &st);
 	if (r == ZMAP_ABSENT || (r == -EACCES && (a->data->options.missing_403 || a->remote)))
 		return 0; /* so a bucket that may not be listed says that there is none */
 	if (r < 0)

@@ -252,6 +252,8 @@ void store_say_left(const struct store *);
 
 /* Rows behind those that the metadata count are about to be put. -ENOMEM. */
 int staging_note_rows(const struct store *);
+/* They were. */
+void staging_rows_put(const struct store *);
 /* Does the object have such rows of this mount? */
 bool staging_has_noted(const struct store *);
 /* Those that the metadata count are noted no more. */

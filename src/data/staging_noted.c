@@ -10,7 +10,8 @@
 /* An object with such rows. */
 struct noted {
 	uint64_t space, object;
-	uint64_t rows; /* up to the end of the last one */
+	uint64_t rows;   /* up to the end of the last one */
+	uint64_t coming; /* the same of what is being put, which may fail */
 };
 
 static int
@@ -76,17 +77,32 @@ staging_note_rows(const struct store *st)
 	const uint64_t counted = rows_counted(a);
 	if (counted == UINT64_MAX)
 		return 0;
-	const struct noted key = {a->space, array_object(a, st->chunk->number), rows_put(st)};
+	const struct noted key = {.space = a->space,
+		.object = array_object(a, st->chunk->number),
+		.coming = rows_put(st)};
 	struct noted *n = NULL;
-	if (key.rows <= counted)
+	if (key.coming <= counted)
 		return 0;
 	LOCKED(&s->lock) {
 		n = set_find(&s->noted_by, &key, by_object);
 		n = n ? n : add(s, &key);
 		if (n)
-			n->rows = max_u64(n->rows, key.rows);
+			n->coming = key.coming;
 	}
 	return n ? 0 : err_set(-ENOMEM, "no memory for what is written behind the end");
+}
+
+void
+staging_rows_put(const struct store *st)
+{
+	const struct array *a = st->array;
+	struct staging *s = st->staging;
+	const struct noted key = {.space = a->space, .object = array_object(a, st->chunk->number)};
+	LOCKED(&s->lock) {
+		struct noted *n = set_find(&s->noted_by, &key, by_object);
+		if (n)
+			n->rows = max_u64(n->rows, n->coming);
+	}
 }
 
 bool
@@ -110,7 +126,7 @@ staging_forget_rows(struct staging *s, uint64_t space, uint64_t most)
 	size_t kept = 0;
 	for (size_t i = 0; i < s->n_noted; i++) {
 		struct noted *n = s->noted[i];
-		if (n->space != space || n->rows > most) {
+		if (n->space != space || max_u64(n->rows, n->coming) > most) {
 			s->noted[kept++] = n;
 			continue;
 		}

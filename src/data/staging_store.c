@@ -103,7 +103,7 @@ decode_base(
 		r = codec_chain_decode(a->chain, NULL, *stored, own);
 	else if (!covered)
 		r = load_check_fill(a);
-	if (r < 0 && stored && !from && !covered)
+	if (r < 0 && r != -ENOMEM && stored && !from && !covered)
 		store_say_left(st);
 	if (r < 0 && r != -ENOMEM && (covered || (stored && !from)))
 		stored = NULL; /* no reader has seen any of it: damage is healed by writing */
@@ -236,6 +236,7 @@ put(struct store *st)
 	r = fresh_was_put(st, r, &now);
 	if (r == 0) {
 		memcpy(st->version, now.version, sizeof st->version);
+		staging_rows_put(st);
 		staging_note_placed(st);
 	}
 	return r;

@@ -122,7 +122,6 @@ int
 array_trim(struct array *a, struct array_behind *b, struct cancel *cancel)
 {
 	struct staging *s = a->data->staging;
-	struct staged_space *p = b->space;
 	struct array *gone = NULL, *was = NULL;
 	const uint64_t chunk = a->grid.chunk[0], step = behind_step(a);
 	int r = array_writable(a);
@@ -131,19 +130,24 @@ array_trim(struct array *a, struct array_behind *b, struct cancel *cancel)
 	b->cancel = cancel;
 	LOCKED(&s->lock) {
 		r = trim_staged(a, b, &was);
-		p->users++;
 		behind_release(b, &gone);
 	}
 	array_unref(was);
+	array_unref(gone);
 	if (r == 0)
 		r = behind_each(b, ceil_div(ceil_div(b->rows, chunk), step),
 			ceil_div(ceil_div(b->before, chunk), step), remove_object);
-	if (r == 0)
-		r = array_flush(a, cancel);
-	LOCKED(&s->lock)
-		gone = staging_release_space(s, p);
-	array_unref(gone);
 	return r;
+}
+
+int
+array_store_trimmed(struct array_behind *b, struct cancel *cancel)
+{
+	struct array *gone = NULL;
+	LOCKED(&b->array->data->staging->lock)
+		behind_release(b, &gone);
+	array_unref(gone);
+	return array_flush(b->array, cancel);
 }
 
 /* --- another writer --- */

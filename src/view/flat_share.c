@@ -418,12 +418,15 @@ shrink(struct shared_rows *s, struct cancel *cancel)
 	int r = look_behind(s, s->of->path, cancel);
 	if (r == 0)
 		r = for_others(s, look_behind, cancel);
+	/* from here on it is not given up, for rows would be left */
 	if (r == 0)
-		r = commit_by(s, edit_resize, cancel);
+		r = commit_by(s, edit_resize, NULL);
 	if (r == 0)
-		r = trim(s, s->of->path, cancel);
+		r = trim(s, s->of->path, NULL);
 	if (r == 0)
-		r = for_others(s, trim, cancel);
+		r = for_others(s, trim, NULL);
+	for (size_t i = 0; i < s->n && r == 0; i++)
+		r = array_store_trimmed(s->behind[i], NULL);
 	for (size_t i = 0; i < s->n; i++)
 		array_behind_free(s->behind[i]);
 	free(s->behind);

@@ -136,12 +136,12 @@ flat_store(struct flat *w, struct cancel *cancel)
 
 /* So many rows are left of those that there are. */
 static int
-shorten(struct flat *w, unsigned epoch, uint64_t rows)
+shorten(struct flat *w, unsigned epoch, uint64_t rows, struct cancel *cancel)
 {
 	CLEAN(node_unrefp) struct node *n = NULL;
 	bool same = false;
 	int r = flat_store(
-		w, NULL); /* what was written behind the metadata's end becomes rows first */
+		w, cancel); /* what was written behind the metadata's end becomes rows first */
 	if (r < 0)
 		return r;
 	flat_take(w, &w->storing);
@@ -152,7 +152,7 @@ shorten(struct flat *w, unsigned epoch, uint64_t rows)
 	if (!same)
 		r = variable_say_rewritten(w->path);
 	else if (n->array->shape[0] > rows)
-		r = flat_share_fewer(w->mount, n, rows, NULL);
+		r = flat_share_fewer(w->mount, n, rows, cancel);
 	if (r == 0)
 		r = zmap_sync(w->mount->zmap);
 	flat_give(w, &w->storing);
@@ -176,7 +176,7 @@ flat_set_size(struct flat *w, unsigned epoch, uint64_t size, struct cancel *canc
 		return err_set(-EINVAL, "it has %llu bytes, and %s", (unsigned long long)now,
 			w->grows ? "whole rows of its first dimension alone come and go"
 				 : "its first dimension is not unlimited");
-	int r = size < now ? shorten(w, epoch, size / w->row)
+	int r = size < now ? shorten(w, epoch, size / w->row, cancel)
 			   : flat_lengthen(w, epoch, size, cancel);
 	if (r == 0)
 		flat_show_all(w);

@@ -71,6 +71,7 @@ shrink(struct written_array *w, struct written *side)
 	w->bytes = written_count(w) * w->meta.dtype.size;
 	written_array_open(w, side);
 	CHECK_INT(array_trim(side->array, behind, NULL), 0);
+	CHECK_INT(array_store_trimmed(behind, NULL), 0);
 	array_behind_free(behind);
 }
 
