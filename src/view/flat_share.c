@@ -24,6 +24,9 @@ struct shared_rows {
 	/* Of arrays that get fewer: what is stored behind their end, the node's first. */
 	struct array_behind **behind;
 	size_t n, trimmed;
+	/* The files of all arrays that get fewer; this thread has their turns to grow. */
+	struct flat **flat;
+	size_t flats;
 };
 
 /* --- the variables --- */
@@ -413,9 +416,60 @@ trim(struct shared_rows *s, const char *path, struct cancel *cancel)
 }
 
 static int
+add_flat(struct shared_rows *s, const char *path, struct cancel *cancel)
+{
+	CLEAN(node_unrefp) struct node *n = NULL;
+	CLEAN(layout_unrefp) struct layout *l = NULL;
+	struct flat **more = realloc(s->flat, (s->flats + 1) * sizeof *more);
+	(void)cancel;
+	if (!more)
+		return err_set(-ENOMEM, "no memory for rows");
+	s->flat = more;
+	int r = look(s, path, &n, &l);
+	if (r == 0)
+		r = flats_get(s->mount, n, l, &more[s->flats]);
+	s->flats += r == 0;
+	return r == ZMAP_ABSENT ? err_set(-EIO, "'%s' is gone", path) : r;
+}
+
+static int
+by_path(const void *a, const void *b)
+{
+	const struct flat *const *x = a, *const *y = b;
+	return strcmp((*x)->path, (*y)->path);
+}
+
+/* What is appended to any of the arrays from now on comes behind its new end. The turns are taken
+ * in one order, and a thread that has one to append takes no other. */
+static int
+stop_growth(struct shared_rows *s, struct cancel *cancel)
+{
+	int r = add_flat(s, s->of->path, cancel);
+	if (r == 0)
+		r = for_others(s, add_flat, cancel);
+	if (s->flats)
+		qsort(s->flat, s->flats, sizeof(struct flat *), by_path);
+	for (size_t i = 0; i < s->flats; i++)
+		flat_take(s->flat[i], &s->flat[i]->growing);
+	return r;
+}
+
+static void
+go_on(struct shared_rows *s)
+{
+	for (size_t i = 0; i < s->flats; i++) {
+		flat_give(s->flat[i], &s->flat[i]->growing);
+		flat_put(s->flat[i]);
+	}
+	free(s->flat);
+}
+
+static int
 shrink(struct shared_rows *s, struct cancel *cancel)
 {
-	int r = look_behind(s, s->of->path, cancel);
+	int r = stop_growth(s, cancel);
+	if (r == 0)
+		r = look_behind(s, s->of->path, cancel);
 	if (r == 0)
 		r = for_others(s, look_behind, cancel);
 	/* from here on it is not given up, for rows would be left */
@@ -430,6 +484,7 @@ shrink(struct shared_rows *s, struct cancel *cancel)
 	for (size_t i = 0; i < s->n; i++)
 		array_behind_free(s->behind[i]);
 	free(s->behind);
+	go_on(s);
 	return r;
 }
 

@@ -14,7 +14,7 @@ grow(struct kernel *k)
 	kernel_begin(k, 45);
 	struct kernel_file f = kernel_open(k, "t", O_RDWR);
 	kernel_write(k, &f, KERNEL_PAST, ROWS, "12345678", MORE - ROWS);
-	if (closes) { /* and nobody waits for the answer */
+	if (closes) { /* and no program waits for the answer */
 		struct fuse_flush_in flush = {.fh = f.handle};
 		struct fuse_in_header head = {.len = sizeof head + sizeof flush,
 			.opcode = FUSE_FLUSH,

@@ -1,4 +1,4 @@
-/* A page of a mapping that cannot be stored because nobody waits any more, or for want of memory,
+/* A page of a mapping that cannot be stored because the mount is ending, or for want of memory,
  * is gone: the error sticks, as that of any other does. */
 #include "told.h"
 
