@@ -80,7 +80,7 @@ def ranked(at, store, mount, name, shape, chunk, dims):
     at.bytes(name, stores.read(os.path.join(mount, name, "v")), b"\7" * (size - 1) + b"\x11" + row)
     at.error("%s: writing to what it was" % name, errno.EIO, os.pwrite, old, b"\x22", 0)
     at.error("%s: reading what it was" % name, errno.EIO, os.pread, old, 1, 0)
-    os.close(old)
+    at.error("%s: closing what it was" % name, errno.EIO, os.close, old)
 
 
 def cut(at, store, mount, name):
@@ -114,7 +114,7 @@ def run(store, mount):
         os.close(new)
         at.error("%s: writing to what it was" % name, errno.EIO, os.pwrite, old, b"\x22", 0)
         at.error("%s: cutting what it was" % name, errno.EIO, os.ftruncate, old, 0)
-        os.close(old)
+        at.error("%s: closing what it was" % name, errno.EIO, os.close, old)
         shape = as_v3.load(document(store, name))["shape"]
         at.that(shape == [ROWS + 1, after[1]], "%s: a row more gives %s" % (name, shape))
     at.end()
