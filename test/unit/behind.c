@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-enum { MORE = 8 };
+enum { HANGS = 5, MORE = 8 };
 
 /* A program that is killed while the store is asked. */
 struct killed {
@@ -16,11 +16,25 @@ struct killed {
 static bool
 look(struct cancel *c)
 {
-	return atomic_fetch_add(&((struct killed *)(void *)c)->looks, 1) >= 4;
+	return atomic_fetch_add(&((struct killed *)(void *)c)->looks, 1) >= 12;
+}
+
+/* The one that does not answer is all that there is to look at. */
+static void
+test_shorter(struct file *f, const char *broken)
+{
+	struct killed k = {.cancel.look = look};
+	CHECK_INT(file_truncate(f, HANGS + 1, RESIZE_HANDLE, NULL), 0);
+	const int fd = open(broken, O_CREAT | O_WRONLY, 0600);
+	CHECK(fd >= 0);
+	close(fd);
+	CHECK_INT(file_truncate(f, HANGS, RESIZE_HANDLE, &k.cancel), -EINTR);
+	CHECK_INT(unlink(broken), 0);
+	CHECK_INT(file_truncate(f, HANGS, RESIZE_HANDLE, NULL), 0);
 }
 
 static void
-test(struct file *f, const char *broken)
+test_longer(struct file *f, const char *broken)
 {
 	static const struct array_want patient;
 	static const uint8_t row[] = {1};
@@ -61,7 +75,8 @@ main(void)
 	CHECK_INT(mount_lookup(m, "t", &e), 0);
 	CHECK_INT(file_open_for(m, &e, O_RDWR, &f), 0);
 	entry_free(&e);
-	test(f, broken);
+	test_longer(f, broken);
+	test_shorter(f, broken);
 	file_close(f);
 	mount_close(m);
 	zmap_close(store);

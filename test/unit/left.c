@@ -17,6 +17,7 @@ static struct {
 	const char *key;  /* that it puts … */
 	struct span puts; /* … this in */
 	unsigned stored;  /* puts of chunks by the mount */
+	int answer;       /* to the next one of them, which is not done; 0: it is done */
 } played;
 
 static bool
@@ -64,7 +65,11 @@ play_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 {
 	played.stored += is_chunk(p->key);
 	call(ZMAP_PUT, p->key);
-	return played.under->put(z, p, ret);
+	int r = played.answer;
+	if (!r || !is_chunk(p->key))
+		return played.under->put(z, p, ret);
+	played.answer = 0;
+	return r < 0 ? err_set(r, "'%s' is not put", p->key) : r;
 }
 
 static void
@@ -345,6 +350,28 @@ test_own(const char *url)
 	end(&t);
 }
 
+/* A put that is refused, or fails, puts no rows: when it is tried again, the old ones are no rows
+ * of this mount. */
+static void
+test_not_put(const char *url, int answer)
+{
+	make("[3]", "[8]");
+	put_bytes(played.store, "t/0", "\1\2\3\x63\x63\x63\x63\x63", 8);
+	struct told t = begin(url);
+	write_at(&t, 3, "\4", 1);
+	played.answer = answer;
+	if (answer < 0) {
+		CLEAN(buf_free) struct buf said = {0};
+		CHECK_INT(file_settle(t.file, SETTLE_FSYNC, 0, NULL), answer);
+		flat_retry(t.mount, &said);
+	}
+	CHECK_INT(file_settle(t.file, SETTLE_FSYNC, 0, NULL), 0);
+	CHECK_INT(played.answer, 0);
+	is_stored("t/0", "\1\2\3\4\0\0\0\0", 8);
+	close_file(&t);
+	end(&t);
+}
+
 int
 main(void)
 {
@@ -361,6 +388,8 @@ main(void)
 		test_half(urls[i], true, true);
 		test_torn(urls[i]);
 		test_own(urls[i]);
+		test_not_put(urls[i], ZMAP_CHANGED);
+		test_not_put(urls[i], -EIO);
 		test_shards(urls[i], false);
 		test_shards(urls[i], true);
 	}

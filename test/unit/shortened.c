@@ -1,19 +1,39 @@
 /* A mount makes an array shorter, and another writer appends rows as soon as the metadata say so,
- * before what lies behind the end is removed: its rows stay. */
+ * before what lies behind the end is removed: its rows stay. And two files of one dimension that
+ * are made shorter at once, and a store that does not say what lies there. */
 #include "told.h"
 
-enum { ROWS = 8 };
+#include <pthread.h>
+#include <semaphore.h>
+
+enum { ROWS = 8, LEFT = 5 };
 
 static const char *chunks = "[2]";
 static struct zmap *other;
 static void (*append)(void); /* what it does then; NULL: it has */
+static struct cancel killed; /* of the program that shortens */
+
+static void
+put_variable(struct zmap *store, const char *name, unsigned rows)
+{
+	char shape[16];
+	snprintf(shape, sizeof shape, "[%u]", rows);
+	put_meta(store, name, "\"|i1\"", shape, chunks, "\"fill_value\": 9");
+}
 
 static void
 put_rows(struct zmap *store, unsigned rows)
 {
-	char shape[16];
-	snprintf(shape, sizeof shape, "[%u]", rows);
-	put_meta(store, "t", "\"|i1\"", shape, chunks, "\"fill_value\": 9");
+	put_variable(store, "t", rows);
+}
+
+/* u has the same dimension. */
+static void
+put_both(struct zmap *store, unsigned rows)
+{
+	put_rows(store, rows);
+	put_text(store, "u/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"time\"]}");
+	put_variable(store, "u", rows);
 }
 
 /* The metadata were committed; chunks are not removed yet. */
@@ -59,6 +79,13 @@ nothing(void)
 {
 }
 
+/* The program is killed, too late to leave the rows. */
+static void
+be_killed(void)
+{
+	killed.wanted_no_more = true;
+}
+
 static void
 check(void (*fn)(void))
 {
@@ -67,6 +94,9 @@ check(void (*fn)(void))
 		check_chunk("t/1", "\5\5", 2);
 		check_chunk("t/2", NULL, 0);
 		check_chunk("t/3", "\6\6", 2);
+	} else if (fn == be_killed) {
+		check_chunk("t/0", "\1\1", 2);
+		check_chunk("t/1", NULL, 0);
 	} else {
 		check_chunk("t/0", "\1\1\1\1", 4);
 		check_chunk("t/1", fn == append_row ? "\1\5\1\1" : "\1\11\11\11", 4);
@@ -85,9 +115,112 @@ shorten(const char *form, unsigned rows, void (*fn)(void))
 	CHECK_INT(file_write(t.file, 0, (struct span){all, ROWS}, &(struct array_want){0}, 0), 0);
 	append = fn;
 	model_on_change(t.mount->model, committed, &t);
-	CHECK_INT(file_truncate(t.file, rows, RESIZE_HANDLE, NULL), 0);
+	killed.wanted_no_more = false;
+	CHECK_INT(file_truncate(t.file, rows, RESIZE_HANDLE, &killed), 0);
 	CHECK(!append);
 	check(fn);
+	node_unref(was);
+	told_end(&t);
+}
+
+/* --- the looks of the mount --- */
+
+static struct zmap_ops ops; /* of its store */
+static const struct zmap_ops *under;
+static atomic_int looks;
+static sem_t both;
+
+static void
+play(struct told *t, int (*stat)(struct zmap *, const char *, struct cancel *, struct zmap_stat *))
+{
+	under = t->mount->zmap->ops;
+	ops = *under;
+	ops.stat = stat;
+	t->mount->zmap->ops = &ops;
+	atomic_store(&looks, 0);
+}
+
+static int
+no_answer(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
+{
+	if (strstr(key, ".z"))
+		return under->stat(z, key, cancel, ret);
+	atomic_fetch_add(&looks, 1);
+	return err_set(-EIO, "'%s' is not answered", key);
+}
+
+/* It is not asked for each of a thousand objects. */
+static void
+test_no_answer(void)
+{
+	struct node *was;
+	chunks = "[1]";
+	struct told t = told_begin(put_rows, 1000, &was);
+	play(&t, no_answer);
+	CHECK_INT(file_truncate(t.file, LEFT, RESIZE_HANDLE, NULL), -EIO);
+	CHECK_INT(looks, 1);
+	t.mount->zmap->ops = under;
+	node_unref(was);
+	told_end(&t);
+}
+
+/* A thread has looked behind both arrays. It waits for the other one to have, which may have to
+ * wait for this one first. */
+static int
+look_together(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
+{
+	static _Thread_local int mine;
+	struct timespec end;
+	int r = under->stat(z, key, cancel, ret);
+	if (strstr(key, ".z") || ++mine != 2)
+		return r;
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec++;
+	if (atomic_fetch_add(&looks, 1))
+		sem_post(&both);
+	else
+		while (sem_timedwait(&both, &end) < 0 && errno == EINTR)
+			continue;
+	return r;
+}
+
+static void *
+make_shorter(void *file)
+{
+	CHECK_INT(file_truncate(file, LEFT, RESIZE_HANDLE, NULL), 0);
+	return NULL;
+}
+
+/* Each begins with an array of its own. */
+static void
+test_together(void)
+{
+	struct node *was;
+	struct entry e = {0};
+	struct file *u = NULL;
+	pthread_t thread;
+	uint8_t rows[ROWS];
+	chunks = "[4]";
+	struct told t = told_begin(put_both, ROWS, &was);
+	other = t.store;
+	for (size_t i = 0; i < 4; i++)
+		put_bytes(other, (const char *[]){"t/0", "t/1", "u/0", "u/1"}[i], "\1\1\1\1", 4);
+	model_on_change(t.mount->model, t.tell, t.mount);
+	CHECK_INT(mount_lookup(t.mount, "u", &e), 0);
+	CHECK_INT(file_open_for(t.mount, &e, O_RDWR, &u), 0);
+	entry_free(&e);
+	sem_init(&both, 0, 0);
+	play(&t, look_together);
+	CHECK(!pthread_create(&thread, NULL, make_shorter, u));
+	make_shorter(t.file);
+	pthread_join(thread, NULL);
+	CHECK_INT(read_at(t.file, 0, ROWS, rows), LEFT);
+	CHECK_INT(read_at(u, 0, ROWS, rows), LEFT);
+	check_chunk("t/1", "\1\11\11\11", 4);
+	check_chunk("u/1", "\1\11\11\11", 4);
+	t.mount->zmap->ops = under;
+	sem_destroy(&both);
+	file_close(u);
 	node_unref(was);
 	told_end(&t);
 }
@@ -96,7 +229,10 @@ int
 main(void)
 {
 	shorten("[2]", 2, append_chunks);
-	shorten("[4]", 5, append_row);
-	shorten("[4]", 5, nothing);
+	shorten("[4]", LEFT, append_row);
+	shorten("[4]", LEFT, nothing);
+	shorten("[2]", 2, be_killed);
+	test_no_answer();
+	test_together();
 	return check_end();
 }

@@ -59,6 +59,18 @@ grow(struct written_array *w, struct written *side)
 	written_array_open(w, side);
 }
 
+/* It waits some moments. */
+struct impatient {
+	struct cancel cancel;
+	unsigned looks;
+};
+
+static bool
+look(struct cancel *c)
+{
+	return ++((struct impatient *)(void *)c)->looks > 8;
+}
+
 /* Fewer of them; at least one. */
 static void
 shrink(struct written_array *w, struct written *side)
@@ -73,6 +85,39 @@ shrink(struct written_array *w, struct written *side)
 	CHECK_INT(array_trim(side->array, behind, NULL), 0);
 	CHECK_INT(array_store_trimmed(behind, NULL), 0);
 	array_behind_free(behind);
+}
+
+/* Two truncates have an array at once, and each has others: while one trims it, it does not wait
+ * for the other one to end. */
+static void
+test_shrink_together(void)
+{
+	enum { ROWS = 8, LEFT = 5 };
+	struct written_array w;
+	struct written side;
+	struct array_behind *behind[2];
+	struct impatient i = {.cancel.look = look};
+	const struct data_options o = {.memory = 16 << 20, .workers = 2, .ttl = INT64_MAX};
+	struct zmap *z = store_open("", "mem", "together", true);
+	written_begin_as(&w, &kinds[0], &(struct written_shape){1, {ROWS}, {4}, {0}});
+	written_open(&w, z, &o, &side);
+	CHECK_INT(written_write(&w, &side, 0, w.bytes), 0);
+	CHECK_INT(array_flush(side.array, NULL), 0);
+	for (size_t n = 0; n < 2; n++)
+		CHECK_INT(array_look_behind(side.array, LEFT, ROWS, NULL, &behind[n]), 0);
+	w.shape[0] = LEFT;
+	w.bytes = written_count(&w) * w.meta.dtype.size;
+	written_array_open(&w, &side);
+	for (size_t n = 0; n < 2; n++)
+		CHECK_INT(array_trim(side.array, behind[n], &i.cancel), 0);
+	for (size_t n = 0; n < 2; n++) {
+		CHECK_INT(array_store_trimmed(behind[n], NULL), 0);
+		array_behind_free(behind[n]);
+	}
+	check_store(&w, z);
+	written_close(&side);
+	written_end(&w);
+	zmap_close(z);
 }
 
 static void
@@ -253,6 +298,7 @@ main(void)
 	test_large(&kinds[9]);
 	test_low_memory();
 	test_forget();
+	test_shrink_together();
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		for (uint32_t seed = 1; seed <= ROUNDS; seed++)
 			run(&kinds[i], seed * 7919, seed % 2);
