@@ -92,7 +92,8 @@ for again in range(2):
 END
 umount_store
 
-# a program that reads 8 KiB at a time and does not stop at an error waits for a chunk once, and hears the same each time
+# a program that reads 8 KiB at a time and does not stop at an error does not wait for a chunk each time, and hears the same: what hung is refused for
+# a second, in which a busy machine may not come to all 24 reads
 must_mount "fault+file://$tmp/store.zarr#fault.kind=hang&fault.match=$second&fault.calls=get&fault.file=$tmp/broken" "timeout=$timeout"
 before=$SECONDS
 "$python" - "$mnt/big.nc" "$mnt/big" "$second" "$begin" <<'END' || fail "a chunk that hangs, read in small parts: see above"
@@ -109,7 +110,7 @@ for name in sys.argv[1:3]:
             if sys.argv[3] not in said:
                 sys.exit("FAILED: it says '%s'" % said)
 END
-[ $((SECONDS - before)) -le $((2 * timeout + 3)) ] || fail "24 reads of a chunk that hangs took $((SECONDS - before)) s with timeout=$timeout"
+[ $((SECONDS - before)) -le $((12 * timeout)) ] || fail "24 reads of a chunk that hangs took $((SECONDS - before)) s with timeout=$timeout"
 rm "$tmp/broken"
 cat "$mnt/.zarrfs/refresh" >/dev/null
 cmp "$mnt/big" "$tmp/want/big" || fail "refresh does not bring back what hung: $(tail -3 "$log")"
