@@ -208,14 +208,14 @@ CLEAN_DEFINE(struct array_behind, array_behind_free)
  * stored there then and is still there, goes, and the tail of the last chunks is about to become
  * fill; what others have stored since stays. -errno: some of it may be left. */
 int array_trim(struct array *, struct array_behind *, struct cancel *);
+/* That is durable. Only when all arrays are trimmed that get shorter together: another thread that
+ * makes the same ones shorter in another order waits for them, too. */
+int array_store_trimmed(struct array_behind *, struct cancel *);
 /* Another writer has made the array shorter than what is written here, and this is how long it is
  * now: what waits of rows that are left is stored by it. What waits behind them goes, and so do
  * chunks behind them that were put into a remote store too late for the other to delete them; then
  * the error that says so sticks to the array. */
 void array_cut(struct array *);
-/* That is durable. Only when all arrays are trimmed that get shorter together: another thread that
- * makes the same ones shorter in another order waits for them, too. */
-int array_store_trimmed(struct array_behind *, struct cancel *);
 /* The array is removed: what was written to it is forgotten, and the error that sticks. -EINTR. */
 int array_forget(struct array *, struct cancel *);
 /* What missing chunks hold is about to become something else: from now on none of the array is

@@ -166,12 +166,9 @@ static int
 take_in(struct mount *m, const char *path, struct scratch *s, bool always,
 	const struct array_want *how)
 {
-	int r = turn_take(&s->turn, how->deadline);
+	int r = scratch_take(s, how->deadline);
 	if (r < 0)
 		return r;
-	r = scratch_refused(s);
-	if (r < 0)
-		return turn_give(&s->turn, r);
 	if (always || (s->changed && s->size)) {
 		r = take_in_now(m, path, s, how);
 		if (r == 0)

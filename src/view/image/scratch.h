@@ -68,6 +68,8 @@ int scratch_write(struct mount *, struct scratch *, uint64_t off, struct span,
 int scratch_resize(struct scratch *, uint64_t size, bool longer);
 /* 0, or why a write was refused: the file is not what its writers made. */
 int scratch_refused(const struct scratch *);
+/* Its turn, until turn_give; only if no write was refused. */
+int scratch_take(struct scratch *, int64_t deadline);
 /* Bytes of the file, *ret_n of them that there are. */
 int scratch_content(struct scratch *, const struct array_want *want, uint8_t *to, size_t *ret_n);
 /* All bytes are the file's own: they get another meaning, or none yet. */

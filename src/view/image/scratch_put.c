@@ -110,15 +110,22 @@ scratch_refused(const struct scratch *s)
 }
 
 int
-scratch_write(struct mount *m, struct scratch *s, uint64_t off, struct span bytes,
-	const struct array_want *how, unsigned flags)
+scratch_take(struct scratch *s, int64_t deadline)
 {
-	int r = turn_take(&s->turn, how->deadline);
+	int r = turn_take(&s->turn, deadline);
 	if (r < 0)
 		return r;
 	r = scratch_refused(s);
+	return r < 0 ? turn_give(&s->turn, r) : 0;
+}
+
+int
+scratch_write(struct mount *m, struct scratch *s, uint64_t off, struct span bytes,
+	const struct array_want *how, unsigned flags)
+{
+	int r = scratch_take(s, how->deadline);
 	if (r < 0)
-		return turn_give(&s->turn, r);
+		return r;
 	if (flags & FILE_MAPPED)
 		r = put_page(m, s, off, bytes, how);
 	else
