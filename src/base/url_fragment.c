@@ -2,6 +2,7 @@
 
 #include "base/clean.h"
 #include "base/err.h"
+#include "base/list.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -184,12 +185,8 @@ add_pair(struct url *url, char *key, char *value)
 			       ? err_set(-EINVAL,
 					 "'%.64s' is in the URL twice, with different values", key)
 			       : 0;
-	struct url_pair *more = reallocarray(url->pair, url->npairs + 1, sizeof *more);
-	if (!more)
-		return no_memory();
-	url->pair = more;
-	more[url->npairs++] = (struct url_pair){MOVE(own_key), MOVE(own_value)};
-	return 0;
+	return LIST_ADD(
+		url->pair, url->npairs, "a URL", (struct url_pair){MOVE(own_key), MOVE(own_value)});
 }
 
 /* One "key=value" or word. */
