@@ -1,6 +1,7 @@
 /* Zarr V3's list of codecs (V3 spec, "Codecs"; zarr-extensions, codecs) as the codecs that are
  * here. */
 #include "base/err.h"
+#include "base/list.h"
 #include "codec/codec.h"
 #include "model/narrow.h"
 
@@ -178,14 +179,13 @@ static int
 add(const char *name, const struct json *config, struct reading *g)
 {
 	struct codec_specs *s = g->out;
-	struct codec_spec *more = realloc(s->spec, (s->n + 1) * sizeof *more);
-	if (!more)
-		return err_set(-ENOMEM, "no memory for a codec");
-	s->spec = more;
+	int r = LIST_MORE(s->spec, s->n, "a codec");
+	if (r < 0)
+		return r;
 	struct codec_spec *c = &s->spec[s->n];
 	*c = (struct codec_spec){.id = strdup(name)};
 	if (!c->id)
-		return err_set(-ENOMEM, "no memory for a codec");
+		return list_no_memory("a codec");
 	s->n++;
 	s->vlen |= strstr(name, "vlen-") != NULL;
 	if (!strcmp(name, "shuffle") || !strcmp(name, "numcodecs.shuffle"))

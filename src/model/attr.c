@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/list.h"
 #include "base/number.h"
 #include "model/dtype.h"
 
@@ -40,9 +41,7 @@ attrs_free(struct attrs *as)
 	for (size_t i = 0; i < as->count; i++)
 		attr_clear(&as->attr[i]);
 	free(as->attr);
-	for (size_t i = 0; i < as->nproblems; i++)
-		free(as->problem[i]);
-	free(as->problem);
+	LIST_FREE(as->problem, as->nproblems);
 	*as = (struct attrs){0};
 }
 

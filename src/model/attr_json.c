@@ -4,6 +4,7 @@
  * +5): so text is what stands in the source, letter for letter. */
 #include "base/base64.h"
 #include "base/err.h"
+#include "base/list.h"
 #include "model/nczarr.h"
 #include "model/node.h"
 
@@ -56,16 +57,11 @@ attr_is_hidden(const char *name)
 static int
 add_problem(struct attrs *as, const char *name, const char *what)
 {
-	char **more = realloc(as->problem, (as->nproblems + 1) * sizeof *more);
-	if (!more)
-		return err_set(-ENOMEM, "no memory for a message");
-	as->problem = more;
 	char *line = NULL;
 	if (asprintf(&line, "%s%s%s%s", name ? "attribute '" : "attributes", name ? name : "",
 		    name ? "': " : ": ", what) < 0)
-		return err_set(-ENOMEM, "no memory for a message");
-	as->problem[as->nproblems++] = line;
-	return 0;
+		line = NULL;
+	return LIST_TAKE(as->problem, as->nproblems, "a message", line);
 }
 
 /* Signed and unsigned integers of any size. */

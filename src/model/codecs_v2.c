@@ -1,5 +1,6 @@
 /* "filters", "compressor" and "order" of Zarr V2 made into one list of codecs. */
 #include "base/err.h"
+#include "base/list.h"
 #include "model/meta.h"
 
 #include <errno.h>
@@ -12,14 +13,14 @@ add_codec(struct array_meta *a, const char *id, size_t len, const struct json *c
 {
 	if (a->ncodecs == CODECS_MAX)
 		return err_set(-ENOTSUP, "more than %d codecs", CODECS_MAX);
-	struct codec_spec *more = realloc(a->codec, (a->ncodecs + 1) * sizeof *more);
-	if (!more)
-		return err_set(-ENOMEM, "no memory for a codec");
-	a->codec = more;
-	a->codec[a->ncodecs] = (struct codec_spec){.id = strndup(id, len)};
-	if (!a->codec[a->ncodecs].id)
-		return err_set(-ENOMEM, "no memory for a codec");
-	struct codec_spec *c = &a->codec[a->ncodecs++];
+	int r = LIST_MORE(a->codec, a->ncodecs, "a codec");
+	if (r < 0)
+		return r;
+	struct codec_spec *c = &a->codec[a->ncodecs];
+	*c = (struct codec_spec){.id = strndup(id, len)};
+	if (!c->id)
+		return list_no_memory("a codec");
+	a->ncodecs++;
 	return config ? json_copy_of(config, &c->config) : 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/err.h"
+#include "base/list.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -71,7 +72,7 @@ edges_find(const struct edges *e, unsigned dim, uint64_t i)
 /* Lengths of chunks along one dimension, as they are read. */
 struct lengths {
 	uint64_t *start;
-	uint64_t n, most, room, end, longest;
+	uint64_t n, most, end, longest;
 	bool uneven;
 };
 
@@ -86,14 +87,9 @@ add(struct lengths *l, uint64_t length, uint64_t times, uint64_t shape)
 			return err_set(-ENOTSUP,
 				"more than %d chunks of several lengths are not supported",
 				CHUNKS_MAX);
-		if (l->n + 1 >= l->room) {
-			size_t room = l->room ? 2 * l->room : 16;
-			uint64_t *more = realloc(l->start, room * sizeof *more);
-			if (!more)
-				return err_set(-ENOMEM, "no memory for a chunk grid");
-			l->start = more;
-			l->room = room;
-		}
+		int r = LIST_MORE(l->start, l->n + 1, "a chunk grid"); /* and for its end */
+		if (r < 0)
+			return r;
 		l->uneven |= l->n && length != l->longest;
 		l->longest = max_u64(l->longest, length);
 		l->start[l->n++] = l->end;

@@ -1,4 +1,5 @@
 #include "base/err.h"
+#include "base/list.h"
 #include "base/path.h"
 #include "model/attr_edit.h"
 #include "model/edit_impl.h"
@@ -38,9 +39,7 @@ edit_free(struct edit *e)
 	for (size_t i = 0; i < e->changes; i++)
 		attr_clear(&e->change[i].attr);
 	free(e->change);
-	for (size_t i = 0; i < e->nwith; i++)
-		free(e->with[i]);
-	free(e->with);
+	LIST_FREE(e->with, e->nwith);
 	free(e->fill);
 	for (size_t i = 0; i < e->children; i++)
 		free(e->child[i].name);
@@ -114,14 +113,13 @@ add_change(struct edit *e, const char *name, struct edit_change **ret)
 			*ret = &e->change[i];
 			return 0;
 		}
-	struct edit_change *more = realloc(e->change, (e->changes + 1) * sizeof *more);
-	if (!more)
-		return err_set(-ENOMEM, "no memory for a change");
-	e->change = more;
+	int r = LIST_MORE(e->change, e->changes, "a change");
+	if (r < 0)
+		return r;
 	*ret = &e->change[e->changes];
 	**ret = (struct edit_change){.del = true, .attr.name = strdup(name)};
 	if (!(*ret)->attr.name)
-		return err_set(-ENOMEM, "no memory for a change");
+		return list_no_memory("a change");
 	e->changes++;
 	return 0;
 }
@@ -193,13 +191,7 @@ edit_grow(struct edit *e, uint64_t lead)
 int
 edit_resize_with(struct edit *e, const char *path)
 {
-	char **more = realloc(e->with, (e->nwith + 1) * sizeof *more);
-	if (more)
-		e->with = more;
-	if (!more || !(more[e->nwith] = strdup(path)))
-		return err_set(-ENOMEM, "no memory for a change");
-	e->nwith++;
-	return 0;
+	return LIST_TAKE(e->with, e->nwith, "a change", strdup(path));
 }
 
 int
@@ -207,12 +199,12 @@ edit_new_array(struct edit *e, const char *name, const struct new_array *a)
 {
 	if (e->node->kind != NODE_GROUP)
 		return err_set(-ENOTDIR, "'%s' is no group", e->node->path);
-	struct edit_child *more = realloc(e->child, (e->children + 1) * sizeof *more);
-	if (more)
-		e->child = more;
-	if (!more || !(more[e->children].name = strdup(name)))
-		return err_set(-ENOMEM, "no memory for a change");
-	more[e->children++].array = a;
+	int r = LIST_MORE(e->child, e->children, "a change");
+	if (r < 0)
+		return r;
+	if (!(e->child[e->children].name = strdup(name)))
+		return list_no_memory("a change");
+	e->child[e->children++].array = a;
 	return 0;
 }
 

@@ -3,6 +3,7 @@
  * left. */
 #include "base/err.h"
 #include "base/json_edit.h"
+#include "base/list.h"
 #include "base/path.h"
 #include "model/edit_impl.h"
 
@@ -146,13 +147,7 @@ take_parts(struct whole *w)
 static int
 note_stored(struct commit *c, const char *group)
 {
-	char **more = realloc(c->consolidated, (c->nconsolidated + 1) * sizeof *more);
-	if (more)
-		c->consolidated = more;
-	if (!more || !(more[c->nconsolidated] = strdup(group)))
-		return err_set(-ENOMEM, "no memory for a path");
-	c->nconsolidated++;
-	return 0;
+	return LIST_TAKE(c->consolidated, c->nconsolidated, "a path", strdup(group));
 }
 
 /* Once. 0, ZMAP_CHANGED, -errno. */

@@ -1,6 +1,7 @@
 /* The commit of an edit: tried until no other program's change comes between, by one thread of a
  * mount at a time. */
 #include "base/err.h"
+#include "base/list.h"
 #include "model/edit_impl.h"
 
 #include <errno.h>
@@ -17,9 +18,7 @@ void
 commit_done(struct commit *c)
 {
 	forget(c);
-	for (size_t i = 0; i < c->nconsolidated; i++)
-		free(c->consolidated[i]);
-	free(c->consolidated);
+	LIST_FREE(c->consolidated, c->nconsolidated);
 	*c = (struct commit){0};
 }
 

@@ -1,6 +1,7 @@
 /* Documents that a commit changes: read once an attempt, stored on condition. */
 #include "base/err.h"
 #include "base/json_edit.h"
+#include "base/list.h"
 #include "base/path.h"
 #include "model/edit_impl.h"
 #include "model/parallel.h"
@@ -84,12 +85,7 @@ find_doc(const struct commit *c, const char *key)
 static int
 add_doc(struct commit *c, struct edit_doc *d)
 {
-	struct edit_doc **more = realloc(c->doc, (c->docs + 1) * sizeof *more);
-	if (!more)
-		return no_memory();
-	c->doc = more;
-	c->doc[c->docs++] = d;
-	return 0;
+	return LIST_ADD(c->doc, c->docs, "a change", d);
 }
 
 /* The same done to several documents at once, where each costs a round trip. */

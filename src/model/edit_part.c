@@ -1,5 +1,6 @@
 /* Nodes of which a commit changes the documents. */
 #include "base/err.h"
+#include "base/list.h"
 #include "model/edit_impl.h"
 
 #include <errno.h>
@@ -121,12 +122,7 @@ part_node(const struct commit *c, const struct edit_part *p, struct node **ret)
 static int
 add_part(struct commit *c, struct edit_part *p)
 {
-	struct edit_part **more = realloc(c->part, (c->parts + 1) * sizeof *more);
-	if (!more)
-		return err_set(-ENOMEM, "no memory for a change");
-	c->part = more;
-	c->part[c->parts++] = p;
-	return 0;
+	return LIST_ADD(c->part, c->parts, "a change", p);
 }
 
 static struct edit_part *

@@ -1,5 +1,6 @@
 /* Nodes that go: first what names them, then their own documents, then their chunks. */
 #include "base/err.h"
+#include "base/list.h"
 #include "base/path.h"
 #include "model/edit_impl.h"
 
@@ -60,9 +61,7 @@ drop_node(struct commit *c, void *arg)
 void
 keys_free(struct keys *k)
 {
-	for (size_t i = 0; i < k->count; i++)
-		free(k->of[i]);
-	free(k->of);
+	LIST_FREE(k->of, k->count);
 	free(k->prefix);
 }
 
@@ -70,20 +69,12 @@ int
 keys_keep(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
 {
 	struct keys *k = arg;
-	if (!(k->count & (k->count - 1))) { /* full at each power of two */
-		size_t room = k->count ? 2 * k->count : 1;
-		char **of = realloc(k->of, room * sizeof *of);
-		k->of = of ? of : k->of;
-		bool *flags = realloc(k->prefix, room * sizeof *flags);
-		k->prefix = flags ? flags : k->prefix;
-		if (!of || !flags)
-			return err_set(-ENOMEM, "no memory for names");
+	int r = LIST_MORE(k->prefix, k->count, "names");
+	if (r == 0) {
+		k->prefix[k->count] = prefix;
+		r = LIST_TAKE(k->of, k->count, "names", strdup(name));
 	}
-	k->prefix[k->count] = prefix;
-	if (!(k->of[k->count] = strdup(name)))
-		return err_set(-ENOMEM, "no memory for names");
-	k->count++;
-	return 0;
+	return r;
 }
 
 static int

@@ -1,6 +1,7 @@
 /* Which arrays have a dimension: by its full name below the group that declares it, or by its
  * simple one in their own group. */
 #include "base/err.h"
+#include "base/list.h"
 #include "base/path.h"
 #include "model/edit_impl.h"
 
@@ -17,9 +18,7 @@ struct members {
 static void
 members_done(struct members *m)
 {
-	for (size_t i = 0; i < m->count; i++)
-		free(m->name[i]);
-	free(m->name);
+	LIST_FREE(m->name, m->count);
 }
 
 /* Arrays by their dimension's name. */
@@ -50,17 +49,7 @@ array_has_dim(const struct array_meta *a, const char *fqn, const char *name)
 static int
 add_member(struct members *m, const char *name)
 {
-	if (!(m->count & (m->count - 1))) { /* full at each power of two */
-		size_t room = m->count ? 2 * m->count : 1;
-		char **more = realloc(m->name, room * sizeof *more);
-		if (!more)
-			return err_set(-ENOMEM, "no memory for names");
-		m->name = more;
-	}
-	if (!(m->name[m->count] = strdup(name)))
-		return err_set(-ENOMEM, "no memory for names");
-	m->count++;
-	return 0;
+	return LIST_TAKE(m->name, m->count, "names", strdup(name));
 }
 
 static int

@@ -3,6 +3,7 @@
 #include "model/names.h"
 
 #include "base/err.h"
+#include "base/list.h"
 #include "base/path.h"
 #include "model/node_cache.h"
 
@@ -21,21 +22,12 @@ names_done(struct names *n)
 int
 names_add(struct names *n, const char *name, bool prefix, const struct zmap_stat *s)
 {
-	if (n->count == n->room) {
-		size_t room = n->room ? 2 * n->room : 64;
-		struct name *more = realloc(n->of, room * sizeof *more);
-		if (!more)
-			return err_set(-ENOMEM, "no memory for names");
-		n->of = more;
-		n->room = room;
-	}
 	if (!n->texts)
 		n->texts = texts_new();
 	const char *copy = n->texts ? texts_add(n->texts, name, prefix, s) : NULL;
 	if (!copy)
-		return err_set(-ENOMEM, "no memory for a name");
-	n->of[n->count++] = (struct name){.name = copy, .prefix = prefix};
-	return 0;
+		return list_no_memory("a name");
+	return LIST_ADD(n->of, n->count, "names", (struct name){.name = copy, .prefix = prefix});
 }
 
 int
@@ -99,9 +91,7 @@ names_remember(struct model *m, const char *path, const struct names *n, int64_t
 		if (p)
 			node_cache_put_names(m, p, MOVE(copy), count, begun);
 	}
-	for (size_t i = 0; copy && i < count; i++)
-		free(copy[i]);
-	free(copy);
+	LIST_FREE(copy, count);
 }
 
 void

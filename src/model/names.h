@@ -18,7 +18,7 @@ struct name {
 
 struct names {
 	struct name *of;
-	size_t count, room;
+	size_t count;
 	struct texts *texts;
 };
 

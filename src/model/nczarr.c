@@ -1,6 +1,7 @@
 #include "model/nczarr.h"
 
 #include "base/err.h"
+#include "base/list.h"
 #include "model/ngff.h"
 
 #include <ctype.h>
@@ -99,21 +100,14 @@ static int
 read_order(const struct json *list, struct group_meta *g)
 {
 	size_t n = list && json_type(list) == JSON_TYPE_LIST ? json_count(list) : 0;
-	char **more = n ? realloc(g->order, (g->norder + n) * sizeof *more) : g->order;
-	if (n && !more)
-		return err_set(-ENOMEM, "no memory for names");
-	g->order = more;
-	for (size_t i = 0; i < n; i++) {
+	int r = 0;
+	for (size_t i = 0; i < n && r == 0; i++) {
 		size_t len;
 		const char *s = json_text(json_at(list, i), &len);
-		if (!s || strlen(s) != len)
-			continue;
-		g->order[g->norder] = strdup(s);
-		if (!g->order[g->norder])
-			return err_set(-ENOMEM, "no memory for a name");
-		g->norder++;
+		if (s && strlen(s) == len)
+			r = LIST_TAKE(g->order, g->norder, "names", strdup(s));
 	}
-	return 0;
+	return r;
 }
 
 int

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/list.h"
 #include "base/path.h"
 #include "model/ngff.h"
 
@@ -96,9 +97,7 @@ group_meta_free(struct group_meta *g)
 	if (!g)
 		return;
 	dims_free(g->dim, g->ndims);
-	for (size_t i = 0; i < g->norder; i++)
-		free(g->order[i]);
-	free(g->order);
+	LIST_FREE(g->order, g->norder);
 	ngff_free(g->ngff);
 	free(g);
 }

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/list.h"
 #include "base/path.h"
 
 #include <assert.h>
@@ -27,9 +28,7 @@ node_cache_find(const struct model *m, const char *path)
 static void
 free_names(char ***names, size_t *n)
 {
-	for (size_t i = 0; *names && i < *n; i++)
-		free((*names)[i]);
-	free(*names);
+	LIST_FREE(*names, *n);
 	*names = NULL;
 	*n = 0;
 }

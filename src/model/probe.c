@@ -3,6 +3,7 @@
 #include "model/probe.h"
 
 #include "base/err.h"
+#include "base/list.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -69,9 +70,7 @@ struct found {
 static void
 found_done(struct found *f)
 {
-	for (size_t i = 0; i < f->nbelow; i++)
-		free(f->below[i]);
-	free(f->below);
+	LIST_FREE(f->below, f->nbelow);
 	f->below = NULL;
 	f->nbelow = 0;
 }
