@@ -1,5 +1,6 @@
 #include "data/fresh.h"
 
+#include "base/list.h"
 #include "base/set.h"
 #include "data/staging_impl.h"
 #include "model/parallel.h"
@@ -18,7 +19,7 @@ struct fresh {
 	pthread_mutex_t lock; /* guards all below */
 	struct set objects;   /* borrows from put */
 	struct fresh_object **put;
-	size_t n, room;
+	size_t n;
 	atomic_bool met; /* another writer's object was there */
 };
 
@@ -54,9 +55,7 @@ fresh_free(struct array *a)
 	if (!f)
 		return;
 	set_free(&f->objects, NULL);
-	for (size_t i = 0; i < f->n; i++)
-		free(f->put[i]);
-	free(f->put);
+	LIST_FREE(f->put, f->n);
 	pthread_mutex_destroy(&f->lock);
 	free(f);
 }
@@ -85,14 +84,8 @@ known(struct fresh *f, uint64_t number, char *ret)
 static struct fresh_object *
 add(struct fresh *f, uint64_t number)
 {
-	if (f->n == f->room) {
-		size_t room = f->room ? 2 * f->room : 64;
-		struct fresh_object **more = realloc(f->put, room * sizeof *more);
-		if (!more)
-			return NULL;
-		f->put = more;
-		f->room = room;
-	}
+	if (LIST_MORE(f->put, f->n, "changes") < 0)
+		return NULL;
 	struct fresh_object *o = calloc(1, sizeof *o);
 	if (!o)
 		return NULL;

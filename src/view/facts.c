@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/list.h"
 
 #include <errno.h>
 #include <string.h>
@@ -312,10 +313,11 @@ facts_forget_width(struct facts *f, const char *path)
 static bool
 are_strange(const struct facts *f, unsigned a, unsigned b)
 {
-	const unsigned *pair = f->strangers.family;
-	for (size_t i = 0; i < f->strangers.n; i++, pair += 2)
+	for (size_t i = 0; i < f->strangers.n; i++) {
+		const unsigned *pair = f->strangers.family[i];
 		if ((pair[0] == a && pair[1] == b) || (pair[0] == b && pair[1] == a))
 			return true;
+	}
 	return false;
 }
 
@@ -324,19 +326,10 @@ static void
 note_strange(struct facts *f, unsigned a, unsigned b)
 {
 	struct strangers *s = &f->strangers;
-	if (a == b || are_strange(f, a, b))
+	if (a == b || are_strange(f, a, b) || LIST_MORE(s->family, s->n, "strangers") < 0)
 		return;
-	if (s->n == s->room) {
-		size_t room = s->room ? 2 * s->room : 16;
-		unsigned *more = realloc(s->family, 2 * room * sizeof *more);
-		if (!more)
-			return;
-		s->family = more;
-		s->room = room;
-	}
-	s->family[2 * s->n] = a;
-	s->family[2 * s->n + 1] = b;
-	s->n++;
+	s->family[s->n][0] = a;
+	s->family[s->n++][1] = b;
 }
 
 enum kin
@@ -358,8 +351,8 @@ static void
 unite(struct facts *f, unsigned from, unsigned to)
 {
 	for (size_t i = 0; i < 2 * f->strangers.n && from != to; i++)
-		if (f->strangers.family[i] == from)
-			f->strangers.family[i] = to;
+		if (f->strangers.family[i / 2][i % 2] == from)
+			f->strangers.family[i / 2][i % 2] = to;
 	for (unsigned i = 0; i < FACT_SLOTS && from != to; i++)
 		for (struct fact *a = f->slot[i]; a; a = a->next)
 			a->family = a->family == from ? to : a->family;

@@ -17,8 +17,8 @@ struct facts {
 	pthread_mutex_t lock; /* guards all below and every fact */
 	unsigned families;
 	struct strangers {
-		unsigned *family; /* two and two that were found to be different ones */
-		size_t n, room;   /* pairs */
+		unsigned (*family)[2]; /* two and two that were found to be different ones */
+		size_t n;
 	} strangers;
 	pthread_cond_t measured;
 	struct fact *slot[FACT_SLOTS];

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/list.h"
 #include "base/path.h"
 #include "model/edit.h"
 #include "view/flat.h"
@@ -387,14 +388,12 @@ look_behind(struct shared_rows *s, const char *path, struct cancel *cancel)
 {
 	CLEAN(node_unrefp) struct node *n = NULL;
 	CLEAN(layout_unrefp) struct layout *l = NULL;
-	struct array_behind **more = realloc(s->behind, (s->n + 1) * sizeof *more);
-	if (!more)
-		return err_set(-ENOMEM, "no memory for rows");
-	s->behind = more;
-	int r = look(s, path, &n, &l);
+	int r = LIST_MORE(s->behind, s->n, "rows");
+	if (r == 0)
+		r = look(s, path, &n, &l);
 	if (r == 0)
 		r = array_look_behind(
-			flat_variable(l)->array, s->rows, s->was, cancel, &more[s->n]);
+			flat_variable(l)->array, s->rows, s->was, cancel, &s->behind[s->n]);
 	s->n += r == 0;
 	return r == ZMAP_ABSENT ? err_set(-EIO, "'%s' is gone", path)
 	       : r < 0          ? err_add(r, "'%s', which is to have fewer rows", path)
@@ -420,14 +419,12 @@ add_flat(struct shared_rows *s, const char *path, struct cancel *cancel)
 {
 	CLEAN(node_unrefp) struct node *n = NULL;
 	CLEAN(layout_unrefp) struct layout *l = NULL;
-	struct flat **more = realloc(s->flat, (s->flats + 1) * sizeof *more);
 	(void)cancel;
-	if (!more)
-		return err_set(-ENOMEM, "no memory for rows");
-	s->flat = more;
-	int r = look(s, path, &n, &l);
+	int r = LIST_MORE(s->flat, s->flats, "rows");
 	if (r == 0)
-		r = flats_get(s->mount, n, l, &more[s->flats]);
+		r = look(s, path, &n, &l);
+	if (r == 0)
+		r = flats_get(s->mount, n, l, &s->flat[s->flats]);
 	s->flats += r == 0;
 	return r == ZMAP_ABSENT ? err_set(-EIO, "'%s' is gone", path) : r;
 }

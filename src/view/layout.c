@@ -2,6 +2,7 @@
 #include "view/view.h"
 
 #include "base/check.h"
+#include "base/list.h"
 
 #include <errno.h>
 #include <string.h>
@@ -49,17 +50,11 @@ add_span(struct layout *l, struct layout_span *s)
 		span_free(s);
 		return err_set(-EFBIG, "a file of more than %lld bytes", (long long)INT64_MAX);
 	}
-	/* Room grows by doubling: at each power of two. */
-	if ((l->nspans & (l->nspans - 1)) == 0) {
-		size_t room = l->nspans ? 2 * l->nspans : 1;
-		struct layout_span *more = realloc(l->span, room * sizeof *more);
-		if (!more) {
-			span_free(s);
-			return err_set(-ENOMEM, "no memory for a layout");
-		}
-		l->span = more;
+	int r = LIST_ADD(l->span, l->nspans, "a layout", *s);
+	if (r < 0) {
+		span_free(s);
+		return r;
 	}
-	l->span[l->nspans++] = *s;
 	l->size = size;
 	l->record_size = record;
 	return 0;

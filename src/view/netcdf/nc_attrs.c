@@ -1,6 +1,7 @@
 #include "view/netcdf/nc_attrs.h"
 
 #include "base/err.h"
+#include "base/list.h"
 #include "view/netcdf/nc4_file.h"
 #include "view/netcdf/nc_names.h"
 
@@ -238,14 +239,10 @@ static int
 problem(struct making *m, const struct attr *a, const char *what)
 {
 	struct attrs *to = m->to;
-	char **more = realloc(to->problem, (to->nproblems + 1) * sizeof *more), *line = NULL;
-	if (!more)
-		return err_set(-ENOMEM, "no memory for a message");
-	to->problem = more;
+	char *line = NULL;
 	if (asprintf(&line, "attribute '%s' is not in the netCDF file: %s", a->name, what) < 0)
-		return err_set(-ENOMEM, "no memory for a message");
-	to->problem[to->nproblems++] = line;
-	return 0;
+		line = NULL;
+	return LIST_TAKE(to->problem, to->nproblems, "a message", line);
 }
 
 /* 1: made; 0: left out. */

@@ -1,6 +1,7 @@
 #include "view/netcdf/nc_axes.h"
 
 #include "base/err.h"
+#include "base/list.h"
 #include "view/netcdf/nc_build.h"
 
 #include <endian.h>
@@ -35,12 +36,8 @@ add_one(struct nc_build *b, const struct nc_dim_use *u, const struct dim *d)
 			return 0;
 	if (u->before || has_variable(b, u))
 		return 0;
-	struct nc_placed *more = realloc(b->placed, (b->nplaced + 1) * sizeof *more);
-	if (!more)
-		return err_set(-ENOMEM, "no memory for a coordinate");
-	b->placed = more;
-	b->placed[b->nplaced++] = (struct nc_placed){.use = u, .dim = d, .at = SIZE_MAX};
-	return 0;
+	return LIST_ADD(b->placed, b->nplaced, "a coordinate",
+		(struct nc_placed){.use = u, .dim = d, .at = SIZE_MAX});
 }
 
 int

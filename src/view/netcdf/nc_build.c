@@ -1,6 +1,7 @@
 #include "view/netcdf/nc_build.h"
 
 #include "base/check.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "model/dims.h"
@@ -96,16 +97,13 @@ add_candidates(struct nc_build *b, size_t i)
 		return 0;
 	}
 	const struct nc_columns *cs = &b->columns[i];
-	struct nc_candidate *all =
-		r < 0 ? NULL : realloc(b->candidate, (b->n + cs->n) * sizeof *all);
-	if (!all)
-		return r < 0 ? r : err_set(-ENOMEM, "no memory for variables");
-	b->candidate = all;
 	for (size_t k = 0; k < cs->n && r == 0; k++) {
-		struct nc_candidate *c = &all[b->n++];
-		*c = (struct nc_candidate){
-			.member = m, .column = &cs->of[k], .own = !b->want->of_group && i == 0};
-		r = add_uses(b, c);
+		r = LIST_ADD(b->candidate, b->n, "variables",
+			(struct nc_candidate){.member = m,
+				.column = &cs->of[k],
+				.own = !b->want->of_group && i == 0});
+		if (r == 0)
+			r = add_uses(b, &b->candidate[b->n - 1]);
 	}
 	return r;
 }

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/err.h"
+#include "base/list.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -66,14 +67,11 @@ nc_type_in_file(const struct dtype *t, enum cdf_format format)
 static int
 add_more(struct nc_var_source *c, char *name, uint64_t size)
 {
-	struct nc_dim *more = name ? realloc(c->more, (c->nmore + 1) * sizeof *more) : NULL;
-	if (!more) {
+	int r = name ? LIST_ADD(c->more, c->nmore, "a dimension", (struct nc_dim){name, size})
+		     : list_no_memory("a dimension");
+	if (r < 0)
 		free(name);
-		return err_set(-ENOMEM, "no memory for a dimension");
-	}
-	c->more = more;
-	c->more[c->nmore++] = (struct nc_dim){name, size};
-	return 0;
+	return r;
 }
 
 static char *
@@ -154,11 +152,9 @@ add_column(struct nc_columns *cs, const struct way *w, const struct dtype *t)
 	CLEAN(buf_free) struct buf name = {0};
 	if (cs->n == COLUMNS_MAX)
 		return err_set(-ENOTSUP, "more than %d fields", COLUMNS_MAX);
-	struct nc_var_source *more = realloc(cs->of, (cs->n + 1) * sizeof *more);
-	if (!more)
-		return err_set(-ENOMEM, "no memory for its fields");
-	cs->of = more;
-	int r = add_name(w, &name);
+	int r = LIST_MORE(cs->of, cs->n, "its fields");
+	if (r == 0)
+		r = add_name(w, &name);
 	if (r == 0)
 		r = buf_terminate(&name);
 	if (r == 0 && !(c.field = strdup((char *)name.data)))

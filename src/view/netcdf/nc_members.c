@@ -1,5 +1,6 @@
 #include "view/netcdf/nc_members.h"
 
+#include "base/list.h"
 #include "base/path.h"
 #include "base/set.h"
 #include "model/cf_ragged.h"
@@ -54,18 +55,12 @@ add_readable(struct gathering *g, struct node *n)
 	struct nc_members *ms = g->to;
 	if (taken(g, n))
 		return 0;
-	if ((ms->n & (ms->n - 1)) == 0) { /* room doubles */
-		size_t room = ms->n ? 2 * ms->n : 1;
-		struct nc_member *more = realloc(ms->of, room * sizeof *more);
-		if (!more)
-			return err_set(-ENOMEM, "no memory for variables");
-		ms->of = more;
-	}
 	uint32_t width = 0;
-	int r = n->array ? flat_width(g->mount, n, &width) : 0;
-	if (r < 0)
-		return r;
-	r = set_add(&g->paths, n->path, by_path);
+	int r = LIST_MORE(ms->of, ms->n, "variables");
+	if (r == 0 && n->array)
+		r = flat_width(g->mount, n, &width);
+	if (r == 0)
+		r = set_add(&g->paths, n->path, by_path);
 	if (r < 0)
 		return r;
 	ms->of[ms->n++] = (struct nc_member){.node = MOVE(node), .width = width, .group = g->group};
@@ -289,17 +284,10 @@ enum { TREE_NODES_MAX = 1000 };
 static int
 add_group(struct nc_members *ms, struct node *n, unsigned parent)
 {
-	if ((ms->ngroups & (ms->ngroups - 1)) == 0) { /* room doubles */
-		size_t room = ms->ngroups ? 2 * ms->ngroups : 1;
-		struct nc_member_group *more = realloc(ms->group, room * sizeof *more);
-		if (!more) {
-			node_unref(n);
-			return err_set(-ENOMEM, "no memory for groups");
-		}
-		ms->group = more;
-	}
-	ms->group[ms->ngroups++] = (struct nc_member_group){n, parent};
-	return 0;
+	int r = LIST_ADD(ms->group, ms->ngroups, "groups", (struct nc_member_group){n, parent});
+	if (r < 0)
+		node_unref(n);
+	return r;
 }
 
 /* What lies in the group g->group. */

@@ -1,5 +1,6 @@
 #include "view/text/cdl_dims.h"
 
+#include "base/list.h"
 #include "model/dims.h"
 #include "view/text/cdl_text.h"
 
@@ -40,18 +41,14 @@ find(const struct cdl_scope *s, const char *name, uint64_t size)
 static int
 add(struct cdl_scope *s, const struct cdl_dim *d)
 {
-	if ((s->ndims & (s->ndims - 1)) == 0) { /* room doubles */
-		size_t room = s->ndims ? 2 * s->ndims : 1;
-		struct cdl_dim *more =
-			s->ndims < DIMS_MAX ? realloc(s->dim, room * sizeof *more) : NULL;
-		if (!more)
-			return err_set(-ENOMEM, "no memory for dimensions");
-		s->dim = more;
-	}
+	int r = s->ndims < DIMS_MAX ? LIST_MORE(s->dim, s->ndims, "dimensions")
+				    : list_no_memory("dimensions");
+	if (r < 0)
+		return r;
 	struct cdl_dim copy = *d;
 	copy.name = strdup(d->name);
 	if (!copy.name)
-		return err_set(-ENOMEM, "no memory for a dimension");
+		return list_no_memory("a dimension");
 	s->dim[s->ndims++] = copy;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "view/convert.h"
 #include "base/hash.h"
+#include "base/list.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -131,16 +132,14 @@ add_cell(void *arg, const struct dtype *t, uint64_t offset, const char *name)
 	int r = width_of(t, &width);
 	if (r == 0 && (width > WIDTH_MAX || (c->width += width) > WIDTH_MAX))
 		r = err_set(-EFBIG, "its elements are too long for lines of text");
+	if (r == 0)
+		r = LIST_MORE(c->cell, c->n, "columns");
 	if (r < 0)
 		return r;
-	struct cell *more = realloc(c->cell, (c->n + 1) * sizeof *more);
-	if (!more)
-		return err_set(-ENOMEM, "no memory for columns");
 	struct cell one = {t->kind, t->size, (uint32_t)offset, (uint32_t)width};
 	struct cf_time time;
 	if (t->kind == DTYPE_DATETIME && cf_time_of_dtype(t, &time) == 0)
 		c->width += count_time(&one, &time);
-	c->cell = more;
 	c->cell[c->n++] = one;
 	return 0;
 }
