@@ -3,6 +3,7 @@
 #include "store/zmap.h"
 
 #include "base/err.h"
+#include "base/list.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,7 +25,7 @@ struct shelf {
 
 	pthread_mutex_t lock;   /* guards all below */
 	struct object **sorted; /* by strcmp of keys */
-	size_t count, room;
+	size_t count;
 	uint64_t puts; /* ever: the next version */
 };
 
@@ -176,22 +177,6 @@ mem_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 	return r;
 }
 
-/* The lock is held. Room for one more at i. */
-static int
-make_place(struct shelf *s, size_t i)
-{
-	if (s->count == s->room) {
-		size_t room = s->room ? 2 * s->room : 16;
-		void *p = reallocarray(s->sorted, room, sizeof *s->sorted);
-		if (!p)
-			return err_set(-ENOMEM, "no memory for %zu objects", room);
-		s->sorted = p;
-		s->room = room;
-	}
-	memmove(s->sorted + i + 1, s->sorted + i, (s->count++ - i) * sizeof *s->sorted);
-	return 0;
-}
-
 /* Does a condition not hold? o NULL: nothing is there. */
 static bool
 differs(const struct object *o, const char *if_match)
@@ -212,11 +197,10 @@ mem_write(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 		bool there = found(s, i, p->key);
 		if (p->if_absent ? there : differs(there ? s->sorted[i] : NULL, p->if_match))
 			return ZMAP_CHANGED;
-		int r = there ? 0 : make_place(s, i);
+		int r = there ? 0 : LIST_INSERT(s->sorted, s->count, i, "objects", NULL);
 		if (r < 0)
 			return r;
-		if (there)
-			old = s->sorted[i];
+		old = s->sorted[i];
 		snprintf(o->stat.version, sizeof o->stat.version, "%" PRIu64, ++s->puts);
 		*ret = o->stat;
 		s->sorted[i] = MOVE(o);

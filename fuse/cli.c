@@ -4,6 +4,7 @@
 #include "fuse/serve.h"
 
 #include "base/err.h"
+#include "base/list.h"
 #include "base/log.h"
 
 #include <ctype.h>
@@ -71,25 +72,13 @@ keep_name(void *arg, const char *name, uint64_t ino, unsigned char type)
 	struct names *n = arg;
 	(void)ino;
 	(void)type;
-	if (!(n->count & (n->count - 1))) { /* full at each power of two */
-		char **more = realloc(n->name, (n->count ? 2 * n->count : 1) * sizeof *more);
-		if (!more)
-			return err_set(-ENOMEM, "no memory for names");
-		n->name = more;
-	}
-	char *copy = strdup(name);
-	if (!copy)
-		return err_set(-ENOMEM, "no memory for names");
-	n->name[n->count++] = copy;
-	return 0;
+	return LIST_TAKE(n->name, n->count, "names", strdup(name));
 }
 
 static void
 names_free(struct names *n)
 {
-	for (size_t i = 0; i < n->count; i++)
-		free(n->name[i]);
-	free(n->name);
+	LIST_FREE(n->name, n->count);
 }
 
 static int

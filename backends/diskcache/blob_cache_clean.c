@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/err.h"
+#include "base/list.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -29,7 +30,7 @@ struct file {
 
 struct files {
 	struct file *of;
-	size_t count, room;
+	size_t count;
 	uint64_t bytes;
 };
 
@@ -49,19 +50,11 @@ clean_dir(DIR **p)
 static int
 add_file(struct files *f, uint64_t name, const struct stat *s)
 {
-	if (f->count == f->room) {
-		size_t room = f->room ? 2 * f->room : 1024;
-		void *more = reallocarray(f->of, room, sizeof *f->of);
-		if (!more)
-			return err_set(-ENOMEM, "no memory for %zu names", room);
-		f->of = more;
-		f->room = room;
-	}
 	uint64_t bytes = round_up((uint64_t)s->st_size, BLOB_CACHE_BLOCK);
 	int64_t used = (int64_t)s->st_atim.tv_sec * SECOND + s->st_atim.tv_nsec;
-	f->of[f->count++] = (struct file){used, bytes, name};
-	f->bytes += bytes;
-	return 0;
+	int r = LIST_ADD(f->of, f->count, "names", (struct file){used, bytes, name});
+	f->bytes += r == 0 ? bytes : 0;
+	return r;
 }
 
 static int

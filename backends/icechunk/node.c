@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/list.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -163,7 +164,6 @@ by_path(const void *x, const void *y)
 /* Room for all nodes and the groups above them. */
 struct making {
 	struct ice_tree *tree;
-	size_t room;
 	struct span odd; /* the path of a node that cannot be shown */
 	const char *why;
 	size_t odds; /* how many there are */
@@ -173,14 +173,8 @@ static struct ice_node *
 add(struct making *m, const char *path, size_t len)
 {
 	struct ice_tree *t = m->tree;
-	if (t->count == m->room) {
-		size_t room = m->room ? 2 * m->room : 64;
-		struct ice_node *more = reallocarray(t->node, room, sizeof *more);
-		if (!more)
-			return NULL;
-		t->node = more;
-		m->room = room;
-	}
+	if (LIST_MORE(t->node, t->count, "nodes") < 0)
+		return NULL;
 	char *copy = strndup(path, len);
 	if (!copy)
 		return NULL;

@@ -1,6 +1,7 @@
 #include "backends/net/transfer.h"
 
 #include "base/clean.h"
+#include "base/list.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -157,13 +158,7 @@ open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *s)
 	/* what curl calls sent is then on its way, and does not only lie in the kernel */
 	if (fd >= 0)
 		setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &(int){UNSENT}, sizeof(int));
-	if (fd >= 0 && all->n == all->room) {
-		size_t room = all->room ? 2 * all->room : 32;
-		int *more = reallocarray(all->fd, room, sizeof *more);
-		all->fd = more ? more : all->fd;
-		all->room = more ? room : all->room;
-	}
-	if (fd >= 0 && all->n < all->room)
+	if (fd >= 0 && LIST_MORE(all->fd, all->n, "a socket") == 0)
 		all->fd[all->n++] = fd;
 	return fd;
 }

@@ -7,7 +7,7 @@
 /* The connections that are open. */
 struct sockets {
 	int *fd;
-	size_t n, room;
+	size_t n;
 };
 
 struct transfer_options {

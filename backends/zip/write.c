@@ -3,6 +3,7 @@
 
 #include "backends/dir/dir.h"
 #include "base/err.h"
+#include "base/list.h"
 
 #include <errno.h>
 #include <libdeflate.h>
@@ -109,17 +110,7 @@ insert(struct zip_writer *w, struct zip_pending *q, struct zip_pending **ret_old
 		l->pending[i] = q;
 		return 0;
 	}
-	if (l->count == w->room) {
-		size_t room = w->room ? 2 * w->room : 16;
-		void *more = reallocarray(l->pending, room, sizeof *l->pending);
-		if (!more)
-			return err_set(-ENOMEM, "no memory for %zu objects", room);
-		l->pending = more;
-		w->room = room;
-	}
-	memmove(l->pending + i + 1, l->pending + i, (l->count++ - i) * sizeof *l->pending);
-	l->pending[i] = q;
-	return 0;
+	return LIST_INSERT(l->pending, l->count, i, "objects", q);
 }
 
 /* Takes *q over, if it returns 0. */

@@ -46,7 +46,6 @@ struct zip_writer {
 	/* guarded by the store's lock */
 	struct zip_spill *spill; /* NULL: nothing was put since the last sync */
 	struct zip_layer layer;
-	size_t room;     /* for how many pending */
 	uint64_t serial; /* of the last one */
 	uint64_t base;   /* archive.serial: over which one they lie */
 };
