@@ -19,6 +19,7 @@ struct open_file {
 	bool guarded; /* read() takes from pages what it finds of a file that is to be read whole,
 			 or not at all */
 	int64_t opened;
+	int64_t since; /* past pages that are too old for it: see page_coherence_open; or 0 */
 	_Atomic int64_t looked; /* when the kernel asked for attributes last, for a read(); 0:
 				   never. Past the pages each read() is asked itself */
 	atomic_uint looks;      /* such questions under way */

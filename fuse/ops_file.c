@@ -120,7 +120,7 @@ static void
 describe_open(struct request *r, const struct entry *e, struct open_file *f, bool keep)
 {
 	f->written = f->paged && file_is_writable(f->file);
-	f->direct = goes_direct(r->server, e, f->file);
+	f->direct = f->since || goes_direct(r->server, e, f->file);
 	f->guarded = entry_is_netcdf(e) && !f->direct;
 	if (f->guarded)
 		file_guard(f->file);
@@ -137,7 +137,8 @@ open_entry(struct request *r, struct inode *i, const struct entry *e, struct ope
 	struct server *s = r->server;
 	struct file *file = NULL;
 	struct open_file *f = NULL;
-	bool keep = false, first = false;
+	struct page_coherence_opened how = {0};
+	bool first = false;
 	int result = file_open_for(s->mount, e, r->fi.flags, &file);
 	if (result == 0)
 		result = hold_file(s, i, file, &f);
@@ -146,15 +147,17 @@ open_entry(struct request *r, struct inode *i, const struct entry *e, struct ope
 	if (paged)
 		result = page_coherence_open(s, i,
 			file_keep_cache(file) && !atomic_exchange(&i->islands, false),
-			file_is_writable(file), &keep);
-	if (result == 0)
+			file_is_writable(file), &how);
+	if (result == 0) {
 		f->paged = paged;
+		f->since = how.since;
+	}
 	if (result == 0 && file_is_writable(file)) {
 		result = shown_begin(s->shown, i, &first);
 		f->noted = result == 0;
 	}
 	if (result == 0) {
-		describe_open(r, e, f, keep && !first);
+		describe_open(r, e, f, how.keep && !first);
 		*ret = f;
 	} else if (f) {
 		handle_unref(&f->handle);
@@ -264,7 +267,7 @@ run_read(struct request *r)
 		.len = r->size,
 		.deadline = r->deadline,
 		.cancel = &r->cancel,
-		.since = page_coherence_since(r->inode),
+		.since = page_coherence_since(r->inode, f->since),
 		.dropped = page_coherence_dropped_at(r->inode),
 		.looked = f->direct ? begun : atomic_load(&f->looked),
 	};

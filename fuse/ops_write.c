@@ -59,15 +59,15 @@ write_mapped(struct request *r, const struct array_want *how)
 static void
 run_write(struct request *r)
 {
+	const struct open_file *f = open_file_of(r->handle);
 	const struct array_want how = {
-		.cancel = &r->cancel, .since = page_coherence_since(r->inode)};
+		.cancel = &r->cancel, .since = page_coherence_since(r->inode, f->since)};
 	bool mapped = r->flags & FILE_MAPPED,
-	     past = !mapped && (open_file_of(r->handle)->direct || r->fi.flags & O_DIRECT);
+	     past = !mapped && (f->direct || r->fi.flags & O_DIRECT);
 	const uint64_t pass = past ? shown_pass(r->inode, r->off, r->data.len) : 0;
 	const int64_t begun = clock_now();
-	int result =
-		mapped ? write_mapped(r, &how)
-		       : file_write(open_file_of(r->handle)->file, r->off, r->data, &how, r->flags);
+	int result = mapped ? write_mapped(r, &how)
+			    : file_write(f->file, r->off, r->data, &how, r->flags);
 	/* Past the pages: one that was filled meanwhile still shows what was noted of it. */
 	if (past)
 		shown_passed(r->inode, pass, result == 0);

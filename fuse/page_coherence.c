@@ -19,8 +19,8 @@ enum { BUSIEST = 10, PARKED_MOST = 4 /* times that */ };
 /* When an inode is tried again: after one that reads on in order, that could not be had quiet, or
  * has reads that hang. */
 static const int64_t AGAIN_ORDER = SECOND / 5, AGAIN_BUSY = SECOND / 2;
-/* An inode that was looked up because another one was retired, and was retired itself before it
- * could be opened. */
+/* An inode that was looked up because another one was retired may be retired itself before it is
+ * opened. The kernel looks up once more only once: an inode as young as that is opened. */
 static const int64_t JUST_BEGUN = SECOND / 5;
 /* Tries after which reads that come all the time are those of a mapping. */
 enum { TRIES = 40 };
@@ -85,30 +85,49 @@ too_old(const struct server *s, const struct page_coherence *p)
 	return clock_now() - atomic_load(&p->since) >= mount_options(s->mount)->data.ttl;
 }
 
-/* The lock is held. keep: they are young enough; brief: none ever are, and two programs that open
- * the file together would take each new inode from the other. While one writes all have one inode:
+/* An inode with old pages, which other handles read. brief: pages are never young, and two programs
+ * that open the file together would take each new inode from the other. A kernel that maps no file
+ * which is read past its pages gives them those. */
+static int
+admit_beside(const struct server *s, struct page_coherence *p, bool brief, int64_t *ret_since)
+{
+	const int64_t now = clock_now();
+	const bool changed = p->retired || p->noticed;
+	if ((!p->retired && !brief) || now - p->begun >= JUST_BEGUN) {
+		p->retired = true;
+		return -ESTALE;
+	}
+	if (changed || s->direct_mappings)
+		*ret_since = now;
+	return 0;
+}
+
+/* The lock is held. keep: the pages are young enough. While a handle writes all have one inode:
  * what it writes is in those pages alone. 0, or -ESTALE without a text. */
 static int
-admit(struct page_coherence *p, bool keep, bool brief, bool reading, bool *ret_keep)
+admit(const struct server *s, struct page_coherence *p, bool keep, bool reading,
+	struct page_coherence_opened *ret)
 {
+	const bool brief = !mount_options(s->mount)->data.ttl;
 	bool good = keep && !p->retired && !p->noticed;
 	bool alone = (!p->opens && !reading) || (p->writers && !p->retired);
-	*ret_keep = true;
+	int r = 0;
+	*ret = (struct page_coherence_opened){.keep = true};
 	if (!p->begun) {
 		begin_anew(p);
 	} else if (!good && alone) {
 		begin_anew(p);
-		*ret_keep = false;
-	} else if (!good && !((p->retired || brief) && clock_now() - p->begun < JUST_BEGUN)) {
-		p->retired = true;
-		return -ESTALE;
+		ret->keep = false;
+	} else if (!good) {
+		r = admit_beside(s, p, brief, &ret->since);
 	}
-	p->opens++;
-	return 0;
+	p->opens += r == 0;
+	return r;
 }
 
 int
-page_coherence_open(struct server *s, struct inode *i, bool keep, bool writes, bool *ret_keep)
+page_coherence_open(struct server *s, struct inode *i, bool keep, bool writes,
+	struct page_coherence_opened *ret)
 {
 	struct page_coherence *p = page_coherence_of(i);
 	bool reading = queue_reads(s->queue, i, 0);
@@ -116,8 +135,7 @@ page_coherence_open(struct server *s, struct inode *i, bool keep, bool writes, b
 	if (!p)
 		return err_set(-ENOMEM, "no memory for an open file");
 	LOCKED(&s->renewer->lock) {
-		r = admit(p, keep && !too_old(s, p), !mount_options(s->mount)->data.ttl, reading,
-			ret_keep);
+		r = admit(s, p, keep && !too_old(s, p), reading, ret);
 		p->writers += r == 0 && writes;
 	}
 	if (r == 0)
@@ -148,10 +166,11 @@ page_coherence_are_written(struct server *s, const struct inode *i)
 }
 
 int64_t
-page_coherence_since(const struct inode *i)
+page_coherence_since(const struct inode *i, int64_t own)
 {
 	const struct page_coherence *p = atomic_load_explicit(&i->pages, memory_order_acquire);
-	return p ? atomic_load(&p->since) : 0;
+	const int64_t since = p ? atomic_load(&p->since) : 0;
+	return own > since ? own : since;
 }
 
 void

@@ -34,16 +34,23 @@ int invalidator_new(struct server *, struct invalidator **ret);
 void invalidator_end(struct invalidator *);
 struct invalidator *invalidator_free(struct invalidator *);
 
+/* How a handle was opened. */
+struct page_coherence_opened {
+	bool keep;     /* the kernel's pages stay */
+	int64_t since; /* the handle reads past the pages, which are too old for it, and sees what
+			  there is since then; 0: what the inode's readers see */
+};
 /* One more handle is open. keep: the kernel's pages are young enough; writes: through them.
- * *ret_keep: they stay. -ESTALE: the path is to be looked up again, which gives another inode,
- * because other handles read this one. */
-int page_coherence_open(struct server *, struct inode *, bool keep, bool writes, bool *ret_keep);
+ * -ESTALE: the path is to be looked up again, which gives another inode, because other handles read
+ * this one. */
+int page_coherence_open(
+	struct server *, struct inode *, bool keep, bool writes, struct page_coherence_opened *ret);
 void page_coherence_close(struct server *, struct inode *, bool wrote);
 /* Is it open to be written? What is written is in these pages, and not in those of other inodes of
  * the path. */
 bool page_coherence_are_written(struct server *, const struct inode *);
-/* For array_want.since, and .dropped. */
-int64_t page_coherence_since(const struct inode *);
+/* For array_want.since, and .dropped. own: page_coherence_opened.since of the handle. */
+int64_t page_coherence_since(const struct inode *, int64_t own);
 int64_t page_coherence_dropped_at(const struct inode *);
 /* The kernel is about to be told to drop them, or has dropped them. */
 void page_coherence_dropped(const struct inode *);

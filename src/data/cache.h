@@ -178,9 +178,12 @@ enum cool {
 	COOL_LEFT = 4,   /* the reader has gone elsewhere: large transfers end */
 };
 void cache_cool(struct cache *, const struct extent_id *, size_t n, enum cool);
-/* The loader tells in which version the store has the chunk, before cache_finish. True: it had
- * another one before. */
-bool cache_found(struct cache *, struct extent *);
+/* The loader says in which version the store has the chunk, before cache_finish. Not 0: the object
+ * has changed, for that many times now, and the loader has that noted by all that have it open, and
+ * then calls cache_told. So does each load of the object until then: no reader is given what is new
+ * before it was noted. */
+uint64_t cache_found(struct cache *, struct extent *);
+void cache_told(struct cache *, const struct extent *, uint64_t changes);
 /* What was asked for before now is compared with the store again. */
 void cache_expire(struct cache *);
 /* A reader since `since` will count as having begun `now`: then some of this chunk may have been

@@ -2,6 +2,8 @@
  * known. */
 #include "data/cache_impl.h"
 
+#include "base/check.h"
+
 #include <string.h>
 
 /* What was to be compared with the store and is of another version is of use for readers that have
@@ -16,12 +18,12 @@ put_back(struct cache *c, struct extent *prev)
 	}
 }
 
-bool
+uint64_t
 cache_found(struct cache *c, struct extent *p)
 {
-	bool changed = false;
+	uint64_t changes = 0;
 	if (p->superseded)
-		return false;
+		return 0;
 	LOCKED(&c->lock) {
 		struct object *o = p->object;
 		if (!o->found)
@@ -29,13 +31,21 @@ cache_found(struct cache *c, struct extent *p)
 		int how = version_found(o, p->version, p->begun);
 		if (how == VERSION_OLD) { /* than what was found meanwhile */
 			version_join_past(p);
-			return false;
+			return 0;
 		}
-		changed = how == VERSION_NEW;
+		o->changes += how == VERSION_NEW;
+		changes = o->told < o->changes ? o->changes : 0;
 		put_back(c, p->prev);
 		p->former = version_former(o, p->id.chunk);
 	}
-	return changed;
+	return changes;
+}
+
+void
+cache_told(struct cache *c, const struct extent *p, uint64_t changes)
+{
+	LOCKED(&c->lock)
+		p->object->told = max_u64(p->object->told, changes);
 }
 
 /* What readers since `since` were given of the chunk, evicted or not, counts as given now. */

@@ -46,6 +46,8 @@ struct object {
 	size_t refs;                  /* extents there are, in the table or not */
 	struct extent *extents;       /* those in the table */
 	bool found;                   /* a load has told the version */
+	uint64_t changes, told;       /* how often it was another, and how often at least that was
+					 noted, see cache_told */
 	char version[ZMAP_VERSION];
 	int64_t turned;                   /* when that version was found first */
 	struct given given[OBJECT_GIVEN]; /* in that version: evicted extents */

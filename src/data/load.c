@@ -83,14 +83,6 @@ take_over(struct load *l)
 	return 0;
 }
 
-static void
-tell_change(const struct load *l)
-{
-	const struct array_hooks *h = &l->array->hooks;
-	if (l->changed && h->changed)
-		h->changed(h->arg, l->stat.mtime);
-}
-
 static int
 fetch_and_decode(struct load *l)
 {
@@ -182,7 +174,6 @@ conclude(struct load *l, int r)
 		r = err_set(-EIO, "object changed while it was read");
 	if (r == 0)
 		load_found(l, l->extent);
-	tell_change(l); /* the version may have been noted, though nothing could be made of it */
 	return r < 0 ? failed(l, r) : 0;
 }
 

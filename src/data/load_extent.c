@@ -31,12 +31,17 @@ void
 load_found(struct load *l, struct extent *p)
 {
 	struct cache *c = l->array->data->cache;
+	const struct array_hooks *h = &l->array->hooks;
 	if (cache_put_unsure(c, p)) {
 		pool_blocking();
 		cache_put_wait(c, p, l->deadline);
 		pool_unblocking();
 	}
-	l->changed |= cache_found(c, p);
+	const uint64_t changes = cache_found(c, p);
+	if (changes && h->changed)
+		h->changed(h->arg, l->stat.mtime);
+	if (changes)
+		cache_told(c, p, changes);
 }
 
 void

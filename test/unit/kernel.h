@@ -92,18 +92,35 @@ kernel_begin(struct kernel *k, uint32_t minor)
 	CHECK(kernel_ask(k, FUSE_INIT, 0, &in, sizeof in, NULL, 0) > 0);
 }
 
+/* The inode of a name at the top; 0: none. */
+static inline uint64_t
+kernel_look_up(struct kernel *k, const char *name)
+{
+	if (kernel_ask(k, FUSE_LOOKUP, FUSE_ROOT_ID, name, strlen(name) + 1, NULL, 0) <= 0)
+		return 0;
+	return ((const struct fuse_entry_out *)k->bytes)->nodeid;
+}
+
+/* Opens f->inode as f->opened says. More than 0, or -errno. */
+static inline int64_t
+kernel_open_inode(struct kernel *k, struct kernel_file *f)
+{
+	struct fuse_open_in in = {.flags = f->opened};
+	int64_t r = kernel_ask(k, FUSE_OPEN, f->inode, &in, sizeof in, NULL, 0);
+	const struct fuse_open_out *out = (const void *)k->bytes;
+	if (r > 0) {
+		f->handle = out->fh;
+		f->flags = out->open_flags;
+	}
+	return r;
+}
+
 static inline struct kernel_file
 kernel_open(struct kernel *k, const char *name, uint32_t flags)
 {
-	struct kernel_file f = {.opened = flags};
-	if (kernel_ask(k, FUSE_LOOKUP, FUSE_ROOT_ID, name, strlen(name) + 1, NULL, 0) > 0)
-		f.inode = ((const struct fuse_entry_out *)k->bytes)->nodeid;
+	struct kernel_file f = {.opened = flags, .inode = kernel_look_up(k, name)};
 	CHECK(f.inode);
-	struct fuse_open_in in = {.flags = flags};
-	CHECK(kernel_ask(k, FUSE_OPEN, f.inode, &in, sizeof in, NULL, 0) > 0);
-	const struct fuse_open_out *out = (const void *)k->bytes;
-	f.handle = out->fh;
-	f.flags = out->open_flags;
+	CHECK(kernel_open_inode(k, &f) > 0);
 	return f;
 }
 
@@ -152,8 +169,9 @@ static inline void
 kernel_close(struct kernel *k, const struct kernel_file *f)
 {
 	struct fuse_flush_in flush = {.fh = f->handle};
-	struct fuse_release_in release = {.fh = f->handle, .flags = O_RDWR};
-	CHECK_INT(kernel_ask(k, FUSE_FLUSH, f->inode, &flush, sizeof flush, NULL, 0), 0);
+	struct fuse_release_in release = {.fh = f->handle, .flags = f->opened};
+	if (f->opened & (O_WRONLY | O_RDWR))
+		CHECK_INT(kernel_ask(k, FUSE_FLUSH, f->inode, &flush, sizeof flush, NULL, 0), 0);
 	CHECK_INT(kernel_ask(k, FUSE_RELEASE, f->inode, &release, sizeof release, NULL, 0), 0);
 }
 
