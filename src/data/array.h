@@ -57,6 +57,9 @@ struct array_hooks {
 	/* When they were last known to hold, clock_wall() clock; 0: they do not, or never. Where
 	 * that is before `wanted`, not before a look at them that is under way has ended. */
 	int64_t (*seen)(void *arg, int64_t wanted);
+	/* Are they known to hold no longer, as far as they were looked at? Called with the lock of
+	 * what waits to be stored held. NULL: they are not. */
+	bool (*outdated)(void *arg);
 	/* How many indices of the leading dimension an object of that mtime (ns) may have been
 	 * stored for, as far as is known: what it holds behind them a broken writer left; behind:
 	 * the same of chunks in it that begin behind them. UINT64_MAX: all are good. NULL: that is

@@ -111,16 +111,20 @@ staged_charge(struct staging *s, struct staged_object *o, size_t before, size_t 
 	s->bytes += now - before;
 }
 
-/* Makes the array that stores the space's objects the one that knows most of them. The one it was,
- * to be let go of; or NULL. */
-static struct array *
-adopt(struct staged_space *p, struct array *a)
+/* Makes the array that stores the space's objects the one that knows most of them, but for one that
+ * is longer than the array is by now. *ret_was: the one it was, to be let go of; or NULL. */
+static int
+adopt(struct staged_space *p, struct array *a, struct array **ret_was)
 {
+	const struct array_hooks *h = &a->hooks;
 	struct array *was = p->array;
 	if (was && was->grid.shape[0] >= a->grid.shape[0])
-		return NULL;
+		return 0;
+	if (h->outdated && h->outdated(h->arg))
+		return was ? 0 : err_set(-EIO, "array '%s' is no longer as it was", a->path);
 	p->array = array_ref(a);
-	return was;
+	*ret_was = was;
+	return 0;
 }
 
 static struct staged_space *
@@ -139,16 +143,23 @@ make_space(struct staging *s, const struct array *a)
 	return p;
 }
 
-struct staged_space *
-staging_hold_space(struct staging *s, struct array *a, struct array **ret_was)
+int
+staging_hold_space(
+	struct staging *s, struct array *a, struct staged_space **ret, struct array **ret_was)
 {
 	struct staged_space *p = make_space(s, a);
+	*ret = NULL;
 	if (!p)
-		return NULL;
+		return err_set(-ENOMEM, "no memory for what is written");
 	p->users++;
-	*ret_was = adopt(p, a);
+	int r = adopt(p, a, ret_was);
+	if (r < 0) {
+		staging_release_space(s, p); /* it has no array to let go of */
+		return r;
+	}
 	s->zmap = a->zmap;
-	return p;
+	*ret = p;
+	return 0;
 }
 
 static struct staged_object *

@@ -211,11 +211,9 @@ array_look_behind(struct array *a, uint64_t rows, uint64_t before, struct cancel
 	b->cancel = cancel;
 	pthread_mutex_init(&b->lock, NULL);
 	LOCKED(&s->lock) {
-		b->space = staging_hold_space(s, a, &was);
-		if (!b->space) {
-			r = err_set(-ENOMEM, "no memory for what is written");
+		r = staging_hold_space(s, a, &b->space, &was);
+		if (r < 0)
 			break;
-		}
 		b->space->held++;
 		r = staging_wait_stored(s, a->space, cancel);
 	}

@@ -131,8 +131,9 @@ struct layer *layer_unref(struct layer *);
 struct array *staged_tidy(struct staging *, struct staged_object *);
 /* The array's space, made where there is none, which stays until it is released. *ret_was: an array
  * that it no longer needs, or NULL; as what releasing returns it is to be let go of without the
- * lock. NULL: no memory. */
-struct staged_space *staging_hold_space(struct staging *, struct array *, struct array **ret_was);
+ * lock. -EIO: the array is no longer as it was, and the space has no other; -ENOMEM. */
+int staging_hold_space(
+	struct staging *, struct array *, struct staged_space **ret, struct array **ret_was);
 struct array *staging_release_space(struct staging *, struct staged_space *);
 /* The error that sticks to a space (NULL: it has none of its own), as this thread's; 0: none. */
 int staged_error(const struct staging *, const struct staged_space *);

@@ -110,8 +110,10 @@ array_clear_left(struct array *a, uint64_t element)
 	grid_box(&a->grid, element, element + 1, &b);
 	grid_first(&a->grid, &b, &part);
 	LOCKED(&s->lock) {
-		struct staged_space *p = staging_hold_space(s, a, &was);
-		r = p ? staged_error(s, p) : err_set(-ENOMEM, "no memory for what is written");
+		struct staged_space *p;
+		r = staging_hold_space(s, a, &p, &was);
+		if (r == 0)
+			r = staged_error(s, p);
 		s->clock++;
 		if (r == 0)
 			r = mark(s, a, part.number);

@@ -201,8 +201,7 @@ array_cut(struct array *a)
 			cut(s, p, a, &was);
 			gone = staging_release_space(s, p);
 		}
-		p = late ? staging_hold_space(s, a, &adopted) : NULL;
-		if (p) {
+		if (late && staging_hold_space(s, a, &p, &adopted) == 0) {
 			staged_lose(p);
 			staging_release_space(s, p); /* it has an error */
 		}
@@ -252,11 +251,10 @@ array_keep_empty(struct array *a, struct cancel *cancel)
 	struct array *was = NULL, *gone = NULL;
 	int r = 0;
 	LOCKED(&s->lock) {
-		struct staged_space *p = staging_hold_space(s, a, &was);
-		if (!p) {
-			r = err_set(-ENOMEM, "no memory for what is written");
+		struct staged_space *p;
+		r = staging_hold_space(s, a, &p, &was);
+		if (r < 0)
 			break;
-		}
 		p->keeps = true;
 		r = staging_wait_stored(s, a->space, cancel);
 		gone = staging_release_space(s, p);

@@ -247,14 +247,13 @@ static int
 begin(struct writer *w, struct array **ret_was)
 {
 	struct staging *s = w->staging;
-	struct staged_space *p = w->space = staging_hold_space(s, w->array, ret_was);
-	if (!p)
-		return err_set(-ENOMEM, "no memory for what is written");
-	int r = staged_error(s, p);
+	int r = staging_hold_space(s, w->array, &w->space, ret_was);
+	if (r == 0)
+		r = staged_error(s, w->space);
 	if (r < 0)
 		return r;
 	w->clock = ++s->clock;
-	w->run = note_order(s, p, w->want);
+	w->run = note_order(s, w->space, w->want);
 	w->stretch = stretch_of(&w->array->grid);
 	return 0;
 }

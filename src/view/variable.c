@@ -93,15 +93,29 @@ check(void *arg)
 	return variable_say_rewritten(v->node->path);
 }
 
+/* *ret: when the metadata were last known to hold. Do they? */
+static bool
+find_seen(struct variable *v, int64_t wanted, int64_t *ret)
+{
+	CLEAN(node_unrefp) struct node *now = NULL;
+	*ret = model_seen(v->mount->model, v->node->path, wanted, &now);
+	if (now && now != v->node && !variable_lives_on(v->node, now))
+		atomic_store(&v->rewritten, true);
+	return !atomic_load(&v->rewritten);
+}
+
 static int64_t
 seen(void *arg, int64_t wanted)
 {
-	struct variable *v = arg;
-	CLEAN(node_unrefp) struct node *now = NULL;
-	int64_t wall = model_seen(v->mount->model, v->node->path, wanted, &now);
-	if (now && now != v->node && !variable_lives_on(v->node, now))
-		atomic_store(&v->rewritten, true);
-	return variable_usable(v) == 0 ? wall : 0;
+	int64_t wall;
+	return find_seen(arg, wanted, &wall) ? wall : 0;
+}
+
+static bool
+outdated(void *arg)
+{
+	int64_t wall;
+	return !find_seen(arg, 0, &wall);
 }
 
 static uint64_t
@@ -191,6 +205,7 @@ own_array(struct variable *v, struct array *a)
 				   .arg = v,
 				   .check = fixed ? NULL : check,
 				   .seen = fixed ? NULL : seen,
+				   .outdated = fixed ? NULL : outdated,
 				   .rows = fixed ? NULL : rows,
 				   .left = left,
 				   .other = fixed ? NULL : other,

@@ -3,6 +3,7 @@
 #include "mounted.h"
 
 #include "model/model.h"
+#include "view/flats.h"
 #include "view/state.h"
 
 #include <fcntl.h>
@@ -160,6 +161,30 @@ write_ends(void)
 	end(&c);
 }
 
+/* A writer that found the file as it was comes behind the cut: it hears of that, and the file goes
+ * on. staged: something waits to be stored then. */
+static void
+late_write(bool staged)
+{
+	struct cut c = begin("mem:cut");
+	struct flat *w = flats_find(c.mount, "t");
+	struct flat_state st;
+	const struct array_want all = {.len = ROWS};
+	if (staged)
+		write_rows(&c, 0, 1);
+	flat_now(w, &st);
+	shorten(&c, LEFT, true);
+	CHECK_INT(array_write(flat_variable(st.layout)->array, &all, ones), -EIO);
+	flat_state_done(&st);
+	flat_put(w);
+	write_rows(&c, 1, LEFT);
+	CHECK_INT(settle(&c), 0);
+	check_chunk(&c, "t/0", staged ? "\1\1" : "\11\1");
+	check_chunk(&c, "t/2", "\1\11");
+	check_chunk(&c, "t/3", NULL);
+	end(&c);
+}
+
 /* A bucket's metadata are looked at when all is stored: a chunk that came too late for the other
  * writer to delete it goes again. */
 static void
@@ -182,6 +207,8 @@ main(void)
 	rows_go(true);
 	rows_go(false);
 	write_ends();
+	late_write(true);
+	late_write(false);
 	late_put_goes();
 	return check_end();
 }
