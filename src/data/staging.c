@@ -225,7 +225,7 @@ drop_chunk(struct staging *s, struct staged_chunk *c)
 static struct array *
 tidy_space(struct staging *s, struct staged_space *p)
 {
-	if (p->objects || p->error || p->users)
+	if (p->objects || p->error.code || p->users)
 		return NULL;
 	struct staged_space **at = &s->space[p->number % SPACE_BUCKETS];
 	struct array *a = MOVE(p->array);
@@ -290,8 +290,7 @@ free_object(struct staging *s, struct staged_object *o)
 		c->storing = layer_unref(c->storing);
 		c->fill_from = c->storing_fill = NO_FILL;
 	}
-	free(o->space->error);
-	o->space->error = NULL;
+	o->space->error.code = 0;
 	array_unref(staged_tidy(s, o));
 }
 
@@ -305,12 +304,10 @@ staging_free(struct staging *s)
 			free_object(s, s->bucket[i]);
 	for (unsigned i = 0; i < SPACE_BUCKETS; i++)
 		for (struct staged_space *p; (p = s->space[i]);) {
-			free(p->error);
-			p->error = NULL;
+			p->error.code = 0;
 			p->keeps = false;
 			array_unref(tidy_space(s, p));
 		}
-	free(s->error);
 	free(s->placed);
 	staging_noted_free(s);
 	pthread_cond_destroy(&s->moved);
@@ -362,8 +359,8 @@ array_is_staged(const struct array *a)
 int
 staged_error(const struct staging *s, const struct staged_space *p)
 {
-	const struct err *e = p && p->error ? p->error : s->error;
-	return e ? err_restore(e) : 0;
+	const struct err *e = p && p->error.code ? &p->error : &s->error;
+	return e->code ? err_restore(e) : 0;
 }
 
 int

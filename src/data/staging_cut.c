@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
 bool
 staged_is_cut(const struct staged_space *p, const struct array *a)
@@ -19,13 +18,13 @@ void
 staged_lose(struct staged_space *p)
 {
 	const struct array *a = p->array;
-	if (p->error || !(p->error = malloc(sizeof *p->error)))
+	if (p->error.code)
 		return;
 	err_set(-EIO,
 		"what was written to '%s' behind its first %" PRIu64
 		" rows is lost: another program has made it as short",
 		a->path, a->grid.shape[0]);
-	err_save(-EIO, p->error);
+	err_save(-EIO, &p->error);
 	p->outdated = false;
 }
 

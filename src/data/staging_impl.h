@@ -6,6 +6,7 @@
  * other file includes it. */
 #pragma once
 
+#include "base/err.h"
 #include "base/set.h"
 #include "data/layer.h"
 #include "data/staging.h"
@@ -25,11 +26,11 @@ struct staged_space {
 	struct array *array; /* a reference: of those that wrote, the one with the largest leading
 				extent */
 	size_t objects;
-	unsigned users;    /* that hold it */
-	unsigned held;     /* threads that make the array shorter: nothing of it is stored now */
-	bool keeps;        /* no object of it goes for being all fill */
-	struct err *error; /* why something could not be stored; NULL: all could */
-	bool outdated;     /* because the array was another by then */
+	unsigned users;   /* that hold it */
+	unsigned held;    /* threads that make the array shorter: nothing of it is stored now */
+	bool keeps;       /* no object of it goes for being all fill */
+	struct err error; /* why something could not be stored; code 0: all could */
+	bool outdated;    /* because the array was another by then */
 	struct staged_end {
 		uint64_t at, run; /* where a write ended, and how much was written in order up to
 				     there */
@@ -110,7 +111,7 @@ struct staging {
 	struct noted **noted; /* objects with rows that are not counted yet */
 	size_t n_noted, room_noted;
 	struct set noted_by; /* the same, borrowed */
-	struct err *error;   /* what was put is not durable: sticks to all arrays; NULL: it is */
+	struct err error;    /* what was put is not durable: sticks to all arrays; code 0: it is */
 	bool retrying;
 	struct buf *said; /* of a retry: what is dropped is named there; or NULL */
 };

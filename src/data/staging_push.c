@@ -219,8 +219,8 @@ fail(struct staging *s, const struct outcome *e)
 	put_layers_back(s, o);
 	staged_list_add(&s->failed, o);
 	o->state = STAGED_FAILED;
-	if (!p->error && (p->error = malloc(sizeof *p->error))) {
-		*p->error = *e->why;
+	if (!p->error.code) {
+		p->error = *e->why;
 		p->outdated = e->outdated;
 	}
 	if (e->slow)
@@ -399,8 +399,8 @@ first_error(const struct staging *s, uint64_t space)
 {
 	for (unsigned i = 0; i < SPACE_BUCKETS; i++)
 		for (const struct staged_space *p = s->space[i]; p; p = p->next)
-			if (p->error && (!space || p->number == space))
-				return err_restore(p->error);
+			if (p->error.code && (!space || p->number == space))
+				return err_restore(&p->error);
 	return staged_error(s, NULL);
 }
 
@@ -408,17 +408,12 @@ first_error(const struct staging *s, uint64_t space)
 static int
 sync_all(struct staging *s, struct zmap *z)
 {
-	struct err *why = NULL;
 	int r = z ? zmap_sync(z) : 0;
 	if (r >= 0)
 		return 0;
-	why = malloc(sizeof *why);
-	if (why)
-		err_save(r, why);
 	LOCKED(&s->lock)
-		if (!s->error)
-			s->error = MOVE(why);
-	free(why);
+		if (!s->error.code)
+			err_save(r, &s->error);
 	return r;
 }
 
@@ -469,12 +464,9 @@ forgive(struct staging *s)
 		staging_queue(s, o);
 	}
 	for (unsigned i = 0; i < SPACE_BUCKETS; i++)
-		for (struct staged_space *p = s->space[i]; p; p = p->next) {
-			free(p->error);
-			p->error = NULL;
-		}
-	free(s->error);
-	s->error = NULL;
+		for (struct staged_space *p = s->space[i]; p; p = p->next)
+			p->error.code = 0;
+	s->error.code = 0;
 }
 
 int

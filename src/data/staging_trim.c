@@ -180,8 +180,7 @@ cut(struct staging *s, struct staged_space *p, struct array *a, struct array **r
 	*ret_was = MOVE(p->array);
 	p->array = array_ref(a);
 	if (again) {
-		free(p->error);
-		p->error = NULL;
+		p->error.code = 0;
 		p->outdated = false;
 	}
 	cut_all(s, p, again);
@@ -220,8 +219,7 @@ static struct array *
 forget_space(struct staging *s, struct staged_space *p)
 {
 	forget_beyond(s, p->number, 0); /* nothing to let go of: the space is held */
-	free(p->error);
-	p->error = NULL;
+	p->error.code = 0;
 	return staging_release_space(s, p);
 }
 
