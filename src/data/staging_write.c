@@ -93,8 +93,7 @@ make_room(const struct writer *w, const struct part *p, struct layer *l)
 	return layer_room(l, all, p->in_chunk, p->last);
 }
 
-/* Another writer makes the array shorter meanwhile: the write ends at the new end. The lock is
- * held. */
+/* The array becomes shorter meanwhile: the write ends at the new end. The lock is held. */
 static int
 check_end(const struct writer *w, const struct part *p)
 {
@@ -104,10 +103,9 @@ check_end(const struct writer *w, const struct part *p)
 	const uint64_t rows = w->space->array->grid.shape[0], end = p->index[0] * g->chunk[0] +
 								    p->in_chunk / g->chunk_step[0] +
 								    p->count[0];
-	return end <= rows
-		       ? 0
-		       : err_set(-EIO, "another program has made '%s' shorter: %" PRIu64 " rows",
-				 w->array->path, rows);
+	return end <= rows ? 0
+			   : err_set(-EIO, "'%s' has been made shorter meanwhile: %" PRIu64 " rows",
+				     w->array->path, rows);
 }
 
 /* The lock is held. */

@@ -212,11 +212,13 @@ put_left(struct flat *w, uint64_t off, struct span b, const struct array_want *h
 	return r;
 }
 
-int
-flat_put_bytes(
-	struct flat *w, unsigned epoch, uint64_t off, struct span b, const struct array_want *how)
+/* *ret_again: this mount has made it shorter meanwhile, and the write comes behind the end. */
+static int
+try_put(struct flat *w, unsigned epoch, uint64_t off, struct span b, const struct array_want *how,
+	bool *ret_again)
 {
 	struct flat_state st;
+	bool by_others = false;
 	flat_now(w, &st);
 	bool inside = off <= st.size && b.len <= st.size - off;
 	int r = check_epoch(w, &st, epoch);
@@ -225,9 +227,23 @@ flat_put_bytes(
 			   : put_past_the_end(w, epoch, off, b, how);
 	if (r == 0 && inside)
 		wrote(w, &st, off + b.len);
-	if (r < 0 && inside && st.epoch == epoch && flat_was_cut(w, &st))
+	const bool cut = r < 0 && inside && st.epoch == epoch && flat_was_cut(w, &st, &by_others);
+	*ret_again = cut && !by_others;
+	if (cut && by_others)
 		r = put_left(w, off, b, how);
 	flat_state_done(&st);
+	return r;
+}
+
+int
+flat_put_bytes(
+	struct flat *w, unsigned epoch, uint64_t off, struct span b, const struct array_want *how)
+{
+	bool again = false;
+	int r;
+	do
+		r = try_put(w, epoch, off, b, how, &again);
+	while (again);
 	return r;
 }
 

@@ -82,11 +82,11 @@ store(struct flat *w, struct cancel *cancel)
 {
 	struct flat_state st;
 	int r;
-	bool again;
+	bool again, by_others;
 	do {
 		flat_now(w, &st);
 		r = try_store(w, &st, cancel);
-		again = r < 0 && flat_was_cut(w, &st);
+		again = r < 0 && flat_was_cut(w, &st, &by_others);
 		flat_state_done(&st);
 	} while (again);
 	return r;

@@ -191,6 +191,7 @@ flat_now(struct flat *w, struct flat_state *ret)
 			.rows = w->node->array->rank ? w->node->array->shape[0] : 1,
 			.generation = atomic_load(&w->generation),
 			.epoch = w->epoch,
+			.cuts = w->cuts,
 		};
 }
 
@@ -314,6 +315,7 @@ try_follow(struct flat *w, struct node *now)
 			live_on(w, now, &l);
 		else
 			begin_anew(w, &l, own || shorter);
+		w->cuts += shorter && !own;
 		now_is = layout_ref(w->layout);
 	}
 	if (same)
@@ -348,7 +350,7 @@ flat_look_again(struct flat *w)
 }
 
 bool
-flat_was_cut(struct flat *w, const struct flat_state *st)
+flat_was_cut(struct flat *w, const struct flat_state *st, bool *ret_by_others)
 {
 	CLEAN(layout_unrefp) struct layout *l = NULL;
 	struct err why;
@@ -357,9 +359,11 @@ flat_was_cut(struct flat *w, const struct flat_state *st)
 		return false;
 	flat_look_again(w); /* the thread that has found it may not have come so far */
 	LOCKED(&w->lock)
-		if (w->epoch == st->epoch && w->layout->size < st->layout->size)
+		if (w->epoch == st->epoch && w->layout->size < st->layout->size) {
 			l = layout_ref(w->layout);
-	if (l)
+			*ret_by_others = w->cuts != st->cuts;
+		}
+	if (l && *ret_by_others)
 		array_cut(flat_variable(l)->array);
 	err_restore(&why);
 	return l;

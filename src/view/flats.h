@@ -33,6 +33,7 @@ struct flat {
 	unsigned epoch;        /* grows where it became another array: what was opened before is no
 				  longer good … */
 	unsigned lost;    /* … and what was written before this one may not have been stored */
+	unsigned cuts;    /* times that another writer, and not this mount, made it shorter */
 	uint64_t size;    /* bytes of elements that there are; the last row may be incomplete */
 	uint64_t cut;     /* truncated to nothing: bytes that were written since, from the start;
 			     UINT64_MAX: not truncated */
@@ -65,10 +66,10 @@ bool flat_is_same(const struct array_meta *, const struct array_meta *);
 /* Looks at the array in the store: the file follows what is there, as far as it may. 0, also where
  * there is none; -errno. */
 int flat_look_again(struct flat *);
-/* Has another writer made the array shorter than in that state, so that what failed can go on with
- * what is left? */
+/* Was the array made shorter than in that state, so that what failed can go on with what is left?
+ * by_others: it was another writer, not this mount. */
 struct flat_state;
-bool flat_was_cut(struct flat *, const struct flat_state *);
+bool flat_was_cut(struct flat *, const struct flat_state *, bool *ret_by_others);
 /* A node was replaced: what is open of it follows, as far as it may. now NULL: it is gone. */
 void flats_changed(struct mount *, const char *node_path, const struct node *now);
 
@@ -78,7 +79,7 @@ struct flat_state {
 	uint64_t size;         /* bytes that there are */
 	uint64_t shown;        /* bytes that the file shows */
 	uint64_t rows;         /* of the metadata */
-	unsigned generation, epoch;
+	unsigned generation, epoch, cuts;
 };
 void flat_now(struct flat *, struct flat_state *ret);
 void flat_state_done(struct flat_state *);

@@ -1,10 +1,14 @@
 /* A mount makes an array shorter, and another writer appends rows as soon as the metadata say so,
  * before what lies behind the end is removed: its rows stay. And two files of one dimension that
- * are made shorter at once, and a store that does not say what lies there. */
+ * are made shorter at once, or of which one is written meanwhile, and a store that does not say
+ * what lies there. */
 #include "told.h"
+
+#include "view/flats.h"
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <unistd.h>
 
 enum { ROWS = 8, LEFT = 5 };
 
@@ -225,6 +229,69 @@ test_together(void)
 	told_end(&t);
 }
 
+/* --- the other variable is written meanwhile --- */
+
+static struct file *sibling;
+static pthread_t writer;
+
+static void *
+write_sibling(void *rows)
+{
+	const struct array_want how = {0};
+	CHECK_INT(file_write(sibling, 3, (struct span){rows, LEFT}, &how, 0), 0);
+	return NULL;
+}
+
+/* u is found to be shorter by a thread that is about to write where it was longer. */
+static void
+found_shorter(void *arg, struct node *old, struct node *now)
+{
+	static uint8_t rows[LEFT] = {2, 2, 2, 2, 2};
+	const struct told *t = arg;
+	struct flat_state st = {.size = ROWS};
+	if (old && now && !strcmp(now->path, "u") && append) {
+		struct flat *w = flats_find(t->mount, "u");
+		append = NULL;
+		variables_replaced(t->mount, "u", now);
+		CHECK(!pthread_create(&writer, NULL, write_sibling, rows));
+		while (st.size == ROWS) {
+			usleep(1000);
+			flat_now(w, &st);
+			flat_state_done(&st);
+		}
+		flat_put(w);
+	}
+	t->tell(t->mount, old, now);
+}
+
+/* What the thread writes comes behind the new end, and what waited there is no loss. */
+static void
+test_sibling(void)
+{
+	struct node *was;
+	struct entry e = {0};
+	uint8_t rows[ROWS];
+	chunks = "[2]";
+	struct told t = told_begin(put_both, ROWS, &was);
+	const uint8_t waits[] = {1, 1};
+	CHECK_INT(mount_lookup(t.mount, "u", &e), 0);
+	CHECK_INT(file_open_for(t.mount, &e, O_RDWR, &sibling), 0);
+	entry_free(&e);
+	CHECK_INT(file_write(sibling, 6, (struct span){waits, 2}, &(struct array_want){0}, 0), 0);
+	append = nothing;
+	model_on_change(t.mount->model, found_shorter, &t);
+	CHECK_INT(file_truncate(t.file, LEFT, RESIZE_HANDLE, NULL), 0);
+	CHECK(!append);
+	pthread_join(writer, NULL);
+	CHECK_INT(file_settle(sibling, SETTLE_FLUSH, 0, NULL), 0);
+	CHECK_INT(read_at(sibling, 0, ROWS, rows), ROWS);
+	CHECK(!memcmp(rows, "\11\11\11\2\2\2\2\2", ROWS));
+	CHECK_INT(read_at(t.file, 0, ROWS, rows), ROWS);
+	file_close(sibling);
+	node_unref(was);
+	told_end(&t);
+}
+
 int
 main(void)
 {
@@ -234,5 +301,6 @@ main(void)
 	shorten("[2]", 2, be_killed);
 	test_no_answer();
 	test_together();
+	test_sibling();
 	return check_end();
 }
