@@ -65,6 +65,9 @@ int client_header(struct client_attempt *, const char *name, const char *value);
 
 enum { CLIENT_TEXT = 256, CLIENT_LOCATION = 4096, CLIENT_BODY_MAX = 1 << 16 };
 
+/* What an object keeps of the put that made it. */
+#define CLIENT_PUT_ID "x-amz-meta-zarrfs-put"
+
 /* An answer. Texts are "" and numbers 0 where the server said nothing; what would not fit is "",
  * never cut. */
 struct client_reply {
@@ -80,6 +83,7 @@ struct client_reply {
 	char checksum[CLIENT_TEXT]; /* x-amz-checksum-NAME, as NAME=VALUE; of several the
 				       shortest */
 	bool composite;             /* a checksum of the checksums of parts */
+	char put_id[CLIENT_TEXT];   /* CLIENT_PUT_ID */
 	char request_id[CLIENT_TEXT],
 		region[CLIENT_TEXT]; /* x-amz-request-id, x-amz-bucket-region */
 	char content_type[CLIENT_TEXT], content_encoding[CLIENT_TEXT];

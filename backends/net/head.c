@@ -128,6 +128,7 @@ take(struct head *h, const char *name, const char *value)
 		{"content-type", r->content_type, sizeof r->content_type},
 		{"content-encoding", r->content_encoding, sizeof r->content_encoding},
 		{"location", r->location, sizeof r->location},
+		{CLIENT_PUT_ID, r->put_id, sizeof r->put_id},
 	};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		if (!strcasecmp(name, texts[i].name))

@@ -60,7 +60,7 @@ write_texts(struct s3_request *q, struct texts *t)
 	return r < 0 ? r : buf_terminate(&t->url);
 }
 
-enum { HEADERS = 6 };
+enum { HEADERS = 7 };
 
 /* With it the answer has the checksum that the store keeps, if it keeps one: of whole objects. */
 static const struct sign_pair checksum_mode = {"x-amz-checksum-mode", "ENABLED"};
@@ -84,6 +84,8 @@ write_headers(const struct s3_request *q, const struct texts *t, struct sign_pai
 		ret[n++] = checksum_mode;
 	ret[n++] = (struct sign_pair){"x-amz-content-sha256", q->payload};
 	ret[n++] = (struct sign_pair){"x-amz-date", t->date};
+	if (q->put_id)
+		ret[n++] = (struct sign_pair){CLIENT_PUT_ID, q->put_id};
 	if (q->bucket->settings.requester_pays)
 		ret[n++] = (struct sign_pair){"x-amz-request-payer", "requester"};
 	if (q->keys->token)
@@ -134,6 +136,8 @@ prepare(void *arg, unsigned attempt, struct client_attempt *to)
 		r = sign(q, &t, to);
 	else if (r == 0 && q->asks_sum)
 		r = client_header(to, checksum_mode.name, checksum_mode.value);
+	if (r == 0 && !q->keys && q->put_id)
+		r = client_header(to, CLIENT_PUT_ID, q->put_id);
 	return r;
 }
 
@@ -172,6 +176,8 @@ s3_request_end(struct s3_request *q, int r, const struct client_reply *reply, st
 {
 	if (r < 0 && !q->explained && reply && reply->status >= 300 && !reply->error)
 		r = s3_response_explain(q, reply, r);
+	if (reply && strlen(reply->put_id) < sizeof q->told_id)
+		memcpy(q->told_id, reply->put_id, strlen(reply->put_id) + 1);
 	if (r < 0 || !ret || !reply)
 		return r;
 	*ret = (struct zmap_stat){.size = reply->size, .mtime = reply->modified};

@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { S3_MUTE_FROM = 3 };
+enum { S3_MUTE_FROM = 3, S3_PUT_ID = 33 };
 
 /* What all requests of a store share. */
 struct bucket {
@@ -40,6 +40,7 @@ struct s3_request {
 	struct buf query; /* from sign_query; owned */
 	struct span send; /* of a PUT */
 	const char *if_match, *if_none_match;
+	const char *put_id;         /* that the object is to keep, of a PUT; or NULL */
 	const struct zmap_get *get; /* of a GET of a key, or NULL */
 	struct buf *into;           /* for bodies of others; or NULL */
 	size_t max;
@@ -49,11 +50,12 @@ struct s3_request {
 	struct cancel *cancel;
 
 	/* of s3_request.c */
-	unsigned requests; /* as struct client_reply has it, when it is over */
-	size_t start;      /* of the body in get->into */
-	struct keys *keys; /* that the last attempt was signed with */
-	char region[64];   /* and for */
-	int64_t ahead;     /* and by which clock */
+	unsigned requests;       /* as struct client_reply has it, when it is over */
+	char told_id[S3_PUT_ID]; /* that the object keeps, likewise; "": it is of no such put */
+	size_t start;            /* of the body in get->into */
+	struct keys *keys;       /* that the last attempt was signed with */
+	char region[64];         /* and for */
+	int64_t ahead;           /* and by which clock */
 	char payload[SIGN_HASH];
 	bool moved, renewed, timed; /* what has been put right */
 	bool asks_sum;              /* the last attempt, for the checksum that the store keeps */

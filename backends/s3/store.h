@@ -13,7 +13,9 @@ struct s3 {
 	struct zmap z;
 	struct bucket bucket;
 	atomic_bool bare_versions; /* the server wants If-Match without quotation marks */
-	bool deletes_if; /* it deletes on a condition; set before other threads use the store */
+	/* Set before other threads use the store: it deletes on a condition, it keeps the id of a
+	 * put. */
+	bool deletes_if, keeps_ids;
 };
 
 /* A key that no object can have is absent without asking: too long, or no UTF-8, which servers
@@ -23,5 +25,7 @@ int s3_stat_by(
 	struct zmap *, const char *key, int64_t deadline, struct cancel *, struct zmap_stat *ret);
 
 int s3_put(struct zmap *, const struct zmap_put *, struct zmap_stat *ret);
+/* What no other put has. 0 or -errno. */
+int s3_new_put_id(char ret[S3_PUT_ID]);
 int s3_del(struct zmap *, const struct zmap_del *);
 int s3_try_writing(struct zmap *, struct buf *said);

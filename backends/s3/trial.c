@@ -27,6 +27,7 @@ struct trial {
 	int plain;      /* outcome of a put without a condition … */
 	struct err why; /* … and its text */
 	bool deletes_if;
+	bool keeps_ids;
 };
 
 /* --- requests that are under way beside others --- */
@@ -88,9 +89,14 @@ put_both(struct trial *t, struct zmap_stat *ret)
 		.if_absent = true,
 		.deadline = t->deadline};
 	struct asked plain = asked_of(t, CLIENT_PUT, DELETED);
+	char id[S3_PUT_ID];
+	int r = s3_new_put_id(id);
+	if (r < 0)
+		return r;
 	plain.q.send = p.bytes;
+	plain.q.put_id = id;
 	begin(&plain);
-	int r = s3_put(t->z, &p, ret);
+	r = s3_put(t->z, &p, ret);
 	t->plain = end(&plain);
 	t->why = plain.why;
 	return r;
@@ -121,7 +127,8 @@ try_in_vain(struct trial *t)
 	return 0;
 }
 
-/* What must be done; and what was not to be deleted must be there. */
+/* What must be done; and what was not to be deleted must be there. Whichever is looked at should
+ * have the id of a put. */
 static int
 try_match(struct trial *t, const struct zmap_stat *now)
 {
@@ -130,10 +137,12 @@ try_match(struct trial *t, const struct zmap_stat *now)
 		.if_match = now->version,
 		.deadline = t->deadline};
 	struct zmap_stat s = {0};
-	struct asked look = asked_of(t, CLIENT_HEAD, DELETED);
+	struct asked look = asked_of(t, CLIENT_HEAD, t->deletes_if ? DELETED : PUT);
 	begin(&look);
 	int r = *now->version ? s3_put(t->z, &p, &s) : ZMAP_CHANGED;
-	t->deletes_if = end(&look) == 0 && t->plain == 0 && t->deletes_if;
+	const bool there = end(&look) == 0;
+	t->deletes_if = there && t->plain == 0 && t->deletes_if;
+	t->keeps_ids = there && *look.q.told_id;
 	return r == ZMAP_CHANGED ? err_set(-ENOTSUP, "If-Match never holds") : r;
 }
 
@@ -175,6 +184,7 @@ try_all(struct trial *t, struct buf *said)
 					 : err_set(-EIO, "a put without a condition is refused");
 	} else if (r == 0) {
 		s->deletes_if = t->deletes_if;
+		s->keeps_ids = t->keeps_ids;
 	}
 	return r;
 }

@@ -1,16 +1,18 @@
 /* Writing to S3: one PUT an object, which the server takes whole or not at all.
  *
  * A PUT is tried again as any request is, by the client or by curl. Where an answer was lost, what
- * is there now may be our own: a put on a condition then looks whether it is. */
+ * is there now may be our own: a put on a condition then looks whether it is, by an id that it sent
+ * along. The ETag does not say: of an encrypted object it is no MD5, and two writers may put the
+ * same bytes. */
 #include "backends/s3/store.h"
 
-#include "backends/s3/etag.h"
 #include "base/err.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 /* What S3 takes in one request. */
 static const uint64_t PUT_MAX = (uint64_t)5 << 30;
@@ -23,10 +25,27 @@ bucket_of(struct zmap *z)
 
 /* --- put --- */
 
-static int
-put_once(struct zmap *z, const struct zmap_put *p, const char *if_match, unsigned *ret_requests,
-	struct zmap_stat *ret)
+int
+s3_new_put_id(char ret[S3_PUT_ID])
 {
+	uint64_t id[2] = {0};
+	if (getrandom(id, sizeof id, 0) != sizeof id)
+		return err_sys(errno, "getrandom");
+	snprintf(ret, S3_PUT_ID, "%016" PRIx64 "%016" PRIx64, id[0], id[1]);
+	return 0;
+}
+
+/* What one put does by several requests. */
+struct putting {
+	const struct zmap_put *put;
+	char id[S3_PUT_ID]; /* "": it has no condition */
+	unsigned requests;  /* of the last PUT */
+};
+
+static int
+put_once(struct zmap *z, struct putting *w, const char *if_match, struct zmap_stat *ret)
+{
+	const struct zmap_put *p = w->put;
 	struct s3_request q = {
 		.bucket = bucket_of(z),
 		.kind = CLIENT_PUT,
@@ -34,13 +53,14 @@ put_once(struct zmap *z, const struct zmap_put *p, const char *if_match, unsigne
 		.send = p->bytes,
 		.if_match = if_match,
 		.if_none_match = p->if_absent ? "*" : NULL,
+		.put_id = *w->id ? w->id : NULL,
 		.deadline = p->deadline,
 		.put_off = p->put_off,
 		.cancel = p->cancel,
 	};
 	int r = s3_request_run(&q, ret);
 	s3_request_free(&q);
-	*ret_requests = q.requests;
+	w->requests = q.requests;
 	ret->size = p->bytes.len;
 	return r;
 }
@@ -49,10 +69,10 @@ put_once(struct zmap *z, const struct zmap_put *p, const char *if_match, unsigne
  * quotation marks, so that no put ever succeeds; it can be told by an object that still is that
  * version. */
 static int
-put_if_match(
-	struct zmap *z, const struct zmap_put *p, unsigned *ret_requests, struct zmap_stat *ret)
+put_if_match(struct zmap *z, struct putting *w, struct zmap_stat *ret)
 {
 	struct s3 *s = (struct s3 *)z;
+	const struct zmap_put *p = w->put;
 	const char *version = p->if_match;
 	struct zmap_stat now;
 	char bare[ZMAP_VERSION];
@@ -60,47 +80,73 @@ put_if_match(
 	bool quoted = n >= 2 && n < sizeof bare && version[0] == '"' && version[n - 1] == '"';
 	int r = ZMAP_CHANGED;
 	if (!s->bare_versions || !quoted) {
-		r = put_once(z, p, version, ret_requests, ret);
+		r = put_once(z, w, version, ret);
 		if (r != ZMAP_CHANGED || !quoted)
 			return r;
 		r = s3_stat_by(z, p->key, p->deadline, p->cancel, &now);
 		if (r != 0 || strcmp(now.version, version) != 0)
 			return r < 0 ? r : ZMAP_CHANGED;
-		s->bare_versions = true;
 	}
 	snprintf(bare, sizeof bare, "%.*s", (int)n - 2, version + 1);
-	return put_once(z, p, bare, ret_requests, ret);
+	r = put_once(z, w, bare, ret);
+	if (r == 0)
+		s->bare_versions = true;
+	return r;
 }
 
-/* The condition did not hold: perhaps since a request whose answer was lost has done it. Objects
- * that were put in one piece are called by the MD5 of their bytes. */
+/* Where no ids are kept: by the bytes that are there. */
 static int
-done_before(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
+is_same(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 {
-	char version[ETAG_SIZE];
-	int r = s3_stat_by(z, p->key, p->deadline, p->cancel, ret);
-	if (r == ZMAP_ABSENT)
+	CLEAN(buf_free) struct buf b = {0};
+	const struct zmap_get g = {.key = p->key, .into = &b, .max = p->bytes.len};
+	struct s3_request q = {.bucket = bucket_of(z),
+		.kind = CLIENT_GET,
+		.key = p->key,
+		.get = &g,
+		.deadline = p->deadline,
+		.cancel = p->cancel};
+	int r = s3_request_run(&q, ret);
+	s3_request_free(&q);
+	if (r == -EFBIG || r == ZMAP_ABSENT)
 		return ZMAP_CHANGED;
-	if (r == 0)
-		r = etag_of(p->bytes, version);
-	if (r < 0)
+	if (r != 0)
 		return r;
-	return ret->size == p->bytes.len && !strcmp(ret->version, version) ? 0 : ZMAP_CHANGED;
+	const bool same =
+		b.len == p->bytes.len && (!b.len || memcmp(b.data, p->bytes.data, b.len) == 0);
+	return same ? 0 : ZMAP_CHANGED;
+}
+
+/* The condition did not hold: perhaps since a request whose answer was lost has done it. */
+static int
+done_before(struct zmap *z, const struct putting *w, struct zmap_stat *ret)
+{
+	struct s3_request q = {.bucket = bucket_of(z),
+		.kind = CLIENT_HEAD,
+		.key = w->put->key,
+		.deadline = w->put->deadline,
+		.cancel = w->put->cancel};
+	if (!((struct s3 *)z)->keeps_ids)
+		return is_same(z, w->put, ret);
+	int r = s3_request_run(&q, ret);
+	s3_request_free(&q);
+	return r < 0 ? r : r == 0 && !strcmp(q.told_id, w->id) ? 0 : ZMAP_CHANGED;
 }
 
 int
 s3_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 {
-	unsigned requests = 0;
+	struct putting w = {.put = p};
 	if (s3_impossible(z, p->key))
 		return err_set(-EINVAL, "a key of S3 is UTF-8 of at most %d bytes", S3_KEY_MAX);
 	if (p->bytes.len > PUT_MAX)
 		return err_set(-EFBIG,
 			"%zu bytes, where S3 takes at most %" PRIu64 " in one request",
 			p->bytes.len, PUT_MAX);
-	int r = p->if_match ? put_if_match(z, p, &requests, ret)
-			    : put_once(z, p, NULL, &requests, ret);
-	return r == ZMAP_CHANGED && requests > 1 ? done_before(z, p, ret) : r;
+	int r = p->if_match || p->if_absent ? s3_new_put_id(w.id) : 0;
+	if (r == 0)
+		r = p->if_match ? put_if_match(z, &w, ret) : put_once(z, &w, NULL, ret);
+	return r == ZMAP_CHANGED && w.requests > 1 ? done_before(z, &w, ret) : r;
 }
 
 /* --- delete --- */

@@ -1,6 +1,7 @@
 /* What a server keeps to is tried in four rounds. Puts and deletions on a condition, by a
  * connection that lay idle and dies after the server did what it was asked for: curl sends the
- * request again by itself, and the condition holds no more. */
+ * request again by itself, and the condition holds no more. By servers whose ETags are the MD5 of
+ * the bytes and by others, which keep the id of a put and which do not. */
 #include "answerer.h"
 
 #include "backends/s3/etag.h"
@@ -9,26 +10,38 @@
 
 #include <errno.h>
 
-enum { ETAG = 64, OBJECTS = 3 };
+enum { ETAG = 64, OBJECTS = 3, BYTES = 16 };
 
 struct object {
 	char name[ETAG];
 	bool there;
 	char etag[ETAG];
+	char id[ETAG]; /* of the put */
 	size_t size;
+	char bytes[BYTES];
 };
+
+struct manner {
+	bool md5;     /* an ETag is that of the bytes; else each object has another one */
+	bool ids;     /* what a put says of itself is kept */
+	bool deletes; /* whatever the condition */
+};
+
+/* What becomes of the next change, before the connection dies. */
+enum fate { LIVES, DONE, OVERTAKEN, UNTAKEN };
 
 /* A server with a few objects, of which the first is the test's. */
 struct bucket {
 	pthread_mutex_t lock; /* guards the rest, while the server is asked */
 	struct object object[OBJECTS];
+	struct manner manner;
+	enum fate fate;    /* OVERTAKEN: another writer puts other bytes after it; UNTAKEN: the same
+			      ones instead of it */
 	atomic_uint alone; /* requests beside which others did not come */
-	bool dies;         /* after the next change, and the connection with it … */
-	bool overtaken;    /* … before which another writer puts what is its own */
 };
 
 static struct answerer server;
-static struct bucket bucket = {.lock = PTHREAD_MUTEX_INITIALIZER, .object = {{"key"}}};
+static struct bucket bucket = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static struct object *const key = &bucket.object[0];
 static struct zmap *store;
 
@@ -57,47 +70,67 @@ static bool
 holds(const struct object *o, const char *head)
 {
 	char want[ETAG];
+	if (bucket.manner.deletes && !strncmp(head, "DELETE", 6))
+		return true;
 	if (header(head, "\r\nIf-None-Match", want))
 		return !o->there;
 	return !header(head, "\r\nIf-Match", want) || (o->there && !strcmp(want, o->etag));
 }
 
 static void
-put(struct object *o, struct span bytes)
+put(struct object *o, const char *bytes, size_t size, const char *id)
 {
+	static unsigned puts;
 	o->there = true;
-	o->size = bytes.len;
-	CHECK_INT(etag_of(bytes, o->etag), 0);
+	o->size = size;
+	CHECK(size <= BYTES);
+	memcpy(o->bytes, bytes, size);
+	snprintf(o->id, sizeof o->id, "%s", id);
+	if (bucket.manner.md5)
+		CHECK_INT(etag_of((struct span){(const uint8_t *)bytes, size}, o->etag), 0);
+	else
+		snprintf(o->etag, sizeof o->etag, "\"%032x\"", ++puts);
 }
 
-/* Does it, and says whether the server lives. */
+/* Does it, and says whether the connection lives. */
 static bool
 change(struct object *o, const char *head)
 {
-	static uint8_t others[1]; /* each time other bytes */
-	char length[ETAG] = "0";
+	static const char others[BYTES] = "another writer's";
+	const enum fate fate = bucket.fate;
+	char length[ETAG] = "0", id[ETAG] = "";
 	header(head, "\r\nContent-Length", length);
+	if (bucket.manner.ids)
+		header(head, "\r\nx-amz-meta-zarrfs-put", id);
+	const size_t size = strtoul(length, NULL, 10);
 	if (!strncmp(head, "PUT", 3))
-		put(o, (struct span){
-			       (const uint8_t *)answer_body(head), strtoul(length, NULL, 10)});
+		put(o, answer_body(head), size, fate == UNTAKEN ? "" : id);
 	else
 		o->there = false;
-	const bool lives = !bucket.dies;
-	bucket.dies = false;
-	if (!lives && bucket.overtaken && ++*others)
-		put(o, (struct span){others, sizeof others});
-	return lives;
+	bucket.fate = LIVES;
+	if (fate == OVERTAKEN)
+		put(o, others, size ? size : 1, "");
+	return fate == LIVES;
+}
+
+static bool
+tell(const struct object *o, int fd, bool bytes)
+{
+	char id[2 * ETAG] = "";
+	if (*o->id)
+		snprintf(id, sizeof id, "X-Amz-Meta-Zarrfs-Put: %s\r\n", o->id);
+	return answer(fd, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\nETag: %s\r\n%s\r\n%.*s",
+		o->size, o->etag, id, bytes ? (int)o->size : 0, o->bytes);
 }
 
 static bool
 serve_object(struct object *o, int fd, const char *head)
 {
-	const bool looks = !strncmp(head, "HEAD", 4);
+	const bool reads = !strncmp(head, "GET", 3), looks = reads || !strncmp(head, "HEAD", 4);
 	if (looks && !o->there)
 		return answer(fd, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
 	if (looks)
-		return answer(fd, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\nETag: %s\r\n\r\n",
-			o->size, o->etag);
+		return tell(o, fd, reads);
 	if (!holds(o, head))
 		return answer(fd, "HTTP/1.1 412 Precondition Failed\r\nContent-Length: 0\r\n\r\n");
 	return change(o, head) &&
@@ -123,7 +156,7 @@ serve(struct answerer *s, int fd, const char *head, unsigned n)
 {
 	bool more = false;
 	wait_for_others(s, n);
-	if (!strncmp(head, "GET", 3))
+	if (!strncmp(head, "GET", 3) && strstr(head, "list-type=2"))
 		return answer(fd, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
 	pthread_mutex_lock(&bucket.lock);
 	more = serve_object(object_of(head), fd, head);
@@ -133,15 +166,16 @@ serve(struct answerer *s, int fd, const char *head, unsigned n)
 
 /* By a connection that is there already. */
 static void
-expect_put(struct zmap_put p, const char *text, int want)
+expect_put(struct zmap_put p, const char *text, enum fate fate, int want)
 {
 	struct zmap_stat now = {0};
 	const unsigned requests = server.requests;
-	bucket.dies = true;
+	bucket.fate = fate;
 	p.key = "key";
 	p.bytes = (struct span){(const uint8_t *)text, strlen(text)};
 	CHECK_INT(zmap_put(store, &p, &now), want);
 	CHECK(server.requests > requests + 1);
+	CHECK(server.requests <= requests + 4);
 	if (want == 0) {
 		CHECK_STR(now.version, key->etag);
 		CHECK_INT(now.size, strlen(text));
@@ -149,48 +183,64 @@ expect_put(struct zmap_put p, const char *text, int want)
 }
 
 static void
-expect_del(const char *if_match, int want)
+expect_del(const char *if_match, enum fate fate, int want)
 {
-	bucket.dies = true;
+	bucket.fate = fate;
 	CHECK_INT(zmap_del(store, &(struct zmap_del){.key = "key", .if_match = if_match}), want);
-	CHECK(!bucket.dies);
+	CHECK_INT(bucket.fate, LIVES);
 }
+
+static const struct zmap_put if_absent = {.if_absent = true};
 
 static void
 test(void)
 {
 	char version[ETAG];
-	expect_put((struct zmap_put){.if_absent = true}, "one", 0);
+	const struct zmap_put if_match = {.if_match = version};
+	expect_put(if_absent, "one", DONE, 0);
 	snprintf(version, sizeof version, "%s", key->etag);
-	expect_put((struct zmap_put){.if_match = version}, "two", 0);
-	expect_put((struct zmap_put){0}, "three", 0);
+	expect_put(if_match, "two", DONE, 0);
+	expect_put((struct zmap_put){0}, "three", DONE, 0);
 	snprintf(version, sizeof version, "%s", key->etag);
-	expect_del(version, 0);
+	expect_del(version, DONE, 0);
 	CHECK(!key->there);
-	expect_put((struct zmap_put){.if_absent = true}, "four", 0);
-	expect_del(NULL, 0);
+	expect_put(if_absent, "four", DONE, 0);
+	expect_del(NULL, DONE, 0);
 
-	bucket.overtaken = true;
-	expect_put((struct zmap_put){.if_absent = true}, "five", ZMAP_CHANGED);
+	expect_put(if_absent, "five", OVERTAKEN, ZMAP_CHANGED);
 	snprintf(version, sizeof version, "%s", key->etag);
-	expect_put((struct zmap_put){.if_match = version}, "six", ZMAP_CHANGED);
+	expect_put(if_match, "sixth", OVERTAKEN, ZMAP_CHANGED);
+	/* where no ids are kept, it cannot be told from one's own */
+	const int want = bucket.manner.ids ? ZMAP_CHANGED : 0;
 	snprintf(version, sizeof version, "%s", key->etag);
-	expect_del(version, ZMAP_CHANGED);
+	expect_put(if_match, "seven", UNTAKEN, want);
+	snprintf(version, sizeof version, "%s", key->etag);
+	expect_del(version, DONE, 0);
+	expect_put(if_absent, "eight", UNTAKEN, want);
+	snprintf(version, sizeof version, "%s", key->etag);
+	expect_del(version, OVERTAKEN, ZMAP_CHANGED);
 	CHECK(key->there);
 }
 
-int
-main(void)
+/* By a server that does not delete on a condition. */
+static void
+test_deletes(void)
+{
+	expect_put(if_absent, "one", DONE, 0);
+	expect_del(NULL, DONE, 0);
+	expect_put(if_absent, "two", UNTAKEN, ZMAP_CHANGED);
+}
+
+static void
+test_manner(struct manner m)
 {
 	char endpoint[64];
 	struct url u;
 	CLEAN(buf_free) struct buf said = {0};
-	setenv("AWS_ACCESS_KEY_ID", "id", 1);
-	setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
-	setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
-	setenv("NCRCENV_IGNORE", "1", 1);
-	unsetenv("http_proxy");
-	unsetenv("AWS_ENDPOINT_URL_S3");
+	memset(bucket.object, 0, sizeof bucket.object);
+	strcpy(key->name, "key");
+	bucket.manner = m;
+	bucket.fate = LIVES;
 	answerer_start(&server, serve, NULL);
 	snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%u", server.port);
 	CHECK_INT(url_parse("s3://bucket/x.zarr", &u), 0);
@@ -205,8 +255,27 @@ main(void)
 	CHECK_INT(server.requests, 9);
 	CHECK_INT(bucket.alone, 0);
 	CHECK(!bucket.object[1].there && !bucket.object[2].there);
-	test();
-	zmap_close(store);
+	if (m.deletes)
+		test_deletes();
+	else
+		test();
+	store = zmap_close(store);
 	answerer_stop(&server);
+}
+
+int
+main(void)
+{
+	setenv("AWS_ACCESS_KEY_ID", "id", 1);
+	setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+	setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
+	setenv("NCRCENV_IGNORE", "1", 1);
+	unsetenv("http_proxy");
+	unsetenv("AWS_ENDPOINT_URL_S3");
+	test_manner((struct manner){.md5 = true, .ids = true});
+	test_manner((struct manner){.md5 = true});
+	test_manner((struct manner){.ids = true});
+	test_manner((struct manner){0});
+	test_manner((struct manner){.ids = true, .deletes = true});
 	return check_end();
 }
