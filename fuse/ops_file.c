@@ -145,9 +145,8 @@ open_entry(struct request *r, struct inode *i, const struct entry *e, struct ope
 	/* A netCDF file that is being written is never in pages: they cannot be too old for it. */
 	const bool paged = result == 0 && !e->unknown_length && !file_is_direct(file);
 	if (paged)
-		result = page_coherence_open(s, i,
-			file_keep_cache(file) && !atomic_exchange(&i->islands, false),
-			file_is_writable(file), &how);
+		result = page_coherence_open(s, i, file,
+			file_keep_cache(file) && !atomic_exchange(&i->islands, false), &how);
 	if (result == 0) {
 		f->paged = paged;
 		f->since = how.since;

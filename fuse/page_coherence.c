@@ -126,7 +126,7 @@ admit(const struct server *s, struct page_coherence *p, bool keep, bool reading,
 }
 
 int
-page_coherence_open(struct server *s, struct inode *i, bool keep, bool writes,
+page_coherence_open(struct server *s, struct inode *i, const struct file *f, bool keep,
 	struct page_coherence_opened *ret)
 {
 	struct page_coherence *p = page_coherence_of(i);
@@ -135,8 +135,9 @@ page_coherence_open(struct server *s, struct inode *i, bool keep, bool writes,
 	if (!p)
 		return err_set(-ENOMEM, "no memory for an open file");
 	LOCKED(&s->renewer->lock) {
-		r = admit(s, p, keep && !too_old(s, p), reading, ret);
-		p->writers += r == 0 && writes;
+		bool young = keep && !too_old(s, p) && file_noticed(f) < atomic_load(&p->since);
+		r = admit(s, p, young, reading, ret);
+		p->writers += r == 0 && file_is_writable(f);
 	}
 	if (r == 0)
 		return 0;

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct file;
 struct inode;
 struct page_coherence;
 struct invalidator;
@@ -40,11 +41,10 @@ struct page_coherence_opened {
 	int64_t since; /* the handle reads past the pages, which are too old for it, and sees what
 			  there is since then; 0: what the inode's readers see */
 };
-/* One more handle is open. keep: the kernel's pages are young enough; writes: through them.
- * -ESTALE: the path is to be looked up again, which gives another inode, because other handles read
- * this one. */
-int page_coherence_open(
-	struct server *, struct inode *, bool keep, bool writes, struct page_coherence_opened *ret);
+/* One more handle is open, of this file. keep: the kernel's pages are young enough. -ESTALE: the
+ * path is to be looked up again, which gives another inode, because other handles read this one. */
+int page_coherence_open(struct server *, struct inode *, const struct file *, bool keep,
+	struct page_coherence_opened *ret);
 void page_coherence_close(struct server *, struct inode *, bool wrote);
 /* Is it open to be written? What is written is in these pages, and not in those of other inodes of
  * the path. */

@@ -77,8 +77,8 @@ open_layout(struct file *f, const struct entry *e, const struct node *now, struc
 	if (l->version != e->version)
 		return stale_entry(e->path); /* widths were measured again in between */
 	f->size = l->size;
-	f->keep = facts_open(&m->facts, e->path, l->version, m->pages_ttl,
-		noticed(m, l, e->view == m->views[0]));
+	f->noticed = noticed(m, l, e->view == m->views[0]);
+	f->keep = facts_open(&m->facts, e->path, l->version, m->pages_ttl, f->noticed);
 	f->counted = true;
 	if (m->zmap->caps & ZMAP_REMOTE && e->view == m->views[0])
 		f->spread = is_spread(m, l);
@@ -407,4 +407,10 @@ bool
 file_keep_cache(struct file *f)
 {
 	return f->keep;
+}
+
+int64_t
+file_noticed(const struct file *f)
+{
+	return f->noticed;
 }

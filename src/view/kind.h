@@ -95,6 +95,7 @@ struct file {
 	struct buf text;              /* made at open */
 	uint64_t size;
 	bool keep, direct, spread;
+	int64_t noticed;      /* see file_noticed */
 	bool counted;         /* facts know that it is open */
 	atomic_llong late_at; /* clock_now() of the last read that took all of its time; 0: none */
 	atomic_ullong late_off, late_end;

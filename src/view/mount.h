@@ -152,6 +152,9 @@ bool file_islands(const struct file *);
 bool file_move(struct file *, struct array_move *);
 /* Kernel pages of this file are still good: nothing changed, and last looked at within the TTL. */
 bool file_keep_cache(struct file *);
+/* clock_now() of when a change of what it shows was noticed last, before it was opened; 0: never.
+ */
+int64_t file_noticed(const struct file *);
 
 /* user.NAME (name without "user."). value appended to ret. ZMAP_ABSENT: no such attribute. */
 int mount_getxattr(struct mount *, const struct entry *, const char *name, struct buf *ret);
