@@ -20,6 +20,7 @@ struct edit {
 	bool fills;
 	uint8_t *fill; /* fills: what missing chunks hold; NULL: nothing */
 	bool resizes, grows;
+	uint64_t least; /* elements that it has before */
 	uint64_t lead;
 	char **with;
 	size_t nwith;
@@ -188,6 +189,12 @@ edit_grow(struct edit *e, uint64_t lead)
 	return edit_resize(e, lead);
 }
 
+void
+edit_expect(struct edit *e, uint64_t lead)
+{
+	e->least = lead;
+}
+
 int
 edit_resize_with(struct edit *e, const char *path)
 {
@@ -253,6 +260,7 @@ apply(struct commit *c, void *arg)
 	struct edit_size size = {.path = e->node->path,
 		.lead = e->lead,
 		.seen = e->grows ? 0 : e->node->array->shape[0],
+		.least = e->least,
 		.with = e->with,
 		.nwith = e->nwith};
 	r = commit_resize(c, &size);

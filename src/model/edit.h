@@ -46,6 +46,8 @@ int edit_set_fill(struct edit *, const uint8_t *fill);
 int edit_resize(struct edit *, uint64_t lead);
 /* To no less than that: another writer may have made it longer before the edit began. */
 int edit_grow(struct edit *, uint64_t lead);
+/* It is an error if another writer has made it shorter than that by then. */
+void edit_expect(struct edit *, uint64_t lead);
 int edit_resize_with(struct edit *, const char *path);
 /* Length of the leading dimension after the last commit. */
 uint64_t edit_lead(const struct edit *);

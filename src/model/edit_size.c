@@ -89,6 +89,11 @@ settle(struct edit_size *s, const char *name, uint64_t now, uint64_t most)
 	if (s->lead < s->seen && now != s->seen && now != s->lead)
 		return err_set(-EIO, "%s has %" PRIu64 " elements by now instead of %" PRIu64, name,
 			now, s->seen);
+	if (now < s->least)
+		return err_set(-EIO,
+			"another program has made %s shorter meanwhile: it has %" PRIu64
+			" elements instead of %" PRIu64,
+			name, now, s->least);
 	s->ret = s->lead < s->seen ? s->lead : s->lead > most ? s->lead : most;
 	return 0;
 }

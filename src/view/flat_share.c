@@ -17,9 +17,10 @@ struct shared_rows {
 	struct mount *mount;
 	const struct node *of;
 	uint64_t rows;
-	bool fewer;   /* the arrays get fewer rows than they have … */
-	uint64_t was; /* … which are at most so many */
-	bool more;    /* another array has more rows already than were asked for: all get as many */
+	bool fewer;     /* the arrays get fewer rows than they have … */
+	uint64_t was;   /* … which are at most so many */
+	uint64_t least; /* metadata that count fewer by now are another program's, and refused */
+	bool more; /* another array has more rows already than were asked for: all get as many */
 	struct buf paths;   /* of the others, each with its NUL */
 	struct buf unequal; /* the same of arrays that may be others */
 	/* Of arrays that get fewer: what is stored behind their end, the node's first. */
@@ -300,8 +301,10 @@ commit_by(struct shared_rows *s, int (*resize)(struct edit *, uint64_t), struct 
 		r = err_set(-EIO, "array '%s' is no longer in the store", s->of->path);
 	else if (r == 0 && !flat_is_same(s->of->array, edit_node(e)->array))
 		r = variable_say_rewritten(s->of->path);
-	if (r == 0)
+	if (r == 0) {
+		edit_expect(e, s->least);
 		r = resize(e, s->rows);
+	}
 	for (size_t at = 0; r == 0 && !s->of->nczarr && at < s->paths.len;) {
 		const char *path = (const char *)s->paths.data + at;
 		r = edit_resize_with(e, path);
@@ -372,9 +375,10 @@ flat_share_clear(struct mount *m, const struct node *n, uint64_t rows, struct ca
 }
 
 int
-flat_share_commit(struct mount *m, const struct node *n, uint64_t rows, struct cancel *cancel)
+flat_share_commit(
+	struct mount *m, const struct node *n, uint64_t least, uint64_t rows, struct cancel *cancel)
 {
-	return share((struct shared_rows){m, n, rows}, commit, cancel);
+	return share((struct shared_rows){m, n, rows, .least = least}, commit, cancel);
 }
 
 int

@@ -134,6 +134,19 @@ flat_store(struct flat *w, struct cancel *cancel)
 	return r;
 }
 
+/* Not while an image grows. */
+static int
+share_fewer(struct flat *w, const struct node *n, uint64_t rows, struct cancel *cancel)
+{
+	struct growth *g = &w->mount->growth;
+	int r = growth_stop(g, cancel);
+	if (r < 0)
+		return r;
+	r = flat_share_fewer(w->mount, n, rows, cancel);
+	growth_go_on(g);
+	return r;
+}
+
 /* So many rows are left of those that there are. */
 static int
 shorten(struct flat *w, unsigned epoch, uint64_t rows, struct cancel *cancel)
@@ -152,7 +165,7 @@ shorten(struct flat *w, unsigned epoch, uint64_t rows, struct cancel *cancel)
 	if (!same)
 		r = variable_say_rewritten(w->path);
 	else if (n->array->shape[0] > rows)
-		r = flat_share_fewer(w->mount, n, rows, cancel);
+		r = share_fewer(w, n, rows, cancel);
 	if (r == 0)
 		r = zmap_sync(w->mount->zmap);
 	flat_give(w, &w->storing);

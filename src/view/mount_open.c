@@ -84,6 +84,7 @@ mount_open(const char *store, const struct mount_options *o, struct mount **ret)
 	pthread_mutex_init(&m->variables.lock, NULL);
 	pthread_mutex_init(&m->files.lock, NULL);
 	facts_init(&m->facts);
+	growth_init(&m->growth);
 	roles_init(&m->roles);
 	layouts_init(&m->layouts);
 	pictures_init(&m->pictures);
@@ -132,6 +133,7 @@ mount_close(struct mount *m)
 	zmap_close(m->zmap);
 	url_free(&m->url);
 	facts_free(&m->facts);
+	growth_free(&m->growth);
 	roles_free(&m->roles);
 	cdl_texts_free(&m->cdl);
 	pictures_free(&m->pictures);

@@ -5,6 +5,7 @@
 #include "base/url.h"
 #include "view/text/cdl.h"
 #include "view/facts.h"
+#include "view/growth.h"
 #include "view/layouts.h"
 #include "view/mount.h"
 #include "view/notes.h"
@@ -36,6 +37,7 @@ struct mount {
 	atomic_size_t trimmed; /* model_dropped() when memory was last given back for that */
 	struct variable_table variables;
 	struct facts facts;
+	struct growth growth;
 	struct notes notes;
 	struct roles_table roles;
 	struct cdl_texts cdl;

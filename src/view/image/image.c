@@ -246,7 +246,10 @@ parse(struct image *im, const struct array_want *how, struct buf *bytes, struct 
 	struct array_want w = *how;
 	w.off = 0;
 	size_t len = 0;
-	for (size_t n = HEADER_FIRST; r == NC_PARSE_MORE; n *= 4) {
+	/* Nothing of variables is read if that is not needed: they may be others' by now. */
+	size_t n = im->form && !im->instead ? im->form->header.len : 0;
+	for (n = n ? n : HEADER_FIRST; r == NC_PARSE_MORE;
+		n = n < HEADER_FIRST ? HEADER_FIRST : n * 4) {
 		w.len = (size_t)min_u64(n, im->size);
 		if (w.len <= bytes->len)
 			return NC_PARSE_MORE;
@@ -446,6 +449,8 @@ settle_header(struct image *im, const struct array_want *how)
 			im->start.own = image_own_of(&c, im->start.own);
 		adopt(im, now, end, &rest);
 	}
+	if (ops->done)
+		ops->done(im->start.arg);
 	spill_free(&rest);
 	change_free(&c);
 	end_input(im);

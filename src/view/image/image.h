@@ -27,6 +27,8 @@ struct image_ops {
 	/* Elements of a bound form of which all variables are new are about to be written long
 	 * before `commit`. 0; -errno: that cannot be. NULL: never. */
 	int (*begin)(void *arg, const struct image_form *now);
+	/* What `bind` was called for has ended, whatever came of it. NULL: that is nothing. */
+	void (*done)(void *arg);
 	/* They are not to be, after all. */
 	void (*undo)(void *arg, const struct image_form *now);
 	/* What is read from now on is what is stored by now. NULL: it always is. */

@@ -109,12 +109,12 @@ image_bind_known(struct open_image *o, const struct change *c, size_t i, struct 
 	const struct image_source *was = &c->was->source[c->var[i]];
 	const struct image_target *old = was->target;
 	const struct nc_var *v = &now->file.var[i], *w = &c->was->file.var[c->var[i]];
+	const uint64_t grown = change_grown(c, i);
 	struct image_source *s = &now->source[i];
 	struct image_target *t = NULL;
 	struct variable *variable = NULL;
 	if (!old)
 		return 0;
-	uint64_t grown = w->rank ? c->grown[w->dim[0]] : 0;
 	int r = v->type == w->type ? copy_recode(&was->recode, &s->recode)
 				   : make_recode(old, was, v, now->file.format, &s->recode);
 	if (r == 0 && grown)
@@ -128,6 +128,7 @@ image_bind_known(struct open_image *o, const struct change *c, size_t i, struct 
 	if (r < 0)
 		return r;
 	s->target = t;
+	t->least = grown ? t->node->array->shape[0] : 0;
 	s->guarded = o->shares && image_is_companion(o, t) && !grown;
 	return 0;
 }

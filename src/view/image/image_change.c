@@ -183,6 +183,14 @@ change_renames(const struct change *c, size_t var)
 	       strcmp(c->was->file.var[c->var[var]].name, c->now->file.var[var].name) != 0;
 }
 
+uint64_t
+change_grown(const struct change *c, size_t var)
+{
+	const size_t at = c->var[var];
+	const struct nc_var *was = at == CHANGE_NONE ? NULL : &c->was->file.var[at];
+	return was && was->rank ? c->grown[was->dim[0]] : 0;
+}
+
 static int
 compare_var(struct change *c, size_t i, bool keep)
 {

@@ -47,6 +47,9 @@ void change_free(struct change *); /* what it holds, not itself */
 bool change_renames_dims(const struct change *);
 /* Has the variable of `now` another name than it had? */
 bool change_renames(const struct change *, size_t var);
+/* How long the leading dimension of a variable is that the file had before, if that has grown; else
+ * 0. */
+uint64_t change_grown(const struct change *, size_t var);
 /* Is there anything but values that differs? */
 bool change_of_metadata(const struct change *);
 /* The variable of that name, or CHANGE_NONE. */

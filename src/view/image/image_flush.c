@@ -5,6 +5,16 @@
 
 #include <pthread.h>
 
+/* Of an array that another writer has made shorter what is left is. */
+static int
+flush(struct open_image *o, struct image_target *t, const struct array_want *how)
+{
+	do
+		t->stored = array_flush(t->array, how->cancel);
+	while (t->stored < 0 && image_target_was_cut(o, t));
+	return t->stored;
+}
+
 int
 image_flush(struct open_image *o, const struct image_form *form, const struct array_want *how)
 {
@@ -16,15 +26,16 @@ image_flush(struct open_image *o, const struct image_form *form, const struct ar
 		struct image_target *t = form->source[i].target;
 		if (!t)
 			continue;
-		t->stored = array_flush(t->array, how->cancel);
-		if (t->stored < 0 && !why.code)
+		if (flush(o, t, how) < 0 && !why.code)
 			err_save(t->stored, &why);
 	}
 	return why.code ? err_restore(&why) : zmap_sync(o->mount->zmap);
 }
 
 struct confirming {
+	struct open_image *image;
 	const struct image_form *form;
+	const struct array_want *how;
 	pthread_mutex_t lock; /* guards the rest */
 	size_t at;            /* the first variable that failed … */
 	struct err why;       /* … and why */
@@ -34,8 +45,10 @@ static void
 confirm(void *arg, size_t i)
 {
 	struct confirming *c = arg;
-	const struct image_target *t = c->form->source[i].target;
+	struct image_target *t = c->form->source[i].target;
 	int r = t ? array_confirm(t->array, t->stored < 0) : 0;
+	if (r < 0 && image_target_was_cut(c->image, t))
+		r = flush(c->image, t, c->how);
 	if (r < 0)
 		LOCKED(&c->lock)
 			if (!c->why.code || i < c->at) {
@@ -45,9 +58,11 @@ confirm(void *arg, size_t i)
 }
 
 int
-image_confirm(struct open_image *o, const struct image_form *form, int stored)
+image_confirm(struct open_image *o, const struct image_form *form, int stored,
+	const struct array_want *how)
 {
-	struct confirming c = {.form = form, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct confirming c = {
+		.image = o, .form = form, .how = how, .lock = PTHREAD_MUTEX_INITIALIZER};
 	struct err before = {0};
 	if (stored < 0)
 		err_save(stored, &before);

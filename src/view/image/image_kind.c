@@ -201,6 +201,17 @@ settle_now(struct open_image *o, enum image_why why, const struct array_want *ho
 	return r;
 }
 
+/* What went to variables before the file failed is stored all the same. Returns code. */
+static int
+store_rest(struct open_image *o, const struct array_want *how, int code)
+{
+	struct err why;
+	err_save(code, &why);
+	if (code != -ESTALE && !image_waits(o->image))
+		settle_now(o, IMAGE_FLUSH, how);
+	return err_restore(&why);
+}
+
 static int
 settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *cancel)
 {
@@ -216,7 +227,7 @@ settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *can
 	 * error. */
 	int r = images_usable(o);
 	if (r < 0)
-		return r;
+		return store_rest(o, &how, r);
 	r = settle_now(o, why == SETTLE_OTHER_READ ? IMAGE_LOOK : IMAGE_FLUSH, &how);
 	/* What another writer that has come since is about may have no meaning yet. */
 	if (sticks(r) && (r != -EINVAL || (release && images_opened(o) == opened)))

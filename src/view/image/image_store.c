@@ -1,6 +1,7 @@
 /* Where the elements of an image's variables are in the store, and how they get there. */
 #include "view/image/images.h"
 
+#include "base/check.h"
 #include "base/path.h"
 
 #include "model/edit.h"
@@ -14,10 +15,26 @@
 #include <errno.h>
 #include <string.h>
 
+/* What is left of an array that another writer has made shorter is. */
 static int
-usable(const struct image_target *t)
+usable(struct open_image *o, struct image_target *t)
 {
-	return t->variable ? variable_usable(t->variable) : 0;
+	const int r = t->variable ? variable_usable(t->variable) : 0;
+	return r < 0 && image_target_was_cut(o, t) ? 0 : r;
+}
+
+static int
+say_cut(const struct image_target *t)
+{
+	return err_set(-EIO, "another program has made '%s' shorter: it has %llu rows",
+		t->node->path, (unsigned long long)t->node->array->shape[0]);
+}
+
+static bool
+has(const struct image_target *t, uint64_t off, size_t len)
+{
+	const uint64_t end = array_bytes(t->array);
+	return off <= end && len <= end - off;
 }
 
 static int
@@ -27,7 +44,9 @@ target_read(void *arg, void *target, const struct array_want *how, uint64_t off,
 	struct image_target *t = target;
 	struct reply reply = {0};
 	struct array_want w = *how;
-	int r = usable(t);
+	int r = usable(arg, t);
+	if (r == 0 && !has(t, off, len))
+		r = say_cut(t);
 	if (r == 0 && !t->stream)
 		r = stream_new(t->array, &t->stream);
 	w.off = off;
@@ -55,22 +74,36 @@ is_fill(const struct image_target *t, uint64_t off, struct span bytes)
 	return span_repeats(bytes, fill, item);
 }
 
+/* As far as there are such rows. */
+static int
+write_left(struct open_image *o, struct image_target *t, const struct array_want *how,
+	struct span bytes)
+{
+	struct array_want w = *how;
+	int r;
+	do {
+		const uint64_t end = array_bytes(t->array);
+		w.len = w.off < end ? (size_t)min_u64(bytes.len, end - w.off) : 0;
+		r = w.len ? array_write(t->array, &w, bytes.data) : 0;
+	} while (r < 0 && image_target_was_cut(o, t));
+	return r == 0 && w.len < bytes.len ? say_cut(t) : r;
+}
+
 static int
 target_write(void *arg, void *target, const struct array_want *how, uint64_t off, struct span bytes)
 {
 	struct open_image *o = arg;
 	struct image_target *t = target;
 	struct array_want w = *how;
-	int r = usable(t);
+	int r = usable(o, t);
 	w.off = off;
-	w.len = bytes.len;
 	if (w.under && is_fill(t, off, bytes)) /* of which rows are that others have not written */
 		return r;
 	if (r == 0 && t->round != 1 + atomic_load(&o->round)) {
 		t->round = 1 + atomic_load(&o->round);
 		r = images_touch(o, t->node->path);
 	}
-	return r < 0 ? r : array_write(t->array, &w, bytes.data);
+	return r < 0 ? r : write_left(o, t, &w, bytes);
 }
 
 struct neighbours {
@@ -149,32 +182,58 @@ static int
 flush(void *arg, const struct image_form *form, const struct array_want *how)
 {
 	int r = image_flush(arg, form, how);
-	return image_confirm(arg, form, r);
+	return image_confirm(arg, form, r, how);
 }
 
 /* Each dimension that has grown, by one of the variables that lead with it. */
 static int
-share_rows(struct open_image *o, const struct change *c, const struct array_want *how,
-	int (*share)(struct mount *, const struct node *, uint64_t rows, struct cancel *))
+share_rows(struct open_image *o, const struct change *c, const struct array_want *how, bool commits)
 {
 	CLEAN(clean_free) bool *done = calloc(c->was ? c->was->file.ndims + 1 : 1, sizeof *done);
 	int r = done ? 0 : err_set(-ENOMEM, "no memory for dimensions");
 	for (size_t i = 0; i < c->now->file.nvars && r == 0; i++) {
-		const size_t at = c->var[i];
-		const struct nc_var *w = at == CHANGE_NONE ? NULL : &c->was->file.var[at];
+		const uint64_t rows = change_grown(c, i);
+		const unsigned dim = rows ? c->was->file.var[c->var[i]].dim[0] : 0;
 		const struct image_target *t = c->now->source[i].target;
 		CLEAN(node_unrefp) struct node *n = NULL;
-		if (!t || !w || !w->rank || !c->grown[w->dim[0]] || done[w->dim[0]])
+		if (!t || !rows || done[dim])
 			continue;
-		done[w->dim[0]] = true;
+		done[dim] = true;
 		r = model_lookup(o->mount->model, t->node->path, &n);
 		if (r == ZMAP_ABSENT || (r == 0 && !n->array))
 			r = err_set(
 				-EIO, "'%s' is no longer in the store", t->variable->node->path);
-		if (r == 0 && n->array->shape[0] < c->grown[w->dim[0]])
-			r = share(o->mount, n, c->grown[w->dim[0]], how->cancel);
+		if (r == 0 && n->array->shape[0] < rows)
+			r = commits ? flat_share_commit(o->mount, n, t->least, rows, how->cancel)
+				    : flat_share_clear(o->mount, n, rows, how->cancel);
 	}
 	return r == -ENOTSUP ? -EINVAL : r;
+}
+
+/* Where metadata count the rows, what becomes of the array is seen by these. Another writer may
+ * still be about to count those of this one. */
+static int
+follow_grown(struct open_image *o, const struct change *c)
+{
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < c->now->file.nvars; i++) {
+		struct image_target *t = c->now->source[i].target;
+		const uint64_t rows = t ? change_grown(c, i) : 0;
+		CLEAN(node_unrefp) struct node *now = NULL;
+		if (rows && model_lookup(o->mount->model, t->node->path, &now) == 0 && now->array &&
+			now->array->shape[0] >= rows)
+			r = image_target_follow(o, t, now->path);
+	}
+	return r;
+}
+
+/* What comes next begins with what other programs have left. */
+static void
+look_again(struct open_image *o, const struct image_form *now)
+{
+	for (size_t i = 0; i < now->file.nvars; i++)
+		if (now->source[i].target)
+			image_target_was_cut(o, now->source[i].target);
 }
 
 static int
@@ -189,7 +248,7 @@ commit(void *arg, const struct change *c, const struct array_want *how)
 			o->path, c->missing);
 	int r = image_flush(o, c->now, how);
 	if (r == 0)
-		r = share_rows(o, c, how, flat_share_commit);
+		r = share_rows(o, c, how, true);
 	if (r == 0)
 		r = image_edit_all(o, c, true, how);
 	if (r == 0)
@@ -200,7 +259,11 @@ commit(void *arg, const struct change *c, const struct array_want *how)
 		image_new_made(c->now);
 	if (r == 0 && drops)
 		r = image_move_drop(o, c);
-	r = image_confirm(o, c->now, r);
+	r = image_confirm(o, c->now, r, how);
+	if (r < 0)
+		look_again(o, c->now);
+	else
+		r = follow_grown(o, c);
 	return r < 0 ? r : zmap_sync(o->mount->zmap);
 }
 
@@ -213,13 +276,37 @@ no_own(const struct open_image *o)
 		"there is no variable '%s' in it: only dataset.nc takes in any variables", o->own);
 }
 
+/* From here on until `done` rows that come are not taken for what lies behind a new end. */
+static int
+begin_growth(struct open_image *o, const struct change *c, const struct image_form *now,
+	const struct array_want *how)
+{
+	bool any = false;
+	for (size_t i = 0; i < now->file.nvars; i++)
+		any |= change_grown(c, i) > 0;
+	const int r = any ? growth_begin(&o->mount->growth, how->deadline, how->cancel) : 0;
+	o->grows = any && r == 0;
+	return r;
+}
+
+static void
+done(void *arg)
+{
+	struct open_image *o = arg;
+	if (o->grows)
+		growth_end(&o->mount->growth);
+	o->grows = false;
+}
+
 static int
 bind(void *arg, const struct change *c, struct image_form *now, const struct array_want *how)
 {
 	struct open_image *o = arg;
 	bool found = o->of_group;
 	CLEAN(clean_free) bool *with = NULL;
-	int r = o->own ? image_bind_with(&now->file, o->own, &with) : 0;
+	int r = begin_growth(o, c, now, how);
+	if (r == 0 && o->own)
+		r = image_bind_with(&now->file, o->own, &with);
 	for (size_t i = 0; i < now->file.nvars && r == 0; i++) {
 		if (c->var[i] == CHANGE_NONE && with && !with[i])
 			notes_add(&o->mount->notes,
@@ -240,7 +327,7 @@ bind(void *arg, const struct change *c, struct image_form *now, const struct arr
 		r = image_edit_all(o, c, false, how);
 	if (r == 0)
 		r = image_move_dims(o, c, true);
-	return r < 0 ? r : share_rows(o, c, how, flat_share_clear);
+	return r < 0 ? r : share_rows(o, c, how, false);
 }
 
 static void
@@ -255,6 +342,7 @@ const struct image_ops image_mount_ops = {
 	.begin = image_new_begin,
 	.undo = image_new_undo,
 	.commit = commit,
+	.done = done,
 	.expire = expire,
 	.flush = flush,
 };

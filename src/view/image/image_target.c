@@ -1,6 +1,7 @@
 /* What a variable of a file that is written goes to. */
 #include "view/image/image_new.h"
 #include "view/image/image_target.h"
+#include "view/flats.h"
 #include "view/state.h"
 
 #include "base/path.h"
@@ -52,7 +53,7 @@ image_target_follow(struct open_image *o, struct image_target *t, const char *pa
 	if (r == ZMAP_ABSENT || (r == 0 && !n->array))
 		return err_set(-EIO, "'%s' is no longer in the store", path);
 	if (r == 0)
-		r = variable_get(o->mount, n, 0, &v);
+		r = variable_get(o->mount, n, array_width(t->array), &v);
 	if (r < 0)
 		return r;
 	t->stream = stream_free(t->stream);
@@ -61,6 +62,26 @@ image_target_follow(struct open_image *o, struct image_target *t, const char *pa
 	t->array = v->array;
 	t->node = v->node;
 	return 0;
+}
+
+bool
+image_target_was_cut(struct open_image *o, struct image_target *t)
+{
+	CLEAN(node_unrefp) struct node *now = NULL;
+	const struct array_meta *was = t->node->array, *is = NULL;
+	struct err why;
+	if (!t->variable)
+		return false;
+	err_save(-EIO, &why);
+	if (model_look_again(o->mount->model, t->node->path, &now) == 0 && !now->error &&
+		now->serial > t->node->serial)
+		is = now->array;
+	const bool cut = is && is->rank && flat_is_same(was, is) && is->shape[0] < was->shape[0] &&
+			 image_target_follow(o, t, now->path) == 0;
+	if (cut)
+		array_cut(t->array);
+	err_restore(&why);
+	return cut;
 }
 
 /* The path of the file's group. */

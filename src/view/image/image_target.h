@@ -14,6 +14,7 @@ struct image_target {
 	struct node *node;         /* as it was, or will be */
 	struct image_new *new;     /* of a new one: how it is to be stored */
 	struct stream *stream;     /* made when it is first read */
+	uint64_t least;            /* of one that grows: rows that it had when it was bound */
 	int stored;                /* what came of the last flush of its array: see image_confirm */
 	unsigned round; /* 1 + that of the image in which it was noted that it was written */
 };
@@ -23,6 +24,9 @@ int image_target_new(struct variable *, struct image_target **ret);
 void image_target_free(void *image, void *target);
 /* The elements are those of the array at that path, as it is now. */
 int image_target_follow(struct open_image *, struct image_target *, const char *path);
+/* Has another writer made the array shorter since the target was made? Then its elements are those
+ * that are left. */
+bool image_target_was_cut(struct open_image *, struct image_target *);
 /* The path of the file's group; the caller frees it. */
 int image_group_path(const struct open_image *, char **ret);
 /* Is the variable one that goes with what the file is for? */
@@ -47,7 +51,8 @@ bool image_is_own(const struct open_image *, const struct image_form *now, size_
 int image_flush(struct open_image *, const struct image_form *, const struct array_want *how);
 /* None of its arrays has become another one meanwhile: those are looked at of which all could be
  * stored. stored: an error that came before this one, or 0. */
-int image_confirm(struct open_image *, const struct image_form *, int stored);
+int image_confirm(
+	struct open_image *, const struct image_form *, int stored, const struct array_want *how);
 
 /* --- image_begun.c --- */
 

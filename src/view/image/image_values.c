@@ -36,11 +36,10 @@ new_from(const struct change *c, size_t var)
 {
 	const size_t was = c->var[var];
 	const struct nc_var *v = &c->now->file.var[var];
-	const struct nc_var *w = was == CHANGE_NONE ? NULL : &c->was->file.var[was];
-	if (!w || !w->rank || !c->grown[w->dim[0]])
+	if (!change_grown(c, var))
 		return UINT64_MAX;
 	return image_form_bytes(c->now, var) / c->now->file.dim[v->dim[0]].size *
-	       c->was->file.dim[w->dim[0]].size;
+	       c->was->file.dim[c->was->file.var[was].dim[0]].size;
 }
 
 /* How the row that begins at byte `in` of a variable goes to it. */

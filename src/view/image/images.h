@@ -22,6 +22,7 @@ struct open_image {
 	const struct view_ops *view;
 	bool adds;         /* a file that there was not: what it lacks stays */
 	bool shares;       /* variables that go with the file's own belong to others, too */
+	bool grows;        /* no array gets shorter, while its image settles rows */
 	struct node *node; /* of which the file was, when it was opened */
 	uint64_t version;  /* of the layout then: the kernel's pages and numbers go by it */
 	bool of_group;

@@ -1,0 +1,80 @@
+#include "view/growth.h"
+
+#include "base/clean.h"
+#include "base/err.h"
+
+#include <errno.h>
+
+static const int64_t LOOK_EVERY = 20000000; /* ns after which a wait looks whether it goes on */
+
+void
+growth_init(struct growth *g)
+{
+	pthread_mutex_init(&g->lock, NULL);
+	clock_cond_init(&g->free);
+}
+
+void
+growth_free(struct growth *g)
+{
+	pthread_cond_destroy(&g->free);
+	pthread_mutex_destroy(&g->lock);
+}
+
+/* The lock is held, and open meanwhile. */
+static int
+wait(struct growth *g, int64_t deadline, struct cancel *cancel)
+{
+	const int64_t until = clock_now() + LOOK_EVERY;
+	const struct timespec t = {.tv_sec = until / SECOND, .tv_nsec = until % SECOND};
+	pthread_cond_timedwait(&g->free, &g->lock, &t);
+	if (cancelled(cancel))
+		return err_set(-EINTR, "interrupted");
+	return clock_over(deadline) ? err_set(-EIO, "an array gets shorter for too long") : 0;
+}
+
+int
+growth_begin(struct growth *g, int64_t deadline, struct cancel *cancel)
+{
+	int r = 0;
+	LOCKED(&g->lock) {
+		while (r == 0 && (g->shrinking || g->waiting))
+			r = wait(g, deadline, cancel);
+		g->growing += r == 0;
+	}
+	return r;
+}
+
+void
+growth_end(struct growth *g)
+{
+	LOCKED(&g->lock) {
+		g->growing--;
+		pthread_cond_broadcast(&g->free);
+	}
+}
+
+int
+growth_stop(struct growth *g, struct cancel *cancel)
+{
+	int r = 0;
+	LOCKED(&g->lock) {
+		g->waiting++;
+		while (r == 0 && (g->shrinking || g->growing))
+			r = wait(g, 0, cancel);
+		g->waiting--;
+		g->shrinking |= r == 0;
+		if (r < 0)
+			pthread_cond_broadcast(&g->free);
+	}
+	return r;
+}
+
+void
+growth_go_on(struct growth *g)
+{
+	LOCKED(&g->lock) {
+		g->shrinking = false;
+		pthread_cond_broadcast(&g->free);
+	}
+}

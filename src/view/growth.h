@@ -1,0 +1,25 @@
+/* How long the arrays of a mount are: many threads may make some longer that append records to
+ * netCDF files, from before these are stored until metadata count them; or one makes arrays
+ * shorter. */
+#pragma once
+
+#include "base/clock.h"
+
+struct cancel;
+
+struct growth {
+	pthread_mutex_t lock; /* guards the rest */
+	pthread_cond_t free;
+	unsigned growing; /* threads that do, and that wait to make arrays shorter */
+	unsigned waiting;
+	bool shrinking;
+};
+
+void growth_init(struct growth *);
+void growth_free(struct growth *);
+/* Until growth_end no array gets shorter. deadline: clock_now() clock; 0: none. -EINTR, -EIO. */
+int growth_begin(struct growth *, int64_t deadline, struct cancel *);
+void growth_end(struct growth *);
+/* Until growth_go_on no thread is between growth_begin and growth_end. -EINTR. */
+int growth_stop(struct growth *, struct cancel *);
+void growth_go_on(struct growth *);

@@ -1,0 +1,169 @@
+/* Another writer makes an array shorter that was written through its netCDF file: the rows that are
+ * left are stored, those that are not are lost, which is an error of the file until a refresh. */
+#include "mounted.h"
+
+#include "model/model.h"
+#include "view/state.h"
+
+#include <fcntl.h>
+
+enum { ROWS = 8, LEFT = 5 };
+
+static const struct array_want how;
+static const uint8_t ones[ROWS] = {1, 1, 1, 1, 1, 1, 1, 1};
+
+struct cut {
+	struct zmap *store;
+	struct mount *mount;
+	struct file *file;
+	uint64_t at; /* of the elements in it */
+};
+
+static void
+put_rows(struct zmap *store, unsigned rows)
+{
+	char shape[16];
+	snprintf(shape, sizeof shape, "[%u]", rows);
+	put_meta(store, "t", "\"|i1\"", shape, "[4]", "\"fill_value\": 9");
+}
+
+static struct cut
+begin(const char *url)
+{
+	struct cut c = {.store = store_new("mem:cut")};
+	struct mount_options o = options_new();
+	struct entry e = {0};
+	o.rw = true;
+	o.zmap.writable = true;
+	o.unlimited = "time";
+	put_text(c.store, ".zgroup", "{\"zarr_format\": 2}");
+	put_text(c.store, "t/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"time\"]}");
+	put_rows(c.store, ROWS);
+	c.mount = mount_new(url, &o);
+	CHECK_INT(mount_lookup(c.mount, "t.nc", &e), 0);
+	CHECK_INT(file_open_for(c.mount, &e, O_RDWR, &c.file), 0);
+	entry_free(&e);
+	c.at = file_size(c.file) - ROWS;
+	return c;
+}
+
+static void
+end(struct cut *c)
+{
+	file_close(c->file);
+	mount_close(c->mount);
+	zmap_close(c->store);
+}
+
+static int
+write_rows(struct cut *c, unsigned from, unsigned to)
+{
+	return file_write(c->file, c->at + from, (struct span){ones, to - from}, &how, 0);
+}
+
+static void
+shorten(struct cut *c, unsigned rows, bool heard)
+{
+	struct node *now = NULL;
+	put_rows(c->store, rows);
+	if (heard)
+		CHECK_INT(model_look_again(c->mount->model, "t", &now), 0);
+	node_unref(now);
+}
+
+static int
+settle(struct cut *c)
+{
+	return file_settle(c->file, SETTLE_FLUSH, 0, NULL);
+}
+
+static void
+check_chunk(struct cut *c, const char *key, const char *bytes)
+{
+	CLEAN(buf_free) struct buf got = {0};
+	const struct zmap_get g = {.key = key, .into = &got, .max = 64};
+	CHECK_INT(zmap_get(c->store, &g, NULL), bytes ? 0 : ZMAP_ABSENT);
+	CHECK(!bytes || (got.len == 4 && !memcmp(got.data, bytes, 4)));
+}
+
+static void
+rows_stay(bool heard)
+{
+	struct cut c = begin("mem:cut");
+	uint8_t got[ROWS];
+	CHECK_INT(write_rows(&c, 0, LEFT), 0);
+	shorten(&c, LEFT, heard);
+	CHECK_INT(settle(&c), 0);
+	check_chunk(&c, "t/0", "\1\1\1\1");
+	check_chunk(&c, "t/1", "\1\11\11\11");
+	CHECK_INT(write_rows(&c, 1, 3), 0); /* and the file goes on */
+	CHECK_INT(settle(&c), 0);
+	CHECK_INT(read_at(c.file, c.at, LEFT, got), LEFT);
+	CHECK(!memcmp(got, ones, LEFT));
+	CHECK_INT(read_at(c.file, c.at + LEFT, 1, got), -EIO);
+	end(&c);
+}
+
+/* chunk: the last one, as it is then; NULL: it is not there. */
+static void
+rows_go(unsigned left, bool heard, const char *chunk)
+{
+	struct cut c = begin("mem:cut");
+	CLEAN(buf_free) struct buf said = {0};
+	char lost[32];
+	snprintf(lost, sizeof lost, "first %u rows is lost", left);
+	CHECK_INT(write_rows(&c, 0, ROWS), 0);
+	shorten(&c, left, heard);
+	CHECK_INT(settle(&c), -EIO);
+	CHECK(strstr(err_text(), lost));
+	check_chunk(&c, "t/0", "\1\1\1\1");
+	check_chunk(&c, "t/1", chunk);
+	CHECK_INT(settle(&c), -EIO);
+	CHECK(strstr(err_text(), lost));
+	CHECK_INT(write_rows(&c, 0, 1), -EIO);
+	CHECK_INT(mount_refresh(c.mount, &said), 0);
+	end(&c);
+}
+
+/* It ends at the new end, and what it has brought up to there is stored. */
+static void
+write_ends(void)
+{
+	struct cut c = begin("mem:cut");
+	shorten(&c, LEFT, true);
+	CHECK_INT(write_rows(&c, 3, ROWS), -EIO);
+	CHECK(strstr(err_text(), "has 5 rows"));
+	CHECK_INT(settle(&c), -EIO);
+	CHECK(strstr(err_text(), "has 5 rows"));
+	check_chunk(&c, "t/0", "\11\11\11\1");
+	check_chunk(&c, "t/1", "\1\11\11\11");
+	end(&c);
+}
+
+/* A bucket's metadata are looked at when all is stored: a chunk that came too late for the other
+ * writer to delete it goes again. */
+static void
+late_put_goes(void)
+{
+	struct cut c = begin("fault+mem:cut#fault.kind=none&fault.remote=1");
+	CHECK_INT(write_rows(&c, 6, ROWS), 0);
+	shorten(&c, 4, false);
+	CHECK_INT(settle(&c), -EIO);
+	CHECK(strstr(err_text(), "first 4 rows is lost"));
+	check_chunk(&c, "t/1", NULL);
+	end(&c);
+}
+
+int
+main(void)
+{
+	rows_stay(true);
+	rows_stay(false);
+	rows_go(LEFT, true, "\1\11\11\11");
+	rows_go(LEFT, false, "\1\11\11\11");
+	rows_go(4, true, NULL);
+	rows_go(4, false, NULL);
+	write_ends();
+	late_put_goes();
+	return check_end();
+}

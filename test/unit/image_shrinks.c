@@ -1,0 +1,217 @@
+/* Records are appended to a netCDF file while the array gets shorter, through its flat file or by
+ * another program: none is lost without an error, and what came before the array got shorter goes
+ * with what was behind its end. */
+#include "mounted.h"
+
+#include "view/image/images.h"
+#include "view/state.h"
+
+#include <endian.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+enum { ROWS = 8, LEFT = 2 };
+
+static const struct array_want how;
+static struct zmap *store;
+static struct mount *mount;
+static struct file *flat, *image;
+static struct zmap_ops ops;
+static const struct zmap_ops *under;
+static void *(*meanwhile)(void *); /* what another thread does, once */
+static const char *when;           /* at the first call that has this key */
+static pthread_t thread;
+static atomic_bool began, done;
+
+/* Of a variable that has three rows in each chunk. */
+static void
+put_rows(unsigned rows)
+{
+	char shape[16];
+	snprintf(shape, sizeof shape, "[%u]", rows);
+	put_meta(store, "t", "\"|i1\"", shape, "[3]", "\"fill_value\": 9");
+}
+
+static struct file *
+open_file(const char *path)
+{
+	struct entry e = {0};
+	struct file *f = NULL;
+	CHECK_INT(mount_lookup(mount, path, &e), 0);
+	CHECK_INT(file_open_for(mount, &e, O_RDWR, &f), 0);
+	entry_free(&e);
+	return f;
+}
+
+/* The other thread is through, or waits. */
+static void
+play(const char *key)
+{
+	void *(*fn)(void *) = meanwhile;
+	if (!fn || strcmp(key, when) != 0)
+		return;
+	meanwhile = NULL;
+	pthread_create(&thread, NULL, fn, NULL);
+	atomic_store(&began, true);
+	for (int i = 0; i < 50 && !atomic_load(&done); i++)
+		usleep(10000);
+}
+
+static int
+play_stat(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
+{
+	play(key);
+	return under->stat(z, key, cancel, ret);
+}
+
+static int
+play_sync(struct zmap *z)
+{
+	play("sync");
+	return zmap_sync(store);
+}
+
+static void
+begin(const char *key, void *(*fn)(void *))
+{
+	struct mount_options o = options_new();
+	store = store_new("mem:shrinks");
+	o.rw = o.zmap.writable = true;
+	o.unlimited = "time";
+	put_text(store, ".zgroup", "{\"zarr_format\": 2}");
+	put_text(store, "t/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"time\"]}");
+	put_rows(ROWS);
+	for (unsigned c = 0; c < 3; c++)
+		put_bytes(store, (const char *[]){"t/0", "t/1", "t/2"}[c], "\1\1\1", 3);
+	mount = mount_new("mem:shrinks", &o);
+	under = mount->zmap->ops;
+	ops = *under;
+	ops.submit = NULL;
+	ops.stat = play_stat;
+	ops.sync = play_sync;
+	mount->zmap->ops = &ops;
+	when = key;
+	meanwhile = fn;
+	atomic_store(&began, false);
+	atomic_store(&done, false);
+	flat = open_file("t");
+	image = open_file("t.nc");
+}
+
+static void
+end(void)
+{
+	CHECK(atomic_load(&began));
+	if (atomic_load(&began))
+		pthread_join(thread, NULL);
+}
+
+static void
+close_all(void)
+{
+	file_close(flat);
+	file_close(image);
+	mount->zmap->ops = under;
+	mount_close(mount);
+	zmap_close(store);
+}
+
+/* One record behind those that there were, then the count that announces it. */
+static int
+append(void)
+{
+	const uint32_t count = htobe32(ROWS + 1);
+	int r = file_write(
+		image, file_size(image), (struct span){(const uint8_t *)"\7", 1}, &how, 0);
+	if (r == 0)
+		r = file_write(image, 4, (struct span){(const uint8_t *)&count, 4}, &how, 0);
+	return r < 0 ? r : file_settle(image, SETTLE_FSYNC, 0, NULL);
+}
+
+static void *
+append_record(void *arg)
+{
+	CHECK_INT(append(), 0);
+	atomic_store(&done, true);
+	return arg;
+}
+
+static void *
+make_shorter(void *arg)
+{
+	CHECK_INT(file_truncate(flat, LEFT, RESIZE_HANDLE, NULL), 0);
+	atomic_store(&done, true);
+	return arg;
+}
+
+/* Without an error: the record is there, or the array got shorter after it had come. */
+static void
+check_rows(unsigned want)
+{
+	uint8_t got[ROWS + 1] = {0};
+	CHECK_INT(read_at(flat, 0, sizeof got, got), want);
+	CHECK_INT(got[LEFT - 1], 1);
+	if (want == LEFT)
+		return;
+	CHECK_INT(got[LEFT], 9);
+	CHECK_INT(got[ROWS], 7);
+}
+
+/* The record is stored, and its count is not. */
+static void
+test_shrinks_meanwhile(void)
+{
+	begin("sync", make_shorter);
+	CHECK_INT(append(), 0);
+	end();
+	check_rows(LEFT);
+	close_all();
+}
+
+/* What is behind the end is looked at. */
+static void
+test_appends_meanwhile(void)
+{
+	begin("t/2", append_record);
+	CHECK_INT(file_truncate(flat, LEFT, RESIZE_HANDLE, NULL), 0);
+	end();
+	check_rows(ROWS + 1);
+	close_all();
+}
+
+/* Another program leaves two rows. */
+static void *
+cut(void *arg)
+{
+	put_rows(LEFT);
+	put_bytes(store, "t/0", "\1\1\11", 3);
+	CHECK_INT(zmap_del(store, &(struct zmap_del){.key = "t/1"}), 0);
+	CHECK_INT(zmap_del(store, &(struct zmap_del){.key = "t/2"}), 0);
+	atomic_store(&done, true);
+	return arg;
+}
+
+/* It takes the record with them, which is an error, and after a refresh none. */
+static void
+test_is_cut_meanwhile(void)
+{
+	CLEAN(buf_free) struct buf said = {0};
+	begin("sync", cut);
+	CHECK_INT(append(), -EIO);
+	CHECK(strstr(err_text(), "shorter meanwhile"));
+	end();
+	CHECK_INT(mount_refresh(mount, &said), 0);
+	CHECK_INT(file_settle(image, SETTLE_FSYNC, 0, NULL), 0);
+	check_rows(ROWS + 1);
+	close_all();
+}
+
+int
+main(void)
+{
+	test_shrinks_meanwhile();
+	test_is_cut_meanwhile();
+	test_appends_meanwhile();
+	return check_end();
+}
