@@ -85,7 +85,7 @@ much_beside_little(void)
 		longest = clock_now() - before > longest ? clock_now() - before : longest;
 		cache_unpin(cache, &p, 1);
 	}
-	CHECK(longest < 5 * SECOND);
+	CHECK(longest < 15 * SECOND);
 	over = true;
 	for (unsigned i = 0; i < GREEDY; i++)
 		pthread_join(t[i], NULL);
@@ -119,7 +119,7 @@ all_renew_at_once(void)
 		pthread_create(&t[i], NULL, renew, (void *)i);
 	for (unsigned i = 0; i < 4; i++)
 		pthread_join(t[i], NULL);
-	CHECK(clock_now() - before < 15 * SECOND);
+	CHECK(clock_now() - before < 60 * SECOND);
 	cache = cache_free(cache);
 }
 

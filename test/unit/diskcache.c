@@ -209,7 +209,8 @@ doubted_under_way(void)
 	set("a", "old");
 	struct zmap *z = open_cache_of(store.path, "1000", "1048576", "300");
 	CHECK_INT(pthread_create(&t, NULL, read_old, z), 0);
-	usleep(100000);
+	for (int i = 0; i < 600 && !asked(z)->calls[ZMAP_GET]; i++)
+		usleep(100000);
 	CHECK_INT(zmap_alive(z), 0);
 	pthread_join(t, NULL);
 	set("a", "new");

@@ -261,13 +261,16 @@ many(void)
 
 /* What a reader waits for goes before what is asked for ahead, however late it comes. */
 enum { LINE = 6 };
+static atomic_bool all_came;
 
 static bool
 note_order(struct answerer *s, int fd, const char *head, unsigned n)
 {
 	char *order = s->arg;
+	while (n == 0 && !s->over && !all_came)
+		answer_pause(s, 10);
 	if (n == 0)
-		answer_pause(s, 500); /* the others come meanwhile */
+		answer_pause(s, 500); /* the loop takes the others in */
 	order[n] = head[5];           /* "GET /x HTTP/1.1" */
 	return answer(fd, "HTTP/1.1 200 ok\r\nContent-Length: 0\r\n\r\n");
 }
@@ -291,6 +294,7 @@ needed_first(void)
 			usleep(1000);
 	}
 	no_more = false; /* a reader has come for it */
+	all_came = true;
 	pthread_mutex_lock(&sum.lock);
 	while (sum.done < LINE)
 		pthread_cond_wait(&sum.cond, &sum.lock);
