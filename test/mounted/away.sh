@@ -4,7 +4,7 @@
 . "$(dirname "$0")/functions.sh"
 . "$here/s3_functions.sh"
 
-away=60 timeout=5
+away=60 timeout=8
 [ -n "${STORES_FORM:-}" ] && away=8
 sanitized && away=8
 begin_bucket
@@ -31,8 +31,7 @@ done
 # without MNT: reads until the server is back
 without()
 {
-	local n=0 file before most=$((2 * timeout + 4)) got=$tmp/got.${1##*/} files=(sparse plain packed checked deep/er/few)
-	sanitized && most=$((2 * most))
+	local n=0 file before most=50 got=$tmp/got.${1##*/} files=(sparse plain packed checked deep/er/few)
 	while [ $SECONDS -lt $end ]; do
 		file=${files[n++ % 5]}
 		before=$SECONDS
@@ -58,6 +57,6 @@ wait "${readers[@]}"
 calm
 begin_web "${web##*:}"
 for mnt in "$deaf" "$gone"; do
-	eventually 15 cmp -s "$mnt/plain" "$tmp/want/plain" || fail "the server is back, the data is not: $(tail -3 "$mnt/.zarrfs/log")"
+	eventually 60 cmp -s "$mnt/plain" "$tmp/want/plain" || fail "the server is back, the data is not: $(tail -3 "$mnt/.zarrfs/log")"
 	same_files "$mnt" "$tmp/want" "after it came back"
 done

@@ -102,7 +102,7 @@ import sys, zarr
 zarr.open_group(sys.argv[1])["x"].attrs["added"] = "later"
 zarr.consolidate_metadata(sys.argv[1])
 END
-eventually 10 grep -q 'x:added = "later"' "$mnt/dataset.cdl" || fail "a new attribute is not seen"
+eventually 60 grep -q 'x:added = "later"' "$mnt/dataset.cdl" || fail "a new attribute is not seen"
 same "an attribute of the file" "$(getfattr --only-values -n user._FillValue "$mnt/dataset.cdl" 2>/dev/null)" 1
 umount_store
 

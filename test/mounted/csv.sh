@@ -43,7 +43,7 @@ sed -i 's/"id": "[a-z0-9]*"/"id": "nope"/' "$tmp/store.zarr/depth/.zarray"
 umount_store
 must_mount "$tmp/store.zarr"
 same "an index in its place" "$(sed -n 3p "$mnt/half.csv" | tr -d ' ')" "1,1,1.5"
-grep -q "coordinate 'depth' is in no .csv or .png, which have the index instead: codec 'nope' is not supported" "$log" || fail "the log does not tell of 'depth': $(cat "$log")"
+eventually 60 grep -q "coordinate 'depth' is in no .csv or .png, which have the index instead: codec 'nope' is not supported" "$log" || fail "the log does not tell of 'depth': $(cat "$log")"
 
 # a single array; its name may be "n"
 umount_store

@@ -47,7 +47,7 @@ with open(sys.argv[1], "ab", 0) as f:
         f.write(s.recv(65536).rstrip(b"\0\n") + b"\n")' "$syslog" &
 	logger=$!
 	trap 'kill $logger; rm -f /dev/log; finish' EXIT
-	eventually 5 test -S /dev/log || fail "no system log for this test"
+	eventually 60 test -S /dev/log || fail "no system log for this test"
 fi
 
 cd "$data" || exit 1
@@ -73,16 +73,16 @@ says()
 }
 if [ -n "$syslog" ]; then
 	for text in "is mounted on" "log level is now debug" "looked at the store again: nothing changed"; do
-		eventually 10 says "$text" || fail "the system log does not say '$text': $(cat "$syslog")"
+		eventually 60 says "$text" || fail "the system log does not say '$text': $(cat "$syslog")"
 	done
 else
 	sleep 0.3
 fi
 [ -s "$tmp/at/lat" ] || fail "SIGUSR1, SIGHUP or SIGUSR2 ended it"
 kill -TERM "$daemon"
-eventually 5 gone || fail "SIGTERM does not end it"
+eventually 60 gone || fail "SIGTERM does not end it"
 if [ -n "$syslog" ]; then
-	eventually 5 says "ending the mount" || fail "the system log does not say that it ends: $(cat "$syslog")"
+	eventually 60 says "ending the mount" || fail "the system log does not say that it ends: $(cat "$syslog")"
 fi
 
 # SIGTERM while a file is open and while a process has its working directory in the mount
@@ -93,13 +93,13 @@ holder=$!
 stander=$!
 sleep 0.2
 kill -INT "$daemon"
-eventually 6 gone || fail "SIGINT does not end a mount that is in use"
+eventually 60 gone || fail "SIGINT does not end a mount that is in use"
 kill $holder $stander
 
 # umount by hand
 background "$store"
 unmount "$tmp/at"
-eventually 5 gone || fail "umount does not end the daemon"
+eventually 60 gone || fail "umount does not end the daemon"
 
 # shellcheck disable=SC2317 # eventually calls it
 dead_mount()
@@ -112,15 +112,15 @@ for option in metadata_ttl=60 metadata_ttl=immutable; do
 	background -o $option "$store"
 	ls -l "$tmp/at" >/dev/null
 	kill -9 "$daemon"
-	eventually 5 ended "$daemon"
-	eventually 5 dead_mount || fail "the mount lives on" # threads of it may end later
+	eventually 60 ended "$daemon"
+	eventually 60 dead_mount || fail "the mount lives on" # threads of it may end later
 	timeout 30 "$ZARRFS" "$store" "$tmp/at" >"$tmp/said" 2>&1 || fail "a dead mount is in the way: $(cat "$tmp/said")"
 	grep -q "replacing the dead mount" "$tmp/said" || fail "it says '$(cat "$tmp/said")'"
 	same "mounts there" "$(grep -cF " $tmp/at " /proc/self/mountinfo)" 1
 	[ -s "$tmp/at/lat" ] || fail "the new mount shows nothing"
 	daemon=$(daemon_of "$tmp/at")
 	unmount "$tmp/at"
-	eventually 5 gone || fail "umount does not end the daemon"
+	eventually 60 gone || fail "umount does not end the daemon"
 done
 
 # what fails is said here, not in the log
@@ -136,11 +136,11 @@ for how in -f -ologlevel=info; do
 	starting=$!
 	sleep 0.5
 	kill -TERM $starting
-	eventually 5 ended $starting || fail "SIGTERM does not end 'zarrfs $how' that waits for its store"
+	eventually 60 ended $starting || fail "SIGTERM does not end 'zarrfs $how' that waits for its store"
 	wait $starting && fail "and its status is 0"
 done
 rm "$tmp/broken"
 sleep 1
 is_mounted "$tmp/at" && fail "mounted after it was ended"
-eventually 10 no_daemon || fail "a daemon is left: $(daemon_of "$tmp/at")"
+eventually 60 no_daemon || fail "a daemon is left: $(daemon_of "$tmp/at")"
 exit $((failures != 0))

@@ -42,7 +42,7 @@ none_serves()
 # dead: without a process that holds the descriptor every access fails, and none hangs
 dead()
 {
-	eventually 20 none_serves || fail "the process of $1 does not end"
+	eventually 60 none_serves || fail "the process of $1 does not end"
 	same "an access after $1" "$(timeout 20 stat "$at" 2>&1 | grep -o 'not connected')" "not connected"
 	umount "$at"
 }

@@ -47,7 +47,7 @@ requests()
 {
 	marks=$(date +%s%N)
 	curl -sS -o /dev/null "$base/mark-$marks"
-	eventually 10 logged || fail "nginx logs nothing"
+	eventually 60 logged || fail "nginx logs nothing"
 	grep -v /mark- "$tmp/access.log" | grep -cE "${1:-.}"
 }
 

@@ -70,7 +70,7 @@ logged()
 {
 	[ "$(grep -c '/a../[0-9]' "$tmp/access.log")" = "$1" ]
 }
-eventually 10 logged 320 || fail "$(grep -c '/a../[0-9]' "$tmp/access.log") requests for 320 chunks"
+eventually 60 logged 320 || fail "$(grep -c '/a../[0-9]' "$tmp/access.log") requests for 320 chunks"
 others=$(grep -cv '/a../[0-9]' "$tmp/access.log")
 # one when an array is opened, and one for each second that it takes
 [ "$others" -le $((20 + 20 * (took + 1))) ] || fail "$others other requests in $took s"

@@ -65,7 +65,7 @@ tells()
 			[ "$(requests "GET [^ ]*/$other ")" = 1 ] || return 1
 		done
 	}
-	eventually 20 all_come "$@" || fail "$store, of which $late does not come: not all of $* are asked for: $(asked)"
+	eventually 60 all_come "$@" || fail "$store, of which $late does not come: not all of $* are asked for: $(asked)"
 	calm
 	wait $reader || fail "$store, of which $late came late: $(cat "$tmp/said")"
 }
@@ -156,7 +156,7 @@ port=$(free_port)
 "$python" -m http.server --protocol HTTP/1.1 --bind 127.0.0.1 --directory "$tmp/www" "$port" >/dev/null 2>&1 &
 server=$!
 trap 'kill $server 2>/dev/null; finish' EXIT
-eventually 20 curl -fsS -o /dev/null "http://127.0.0.1:$port/consolidated/.zmetadata" 2>/dev/null || fail "Python's server does not answer"
+eventually 60 curl -fsS -o /dev/null "http://127.0.0.1:$port/consolidated/.zmetadata" 2>/dev/null || fail "Python's server does not answer"
 begin_proxy "http://127.0.0.1:$port"
 finds "$PROXY"
 # loose: what may tell, all that V2 has, and NCZarr V1's

@@ -47,7 +47,9 @@ needs()
 	done
 }
 
-# eventually SECONDS COMMAND...: tries until it succeeds; fails silently after that time
+# What a daemon says comes to $log a moment later, and to .zarrfs/log at once.
+#
+# eventually SECONDS COMMAND...: tries until it succeeds; fails silently after that time, which is long enough for a machine that does much else
 eventually()
 {
 	local end=$((SECONDS + $1 + 1))
@@ -61,7 +63,7 @@ eventually()
 # forget FILE: what was refused of it, once it is known: the kernel may release a file a moment after the program that wrote it has closed it
 forget()
 {
-	eventually 20 getfattr -n user.zarrfs.error "$1" >"$tmp/said" 2>&1 || fail "$1: that something was refused is not known"
+	eventually 60 getfattr -n user.zarrfs.error "$1" >"$tmp/said" 2>&1 || fail "$1: that something was refused is not known"
 	cat "$mnt/.zarrfs/refresh" >"$tmp/said"
 }
 
@@ -129,8 +131,8 @@ umount_store()
 	[ -n "$pid" ] || return 0
 	mounts[$at]=
 	is_mounted "$at" && unmount "$at"
-	if ! eventually 20 ended "$pid"; then
-		fail "the daemon of $at still runs 20 s after unmounting"
+	if ! eventually 60 ended "$pid"; then
+		fail "the daemon of $at still runs 60 s after unmounting"
 		kill -9 "$pid"
 	fi
 	wait "$pid" || status=$?

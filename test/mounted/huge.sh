@@ -141,7 +141,7 @@ drawn()
 eventually 60 drawn || fail "ncview draws nothing: $(head -c 500 "$tmp/ncview.log")"
 ! warm 512 || fail "ncview draws the first step upside down"
 xdotool mousemove 180 199 click 1
-eventually 20 warm 512 || fail "ncview does not draw the last step"
+eventually 60 warm 512 || fail "ncview does not draw the last step"
 fetched ncview $((axes + 12))
 kill $viewer $server
 wait $viewer 2>/dev/null

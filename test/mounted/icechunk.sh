@@ -31,7 +31,7 @@ server=$!
 trap 'kill $server 2>/dev/null; finish' EXIT
 # shellcheck disable=SC2317 # by eventually
 serving() { grep -q "http://" "$tmp/server"; }
-eventually 30 serving || fail "no web server: $(cat "$tmp/server")"
+eventually 60 serving || fail "no web server: $(cat "$tmp/server")"
 web=$(sed -n 's|.*(\(http://[^/]*\)/).*|\1|p' "$tmp/server")
 for spec in 1 2; do
 	repo=$tmp/repo$spec
@@ -74,7 +74,7 @@ for spec in 1 2; do
 	make "$repo" $spec 4 "$tmp/source"
 	# shellcheck disable=SC2317
 	new() { [ "$(integers "$mnt/a")" = "4 5 6 7" ]; }
-	eventually 10 new || fail "a commit is not seen after the TTL: $(integers "$mnt/a")"
+	eventually 60 new || fail "a commit is not seen after the TTL: $(integers "$mnt/a")"
 	umount_store
 
 	same "a tag in the path" "$("$ZARRFS" -o endian=little --cat "$repo#tag=v1" a | od -An -td4 | xargs)" "1 2 3 4"

@@ -32,7 +32,7 @@ for refs in url path up template gen; do
 	must_mount "$tmp/other/$refs.json" endian=big
 	cat "$mnt/temp" >"$tmp/got" 2>/dev/null && fail "$refs.json is read without permission"
 	cmp "$tmp/want/inline" "$mnt/inline" || fail "$refs.json: what it holds itself"
-	grep -qF "virtual=file://$set_dir/" "$log" || fail "nothing says what would permit $refs.json: $(cat "$log")"
+	eventually 60 grep -qF "virtual=file://$set_dir/" "$log" || fail "nothing says what would permit $refs.json: $(cat "$log")"
 	umount_store
 	must_mount "$tmp/other/$refs.json" "endian=big,virtual=$set_dir"
 	shows "$refs.json"
@@ -71,7 +71,7 @@ for bad in absent short beyond two chain kind; do
 	must_mount "$set_dir/bad_$bad.json" "endian=big"
 	cat "$mnt/temp" >"$tmp/got" 2>/dev/null && fail "bad_$bad.json: 'temp' is read"
 	cmp "$tmp/want/gaps" "$mnt/gaps" || fail "bad_$bad.json: 'gaps' differs"
-	grep -q "temp/1" "$log" || fail "bad_$bad.json: $(cat "$log")"
+	eventually 60 grep -q "temp/1" "$log" || fail "bad_$bad.json: $(cat "$log")"
 	umount_store
 done
 
@@ -83,7 +83,7 @@ refused()
 }
 for bad in bomb cut two; do
 	refused "$set_dir/$bad.json"
-	grep -q "$bad.json" "$log" || fail "$bad.json: $(cat "$log")"
+	eventually 60 grep -q "$bad.json" "$log" || fail "$bad.json: $(cat "$log")"
 done
 refused "$set_dir/blanks.json.gz"
 

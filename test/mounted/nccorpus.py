@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+import time
 
 import numpy as np
 import zarr
@@ -51,7 +52,10 @@ def check_column(check, where, got, column, values, cdf5):
 
 
 def said_why(name, log):
-    return re.search("variable '%s' is (not in the|in no) netCDF file" % re.escape(name), log()) is not None
+    end = time.monotonic() + 60  # it comes a moment later
+    while not (said := re.search("variable '%s' is (not in the|in no) netCDF file" % re.escape(name), log())) and time.monotonic() < end:
+        time.sleep(0.05)
+    return said is not None
 
 
 def check_file(check, path, name, values, cdf5, log):

@@ -24,5 +24,5 @@ begin_nginx()
 {
 	"$nginx" -p "$tmp" -c "$tmp/nginx.conf" 2>"$tmp/nginx.said" &
 	web=$!
-	eventually 10 curl -fsS -o /dev/null "$1" 2>/dev/null || fail "nginx does not answer: $(cat "$tmp/nginx.said")"
+	eventually 60 curl -fsS -o /dev/null "$1" 2>/dev/null || fail "nginx does not answer: $(cat "$tmp/nginx.said")"
 }

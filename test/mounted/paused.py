@@ -48,7 +48,7 @@ def rest_of(file, at, end):
 
 def read_new(name):
     file = os.open(name, os.O_RDONLY)
-    for n in range(20):
+    for n in range(300):
         got = os.pread(file, STEP, 2 << 20)
         if version_of(got, 2 << 20) == [7]:
             break
@@ -63,7 +63,7 @@ def read_new(name):
 def read_again(file, how):
     """What the program that had the file open reads, until that is the new version. Pages are not dropped while the kernel's own read of
     what comes next hangs, which is for timeout= at most."""
-    end = time.monotonic() + 40
+    end = time.monotonic() + 90
     while time.monotonic() < end:
         got, whole = rest_of(file, 0, versions.BYTES)
         if whole and version_of(got, 0) == [7]:

@@ -20,7 +20,7 @@ printf x >"$tmp/store/steps/0.1.1"
 cat "$mnt/.zarrfs/refresh" >/dev/null
 ! cat "$mnt/steps.png" >"$tmp/out" 2>"$tmp/said" || fail "a picture with a chunk that cannot be read"
 grep -q "Input/output error" "$tmp/said" || fail "a bad chunk: $(cat "$tmp/said")"
-grep -q "steps/0.1.1" "$log" || fail "the log does not name the chunk: $(cat "$log")"
+eventually 60 grep -q "steps/0.1.1" "$log" || fail "the log does not name the chunk: $(cat "$log")"
 same "bytes of a picture with a bad chunk" "$(stat -c %s "$tmp/out")" 0
 cat "$mnt/steps.3.png" >/dev/null || fail "a picture without the bad chunk"
 umount_store
@@ -80,7 +80,7 @@ answers()
 {
 	"$python" -c "import socket; socket.create_connection(('127.0.0.1', $port))" 2>/dev/null
 }
-eventually 20 answers || fail "Python's server does not answer"
+eventually 60 answers || fail "Python's server does not answer"
 must_mount "http://127.0.0.1:$port/#mode=zarr" metadata_ttl=3600
 requests()
 {

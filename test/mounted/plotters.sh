@@ -38,7 +38,7 @@ colours()
 {
 	[ "$(DISPLAY=:$display xwd -root -silent | convert xwd:- -crop 300x225+0+510 -format %k info:)" -gt 60 ]
 }
-eventually 20 colours || fail "ncview draws nothing: $(head -c 500 "$tmp/ncview.log")"
+eventually 60 colours || fail "ncview draws nothing: $(head -c 500 "$tmp/ncview.log")"
 kill $viewer $server
 wait $viewer 2>/dev/null
 true

@@ -7,11 +7,17 @@ store=$data/sample.zarr
 at=$tmp/at
 mkdir "$at"
 
+# shellcheck disable=SC2317 # by eventually
+no_daemon()
+{
+	! pgrep -f -- "$ZARRFS .*$at" >/dev/null
+}
+
 # nothing_left WHEN
 nothing_left()
 {
 	is_mounted "$at" && fail "still mounted $1"
-	pgrep -f -- "$ZARRFS .*$at" >/dev/null && fail "a daemon is left $1: $(pgrep -af -- "$at")"
+	eventually 60 no_daemon || fail "a daemon is left $1: $(pgrep -af -- "$at")"
 }
 
 # shellcheck disable=SC2317 # by eventually
@@ -56,7 +62,7 @@ nothing_left "without a store"
 # shellcheck disable=SC2016
 "$ZARRFS" "$store" "$at" -- sh -c 'trap "kill \$!; exit 9" TERM; sleep 30 & echo ready; wait' >"$tmp/out" &
 runner=$!
-eventually 10 grep -q ready "$tmp/out" || fail "the command does not start"
+eventually 60 grep -q ready "$tmp/out" || fail "the command does not start"
 kill -TERM $runner
 status=0
 wait $runner || status=$?
@@ -66,8 +72,8 @@ nothing_left "after SIGTERM"
 # zarrfs itself is killed: the mount ends with it
 "$ZARRFS" "$store" "$at" -- sh -c 'echo ready; exec sleep 5' >"$tmp/out" &
 runner=$!
-eventually 10 grep -q ready "$tmp/out" || fail "the command does not start"
+eventually 60 grep -q ready "$tmp/out" || fail "the command does not start"
 kill -9 $runner
 wait $runner 2>/dev/null
-eventually 5 not_mounted || fail "still mounted after kill -9 of zarrfs"
+eventually 60 not_mounted || fail "still mounted after kill -9 of zarrfs"
 exit $((failures != 0))

@@ -124,7 +124,7 @@ s3 put "$tmp/more/README.txt" folders/slashes//README.txt
 folders=$(printf '%s\n' 'd deep' 'd deep/empty' 'd empty' 'd full' '- full/README.txt' 'd slashes')
 for transport in "" transport=libs3; do
 	if ! mount_store s3://folders $transport; then
-		grep -q "no kind of store 'libs3'" "$log" || fail "folders: $(cat "$log")"
+		eventually 60 grep -q "no kind of store 'libs3'" "$log" || fail "folders: $(cat "$log")"
 		mounts["$mnt"]=
 		continue
 	fi

@@ -44,10 +44,19 @@ END_OF_CONF
 begin_nginx "http://127.0.0.1:$port/bucket/store.zarr/.zmetadata"
 trap 'kill $web 2>/dev/null; finish' EXIT
 
-# gets PORT REGEX: how many requests were answered, once all that were are in the log
+# shellcheck disable=SC2317 # by eventually
+marked()
+{
+	grep -q "GET /mark-$1 " "$tmp/access.log"
+}
+
+# gets PORT REGEX: how many requests were answered, the server writes of each before it takes the next
 gets()
 {
-	sleep 0.3
+	local mark
+	mark=$(date +%s%N)
+	curl -s -o /dev/null "http://127.0.0.1:$1/mark-$mark"
+	eventually 60 marked "$mark" || fail "nginx logs nothing"
 	grep -cE "^$1 GET $2" "$tmp/access.log"
 }
 

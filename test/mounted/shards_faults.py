@@ -87,7 +87,7 @@ class Check(stores.Check):
 
     def soon(self, path, n, want):
         """What a program may have of the shard before it keeps another version from being read for a moment."""
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while time.monotonic() < end:
             try:
                 return self.bytes("page %d of %s" % (n, path), direct(path, n), want[n].tobytes())

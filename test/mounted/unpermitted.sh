@@ -13,7 +13,7 @@ done
 "$python" "$here/unpermitted.py" "$tmp" >"$tmp/ports" 2>"$tmp/server" &
 server=$!
 trap 'kill $server 2>/dev/null; finish' EXIT
-eventually 30 test -s "$tmp/ports" || fail "no web server: $(cat "$tmp/server")"
+eventually 60 test -s "$tmp/ports" || fail "no web server: $(cat "$tmp/server")"
 read -r port other <"$tmp/ports"
 web=http://127.0.0.1:$port
 

@@ -15,7 +15,7 @@ mkdir "$mnt"
 daemon=$!
 mounts[$mnt]=$daemon
 : >"$mnt.log"
-eventually 30 mounted_or_ended
+eventually 60 mounted_or_ended
 is_mounted "$mnt" || fail "not mounted while its log is not read"
 
 # wants WHAT COMMAND...: it ends soon, well
@@ -53,7 +53,7 @@ all_said()
 {
 	grep -aq "cannot read 'lat.npy'" "$tmp/read"
 }
-eventually 30 all_said || fail "what was said does not come out: $(tr -d '\0' <"$tmp/read")"
+eventually 60 all_said || fail "what was said does not come out: $(tr -d '\0' <"$tmp/read")"
 kill $reader
 grep -aq "is mounted on" "$tmp/read" || fail "the first line is lost"
 
@@ -62,7 +62,7 @@ dd if=/dev/zero of="$tmp/pipe" bs=4096 count=10000 oflag=nonblock 2>/dev/null
 "$ZARRFS" -f "$tmp/store.zarr" "$mnt" 2>"$tmp/pipe" &
 daemon=$!
 mounts[$mnt]=$daemon
-eventually 30 mounted_or_ended
+eventually 60 mounted_or_ended
 refused
 umount_store "$mnt"
 

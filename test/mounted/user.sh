@@ -49,11 +49,11 @@ as_user "$tmp/zarrfs" "$tmp/store.zarr" "$at" -- true 2>/dev/null && fail "mount
 
 # dead, and replaced by its user
 kill -9 "$(its_daemon)" || fail "no daemon of that user"
-eventually 5 no_daemon
+eventually 60 no_daemon
 as_user "$tmp/zarrfs" "$tmp/store.zarr" "$at" 2>"$tmp/said" || fail "the dead mount is in the way: $(cat "$tmp/said")"
 grep -q "replacing the dead mount" "$tmp/said" || fail "it says '$(cat "$tmp/said")'"
 as_user fusermount3 -u "$at" || fail "the user cannot unmount"
-eventually 5 no_daemon || fail "the daemon does not end"
+eventually 60 no_daemon || fail "the daemon does not end"
 
 status=0
 as_user "$tmp/zarrfs" "$tmp/store.zarr" "$at" -- cat "$at/lat" >"$tmp/lat" 2>"$tmp/said" || status=$?

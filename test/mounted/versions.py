@@ -28,7 +28,7 @@ LAYOUTS = {
 }
 VERSIONS = 12
 EVERY = 0.02
-LATE = float(os.environ.get("VERSIONS_LATE", "6"))  # s: metadata_ttl=1, and time to come to the end of reads under way
+LATE = float(os.environ.get("VERSIONS_LATE", "30"))  # s: metadata_ttl=1, and time to come to the end of reads under way on a busy machine
 GONE = os.environ.get("VERSIONS_GONE")  # reads may fail because the old version cannot be had any more
 noise = np.random.default_rng(1).integers(0, 1 << 12, CHUNK, "<i4") << 8
 

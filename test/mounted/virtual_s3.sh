@@ -41,7 +41,7 @@ for repo in other older gone webolder; do
 	must_mount s3://bucket/r/$repo "endian=little,virtual=s3://src,virtual=$S3_ENDPOINT/src"
 	cat "$mnt/v" >"$tmp/got" 2>/dev/null && fail "$repo: what it does not mean is read"
 	same "bytes of $repo" "$(stat -c %s "$tmp/got")" 0
-	grep -qE "not what the reference|changed after|not there" "$log" || fail "the reason for $repo: $(cat "$log")"
+	eventually 60 grep -qE "not what the reference|changed after|not there" "$log" || fail "the reason for $repo: $(cat "$log")"
 	umount_store
 done
 must_mount s3://bucket/r/gone "endian=little,virtual=s3://src/=>s3://nowhere/x,virtual=s3://src/dir/gone/=>s3://nowhere/y,virtual=s3://src/dir=>$tmp/copy"

@@ -41,7 +41,7 @@ check_served()
 	cp -r "$tmp/$STORES_FORM" "$tmp/copy.zarr"
 	"$python" "$here/whole.py" serve "$tmp/copy.zarr" >"$tmp/port" 2>"$tmp/server.log" &
 	server=$!
-	eventually 20 test -s "$tmp/port" || fail "the web server does not start: $(cat "$tmp/server.log")"
+	eventually 60 test -s "$tmp/port" || fail "the web server does not start: $(cat "$tmp/server.log")"
 	where=http://127.0.0.1:$(cat "$tmp/port")
 	if [ "$1" = s3 ]; then
 		check_tools s3 "$tmp/copy.zarr" s3://bucket "timeout=2,profile=anon,endpoint=$where"

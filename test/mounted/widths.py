@@ -15,7 +15,7 @@ import zarr
 
 import stores
 
-FEW, MANY = 300, 4000  # chunks of one element each
+FEW, MANY = 60, 4000  # chunks of one element each
 LONG = "a text of some more bytes than all others have"
 
 

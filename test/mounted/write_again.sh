@@ -33,7 +33,7 @@ ends_lossy()
 	shift
 	mounts[$mnt]=
 	[ -n "${held:-}" ] || unmount "$mnt"
-	eventually 20 ended "$daemon" || fail "$what: the daemon still runs"
+	eventually 60 ended "$daemon" || fail "$what: the daemon still runs"
 	wait "$daemon" || status=$?
 	same "status, $what" "$status" 1
 	for line; do
@@ -87,7 +87,7 @@ mkdir "$mnt/h"
 still_open h 'os.pwrite(fd, bytes([0, 0, 0, 5]), size - 4)'
 status=0
 mounts[$mnt]=
-eventually 20 ended "$daemon" || fail "an open file: the daemon still runs"
+eventually 60 ended "$daemon" || fail "an open file: the daemon still runs"
 wait "$daemon" || status=$?
 kill "$held" 2>/dev/null
 held=

@@ -66,7 +66,7 @@ def same(what, got, want):
 
 
 def soon(what, fn):
-    end = time.time() + 10
+    end = time.time() + 60
     while not fn():
         if time.time() > end:
             sys.exit(what)

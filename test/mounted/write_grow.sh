@@ -91,7 +91,7 @@ assert os.fstat(file).st_size == 28
 assert os.pread(file, 99, 0) == whole[:14] + b"longer\0ab\0\0\0\0\0"
 os.ftruncate(file, 7)
 os.close(file)
-for n in range(100):  # the daemon hears of a close a moment later
+for n in range(600):  # the daemon hears of a close a moment later
     if open(sys.argv[1], "rb").read() == b"ab":
         break
     time.sleep(0.1)

@@ -12,8 +12,8 @@ head -c $((${LARGE_ROWS:-200} * 3 / 4 << 20)) "$tmp/records.nc" >"$tmp/short.nc"
 "$ZARRFS" --create s3://bucket/new.zarr || fail "cannot make a store"
 TMPDIR=$tmp/nowhere must_mount s3://bucket/new.zarr rw,memory=64M
 cp "$tmp/short.nc" "$mnt/dataset.nc" 2>"$tmp/said" && fail "half a file was copied"
-eventually 20 grep -q "not written to its end.*'v0'" "$log" || fail "what became of half a file is not said: $(cat "$log")"
-eventually 20 test ! -e "$mnt/.store/v7" || fail "half a file leaves chunks"
+eventually 60 grep -q "not written to its end.*'v0'" "$log" || fail "what became of half a file is not said: $(cat "$log")"
+eventually 60 test ! -e "$mnt/.store/v7" || fail "half a file leaves chunks"
 cp "$tmp/records.nc" "$mnt/dataset.nc" || fail "cannot copy"
 same "chunks stored a second time" "$(stat_value store_merges_total)" 0
 umount_store

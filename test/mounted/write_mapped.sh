@@ -5,7 +5,7 @@
 
 needs gcc
 gcc -o "$tmp/mapped" "$here/write_mapped.c" || exit 1
-seed=${SEED:-$$}
+seed=${SEED:-1}
 pages=600
 "$python" - "$tmp/s.zarr" "$((pages * 4096))" <<'EOT' || exit 1
 import json
@@ -33,7 +33,7 @@ mapped "$mnt/a.nc" "$begin" "$mnt/a.nc" "$begin" 60 1000 "${ROUNDS:-300}"
 mapped "$mnt/a.nc" "$begin" "$mnt/a" 0 $pages 1000 "${ROUNDS:-300}"
 mapped "$mnt/a" 0 "$mnt/a.nc" "$begin" $pages 1000 "${ROUNDS:-300}"
 
-timeout -k 5 60 "$python" - "$mnt/t" <<'EOT' || fail "a file that a mapping has changed cannot be cut"
+timeout -k 5 200 "$python" - "$mnt/t" <<'EOT' || fail "a file that a mapping has changed cannot be cut"
 import mmap
 import os
 import sys

@@ -40,11 +40,11 @@ waits_for_pages()
 	ps -L -o stat= -p "$daemon" | grep -q D
 }
 
-eventually 30 waits_for_pages || skip "no page that is dropped waits for the store"
+eventually 60 waits_for_pages || skip "no page that is dropped waits for the store"
 kill -TERM "$daemon"
-eventually 30 grep -q 'storing what was written' "$log" || fail "the mount does not end while a page waits for the store: $(cat "$log")"
+eventually 60 grep -q 'storing what was written' "$log" || fail "the mount does not end while a page waits for the store: $(cat "$log")"
 rm "$tmp/broken"
-eventually 30 ended "$daemon" || fail "the daemon does not end when the store takes bytes again"
+eventually 60 ended "$daemon" || fail "the daemon does not end when the store takes bytes again"
 wait "$daemon" || echo "the daemon's status is $?: pages that came after the signal are lost"
 mounts[$mnt]=
 # shellcheck disable=SC2046

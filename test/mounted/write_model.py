@@ -167,7 +167,7 @@ class One:
         os.close(self.fd)
         with open(self.path, "wb"):
             assert os.path.getsize(self.path) == 0
-        end = time.time() + 10
+        end = time.time() + 60
         while os.path.getsize(self.path) != len(self.model) and time.time() < end:  # until the kernel has let it go
             time.sleep(0.01)
         self.fd = os.open(self.path, os.O_RDWR)

@@ -12,7 +12,7 @@ for store in "$tmp/a.zarr" "$tmp/a.zip" "$tmp/a3.zarr" "$tmp/a3.zip"; do
 	"$python" "$here/write_model.py" $verb "$store" || fail "cannot make $store"
 	for round in 1 2; do
 		if ! mount_store "$store" "rw,metadata_ttl=$((round == 1 ? 60 : 1))"; then
-			grep -q "cannot be written" "$log" || fail "cannot mount $store: $(cat "$log")"
+			eventually 60 grep -q "cannot be written" "$log" || fail "cannot mount $store: $(cat "$log")"
 			mounts[$mnt]=
 			continue
 		fi

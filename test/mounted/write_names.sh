@@ -39,7 +39,7 @@ gone()
 {
 	rm -f "$mnt/sst" 2>/dev/null
 }
-eventually 10 gone || fail "rm"
+eventually 60 gone || fail "rm"
 for name in sst sst.nc; do
 	[ ! -e "$mnt/$name" ] || fail "$name is there still"
 done

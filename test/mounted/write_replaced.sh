@@ -5,4 +5,4 @@
 "$python" -c 'import numpy, numcodecs' 2>/dev/null || skip "no numpy or numcodecs for $python"
 "$python" "$here/write_replaced.py" make "$tmp/s.zarr" || exit 1
 must_mount "$tmp/s.zarr" rw,unlimited=time,endian=little
-timeout -s KILL 60 "$python" "$here/write_replaced.py" run "$tmp/s.zarr" "$mnt" || fail "see above"
+timeout -s KILL 300 "$python" "$here/write_replaced.py" run "$tmp/s.zarr" "$mnt" || fail "see above"

@@ -68,7 +68,7 @@ has_asked()
 hear()
 {
 	forget
-	eventually 15 has_asked || fail "nothing asks for the new metadata"
+	eventually 60 has_asked || fail "nothing asks for the new metadata"
 }
 
 # end WHAT: the new array can be written
@@ -89,7 +89,7 @@ for how in "8 0 new" "3 1 new" "3 3 new" "8 0 new heard" "8 0 old"; do
 	begin ${heard:+1}
 	written "$bytes" "$seek"
 	writer=$!
-	eventually 20 held || fail "$how: no chunk is on its way"
+	eventually 60 held || fail "$how: no chunk is on its way"
 	replace "$tmp/$to"
 	[ -z "$heard" ] || hear
 	calm
@@ -109,7 +109,7 @@ written 8 0
 first=$!
 written 8 1
 second=$!
-eventually 20 held 2 || fail "two chunks are not on their way"
+eventually 60 held 2 || fail "two chunks are not on their way"
 replace "$tmp/new"
 calm
 told=0

@@ -74,7 +74,7 @@ def run(mount, want):
     rows(12)
     put(fd, "a", 11 * ROW["a"], b"\x55" * (ITEM + 1))
     os.close(fd)
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while any(os.path.getsize(path(name)) != len(model[name]) for name in model) and time.monotonic() < end:
         time.sleep(0.01)
     check("an element in part")

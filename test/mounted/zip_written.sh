@@ -34,7 +34,7 @@ same "bytes through a link" "$("$keys" "$tmp/elsewhere/real.zip" get v/0)" "new 
 cp "$tmp/stored.zip.orig" "$tmp/x.zip"
 "$keys" "$tmp/x.zip" put v/0 "$tmp/first" sync put v/0 "$tmp/bytes" wait "$tmp/go" sync >"$tmp/waits" &
 writer=$!
-eventually 20 grep -q waiting "$tmp/waits" || fail "nothing was put" # until then another that asks for the archive may be its writer
+eventually 60 grep -q waiting "$tmp/waits" || fail "nothing was put" # until then another that asks for the archive may be its writer
 same "what was synced, as others read it" "$("$keys" "$tmp/x.zip" get v/0)" first
 "$keys" "$tmp/x.zip" try >"$tmp/said" 2>&1 && fail "a second writer is not refused"
 grep -q 'another zarrfs writes it' "$tmp/said" || fail "a second writer is told '$(cat "$tmp/said")'"
@@ -50,7 +50,7 @@ for how in mv cat; do
 	rm -f "$tmp/go" "$tmp/said"
 	"$keys" "$tmp/y.zip" put v/0 "$tmp/bytes" wait "$tmp/go" sync put v/1 "$tmp/more" sync >"$tmp/said" 2>&1 &
 	writer=$!
-	eventually 20 grep -q waiting "$tmp/said" || fail "$how: nothing was put"
+	eventually 60 grep -q waiting "$tmp/said" || fail "$how: nothing was put"
 	if [ $how = mv ]; then mv "$tmp/other.zip" "$tmp/y.zip"; else cat "$tmp/other.zip" >"$tmp/y.zip"; fi
 	touch "$tmp/go"
 	wait $writer && fail "$how: that the archive is another program's is not said"
