@@ -20,19 +20,20 @@ struct worker {
 	struct loop *loop;
 	struct fuse_buf buf;
 	pthread_t thread;
+	bool left; /* it had no memory for a request; guarded by the loop's lock */
 };
 
 struct loop {
 	struct fuse_session *session;
 	unsigned most;        /* threads */
 	atomic_uint idle;     /* threads that run no request */
-	atomic_uint n;        /* threads; grows under the lock */
+	atomic_uint n;        /* threads; changes under the lock */
+	atomic_bool said;     /* that one could not be begun, or has left */
 	atomic_int error;     /* -errno of a read from the device that failed */
 	sem_t ended;          /* a thread has */
 	pthread_mutex_t lock; /* guards all below */
 	struct worker *workers;
 	bool ending; /* no more threads are begun */
-	bool said;   /* that one could not be begun */
 };
 
 static void *work(void *);
@@ -59,20 +60,75 @@ start(struct loop *l)
 	return 0;
 }
 
-/* All threads are busy: has one more wait at the device. Where none can be begun, requests wait for
- * those that there are. */
+/* Requests wait for the threads that there are: said once, with the thread's err_text. */
+static void
+say_few(struct loop *l)
+{
+	if (!atomic_exchange(&l->said, true))
+		log_warn("requests have to do with %u threads: %s", atomic_load(&l->n), err_text());
+}
+
+static void
+join(struct worker *w)
+{
+	for (struct worker *next; w; w = next) {
+		next = w->next;
+		pthread_join(w->thread, NULL);
+		free(w->buf.mem);
+		free(w);
+	}
+}
+
+/* The lock is held. Those that have left, for join. */
+static struct worker *
+take_left(struct loop *l)
+{
+	struct worker *left = NULL;
+	for (struct worker **at = &l->workers, *w; (w = *at);)
+		if (w->left) {
+			*at = w->next;
+			w->next = left;
+			left = w;
+		} else {
+			at = &w->next;
+		}
+	return left;
+}
+
+/* All threads are busy: has one more wait at the device. */
 static void
 start_another(struct loop *l)
 {
-	bool failed = false;
-	unsigned n = 0;
+	struct worker *left = NULL;
+	int r = 0;
 	LOCKED(&l->lock) {
-		n = atomic_load(&l->n);
-		if (!l->ending && n < l->most && start(l) < 0 && !l->said)
-			failed = l->said = true;
+		if (!l->ending && atomic_load(&l->n) < l->most) {
+			left = take_left(l);
+			r = start(l);
+		}
 	}
-	if (failed)
-		log_warn("requests have to do with %u threads: %s", n, err_text());
+	if (r < 0)
+		say_few(l);
+	join(left);
+}
+
+/* A thread without memory for a request, which is to end. false: it is the last one. */
+static bool
+leave(struct worker *w)
+{
+	struct loop *l = w->loop;
+	bool left = false;
+	LOCKED(&l->lock)
+		if (!l->ending && atomic_load(&l->n) > 1) {
+			atomic_fetch_sub(&l->n, 1);
+			atomic_fetch_sub(&l->idle, 1);
+			left = w->left = true;
+		}
+	if (left) {
+		err_set(-ENOMEM, "no memory for a request");
+		say_few(l);
+	}
+	return left;
 }
 
 /* The next request, in w->buf: its length; 0: the session has ended; -errno. Only here loop_run
@@ -96,7 +152,9 @@ work(void *arg)
 		int r = receive(w);
 		if (r == -EINTR)
 			continue;
-		if (r < 0) {
+		if (r == -ENOMEM && !w->buf.mem && leave(w))
+			return NULL;
+		if (r < 0 && !fuse_session_exited(l->session)) {
 			atomic_store(&l->error, r);
 			fuse_session_exit(l->session);
 		}
@@ -121,12 +179,7 @@ end_all(struct loop *l)
 		l->ending = true;
 	for (struct worker *w = l->workers; w; w = w->next)
 		pthread_cancel(w->thread);
-	for (struct worker *w = l->workers, *next; w; w = next) {
-		next = w->next;
-		pthread_join(w->thread, NULL);
-		free(w->buf.mem);
-		free(w);
-	}
+	join(l->workers);
 }
 
 int
