@@ -108,6 +108,7 @@ struct staging {
 	uint64_t clock, ended; /* of writes; stores that have ended */
 	struct placed *placed; /* since the arrays were last looked at */
 	size_t n_placed, room_placed;
+	struct late *late;    /* of them, those that are being deleted */
 	struct noted **noted; /* objects with rows that are not counted yet */
 	size_t n_noted, room_noted;
 	struct set noted_by; /* the same, borrowed */
@@ -156,8 +157,11 @@ bool staged_is_cut(const struct staged_space *, const struct array *);
 /* What the object has that is not being stored, behind the end of its space's array, is lost. */
 void staged_cut(struct staging *, struct staged_object *);
 /* The array's objects behind its end that were put here since it was last looked at go, if they are
- * what was put. Returns how many did. */
-size_t placed_remove_behind(struct array *);
+ * what was put; that is an error of the space. A task does it, once the lock is open and pool_fill
+ * was called. The lock is held. *ret_was: as staging_hold_space has it. */
+void placed_remove_behind(struct staging *, struct array *, struct array **ret_was);
+/* Until they are gone, of one space or (0) of all. The lock is open meanwhile. */
+int staging_wait_removed(struct staging *, uint64_t space, struct cancel *);
 
 /* Until no object of the space is being stored. The lock is open meanwhile. */
 int staging_wait_stored(struct staging *, uint64_t space, struct cancel *);

@@ -100,33 +100,98 @@ take_back(struct placed_list *l, const struct err *why)
 	return left ? err_add(r, "%zu chunks of the former array are left there", left) : r;
 }
 
+/* --- what came behind the end --- */
+
+/* Objects on their way out. */
+struct late {
+	struct task task; /* first */
+	struct late *next;
+	struct staged_space *space; /* which is held; NULL: no longer */
+	struct placed_list list;    /* the array: a reference */
+};
+
+static bool
+is_behind(const struct array *a, uint64_t chunk)
+{
+	uint64_t index[RANK_MAX];
+	grid_index(&a->grid, chunk, index);
+	if (a->shard)
+		index[0] -= index[0] % a->in_shard[0];
+	return index[0] * a->grid.chunk[0] >= a->grid.shape[0];
+}
+
 static void
 remove_behind(void *arg, size_t i)
 {
 	struct placed_list *l = arg;
 	const struct placed *p = &l->at[i];
-	const struct array *a = l->array;
-	uint64_t index[RANK_MAX];
-	grid_index(&a->grid, p->chunk, index);
-	for (unsigned d = 0; a->shard && d < a->grid.rank; d++)
-		index[d] -= index[d] % a->in_shard[d];
-	if (index[0] * a->grid.chunk[0] >= a->grid.shape[0] &&
-		fresh_remove(l->array, p->chunk, p->version, 0) == 0)
+	if (fresh_remove(l->array, p->chunk, p->version, 0) == 0)
 		atomic_fetch_add(&l->left, 1);
 }
 
-size_t
-placed_remove_behind(struct array *a)
+static void
+remove_late(struct task *t)
 {
+	struct late *l = (struct late *)(void *)t;
+	struct array *a = l->list.array, *gone = NULL;
 	struct staging *s = a->data->staging;
-	struct placed_list l = {.array = a};
-	int r = 0;
-	LOCKED(&s->lock)
-		r = find(s, &l);
-	if (r == 0)
-		in_parallel(l.n, true, remove_behind, &l);
-	free(l.at);
-	return atomic_load(&l.left);
+	pool_blocking();
+	in_parallel(l->list.n, true, remove_behind, &l->list);
+	pool_unblocking();
+	LOCKED(&s->lock) {
+		struct late **at = &s->late;
+		while (*at != l)
+			at = &(*at)->next;
+		*at = l->next;
+		if (l->space && atomic_load(&l->list.left))
+			staged_lose(l->space);
+		if (l->space)
+			gone = staging_release_space(s, l->space);
+		pthread_cond_broadcast(&s->moved);
+	}
+	array_unref(gone);
+	array_unref(a);
+	free(l->list.at);
+	free(l);
+}
+
+void
+placed_remove_behind(struct staging *s, struct array *a, struct array **ret_was)
+{
+	struct late *l = calloc(1, sizeof *l);
+	size_t n = 0;
+	if (!l)
+		return;
+	l->list.array = a;
+	int r = find(s, &l->list);
+	for (size_t i = 0; i < l->list.n; i++)
+		if (is_behind(a, l->list.at[i].chunk))
+			l->list.at[n++] = l->list.at[i];
+	l->list.n = n;
+	if (r < 0 || !n) {
+		free(l->list.at);
+		free(l);
+		return;
+	}
+	array_ref(a);
+	staging_hold_space(s, a, &l->space, ret_was); /* else no file hears of it */
+	l->next = s->late;
+	s->late = l;
+	l->task.run = remove_late;
+	pool_push_only(s->data->pool, &l->task);
+}
+
+int
+staging_wait_removed(struct staging *s, uint64_t space, struct cancel *cancel)
+{
+	for (;;) {
+		const struct late *l = s->late;
+		while (l && space && l->list.array->space != space)
+			l = l->next;
+		int r = l ? staging_wait(s, 0, cancel) : 0;
+		if (!l || r < 0)
+			return r;
+	}
 }
 
 int

@@ -383,7 +383,7 @@ wait_until(struct staging *s, uint64_t space, uint64_t until, struct cancel *can
 			     queue_list(s, &s->dirty, space, until);
 		uint64_t ended = s->ended + n;
 		if (!n)
-			return 0;
+			return staging_wait_removed(s, space, cancel);
 		staging_pump(s);
 		while (s->ended < ended && (s->queue.oldest || s->storing.oldest)) {
 			int r = staging_wait(s, 0, cancel);
@@ -479,6 +479,7 @@ data_retry(struct data *d, struct buf *said)
 		while (s->retrying)
 			staging_wait(s, 0, NULL);
 		s->retrying = true;
+		staging_wait_removed(s, 0, NULL); /* what that comes to sticks no later */
 		s->said = said;
 		forgive(s);
 		r = wait_until(s, 0, s->clock, NULL);

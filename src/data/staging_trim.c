@@ -191,22 +191,18 @@ array_cut(struct array *a)
 {
 	struct staging *s = a->data->staging;
 	struct array *was = NULL, *gone = NULL, *adopted = NULL;
-	struct staged_space *p = NULL;
-	const size_t late = placed_remove_behind(a);
 	LOCKED(&s->lock) {
-		p = staging_space(s, a->space);
+		struct staged_space *p = staging_space(s, a->space);
 		if (p && p->array && p->array->grid.shape[0] > a->grid.shape[0]) {
 			p->users++;
 			cut(s, p, a, &was);
 			gone = staging_release_space(s, p);
 		}
-		if (late && staging_hold_space(s, a, &p, &adopted) == 0) {
-			staged_lose(p);
-			staging_release_space(s, p); /* it has an error */
-		}
+		placed_remove_behind(s, a, &adopted);
 		staging_pump(s);
 		pthread_cond_broadcast(&s->moved);
 	}
+	pool_fill(a->data->pool);
 	array_unref(was);
 	array_unref(gone);
 	array_unref(adopted);

@@ -7,6 +7,7 @@
 #include "view/state.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 enum { ROWS = 8, LEFT = 5 };
 
@@ -199,6 +200,30 @@ late_put_goes(void)
 	end(&c);
 }
 
+/* The store does not answer to the deletion: a program that looks at the file does not wait for it,
+ * but the one that closes it does, and hears of what is lost. */
+static void
+looks_meanwhile(void)
+{
+	char switched[] = "/tmp/zarrfs-cut-XXXXXX", url[200];
+	const int fd = mkstemp(switched);
+	CHECK(fd >= 0);
+	snprintf(url, sizeof url,
+		"fault+mem:cut#fault.kind=hang&fault.calls=del&fault.remote=1&fault.file=%s",
+		switched);
+	struct cut c = begin(url);
+	write_rows(&c, 6, ROWS);
+	CHECK_INT(data_flush(c.mount->data, NULL), 0);
+	check_chunk(&c, "t/3", "\1\1");
+	shorten(&c, LEFT, true);
+	CHECK_INT(close(fd), 0);
+	CHECK_INT(unlink(switched), 0);
+	CHECK_INT(settle(&c), -EIO);
+	CHECK(strstr(err_text(), "first 5 rows is lost"));
+	check_chunk(&c, "t/3", NULL);
+	end(&c);
+}
+
 int
 main(void)
 {
@@ -210,5 +235,6 @@ main(void)
 	late_write(true);
 	late_write(false);
 	late_put_goes();
+	looks_meanwhile();
 	return check_end();
 }
