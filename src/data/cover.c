@@ -3,6 +3,7 @@
 #include "data/staging_impl.h"
 
 #include "base/check.h"
+#include "base/list.h"
 
 #include <errno.h>
 #include <string.h>
@@ -89,19 +90,9 @@ static int
 insert(struct cover *o, const struct cover_chunk *c)
 {
 	size_t i = o->n;
-	if (o->n == o->room) {
-		size_t room = o->room ? 2 * o->room : 16;
-		void *p = reallocarray(o->chunk, room, sizeof *o->chunk);
-		if (!p)
-			return err_set(-ENOMEM, "no memory for %zu chunks", room);
-		o->chunk = p;
-		o->room = room;
-	}
-	for (; i > 0 && o->chunk[i - 1].number > c->number; i--) /* mostly they come in order */
-		o->chunk[i] = o->chunk[i - 1];
-	o->chunk[i] = *c;
-	o->n++;
-	return 0;
+	while (i > 0 && o->chunk[i - 1].number > c->number) /* mostly they come in order */
+		i--;
+	return LIST_INSERT(o->chunk, o->n, i, "chunks", *c);
 }
 
 /* The lock is held. */

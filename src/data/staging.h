@@ -32,7 +32,7 @@ struct cover {
 		size_t fill_from; /* of what is stored, bytes from here on count as fill */
 		bool whole;       /* nothing of what is stored is wanted */
 	} * chunk;                /* by number */
-	size_t n, room;
+	size_t n;
 };
 
 /* n is 0 where nothing of it is staged. -ENOMEM. */

@@ -4,6 +4,7 @@
 #include "data/staging_impl.h"
 
 #include "base/check.h"
+#include "base/list.h"
 #include "model/parallel.h"
 
 #include <errno.h>
@@ -98,15 +99,7 @@ behind_each(struct array_behind *b, uint64_t first, uint64_t last,
 static struct behind_object *
 add(struct array_behind *b)
 {
-	if (b->n == b->room) {
-		const size_t room = b->room ? 2 * b->room : 64;
-		struct behind_object *more = realloc(b->found, room * sizeof *more);
-		if (!more)
-			return NULL;
-		b->found = more;
-		b->room = room;
-	}
-	return &b->found[b->n++];
+	return LIST_MORE(b->found, b->n, "objects") < 0 ? NULL : &b->found[b->n++];
 }
 
 static int

@@ -110,7 +110,7 @@ struct staging {
 	size_t n_placed, room_placed;
 	struct late *late;    /* of them, those that are being deleted */
 	struct noted **noted; /* objects with rows that are not counted yet */
-	size_t n_noted, room_noted;
+	size_t n_noted;
 	struct set noted_by; /* the same, borrowed */
 	struct err error;    /* what was put is not durable: sticks to all arrays; code 0: it is */
 	bool retrying;
@@ -184,7 +184,7 @@ struct array_behind {
 	struct cancel *cancel;
 	pthread_mutex_t lock;        /* guards the rest while several threads look */
 	struct behind_object *found; /* by object */
-	size_t n, room;
+	size_t n;
 	struct err err;
 };
 

@@ -3,6 +3,7 @@
 #include "data/staging_impl.h"
 
 #include "base/check.h"
+#include "base/list.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -50,14 +51,8 @@ rows_counted(const struct array *a)
 static struct noted *
 add(struct staging *s, const struct noted *key)
 {
-	if (s->n_noted == s->room_noted) {
-		const size_t room = max_u64(2 * s->room_noted, 64);
-		struct noted **more = realloc(s->noted, room * sizeof *more);
-		if (!more)
-			return NULL;
-		s->noted = more;
-		s->room_noted = room;
-	}
+	if (LIST_MORE(s->noted, s->n_noted, "rows") < 0)
+		return NULL;
 	struct noted *n = malloc(sizeof *n);
 	if (!n)
 		return NULL;
@@ -158,7 +153,5 @@ void
 staging_noted_free(struct staging *s)
 {
 	set_free(&s->noted_by, NULL);
-	for (size_t i = 0; i < s->n_noted; i++)
-		free(s->noted[i]);
-	free(s->noted);
+	LIST_FREE(s->noted, s->n_noted);
 }
