@@ -117,7 +117,8 @@ is_same(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 	return same ? 0 : ZMAP_CHANGED;
 }
 
-/* The condition did not hold: perhaps since a request whose answer was lost has done it. */
+/* The condition did not hold. 0: because an earlier request, whose answer was lost, put the object.
+ */
 static int
 done_before(struct zmap *z, const struct putting *w, struct zmap_stat *ret)
 {
@@ -166,7 +167,8 @@ delete_once(struct zmap *z, const struct zmap_del *d, unsigned *ret_requests)
 	return r;
 }
 
-/* It is not there, or is another one: perhaps since a request whose answer was lost deleted it. */
+/* The object is not there, or is another one. 0: an earlier request, whose answer was lost, deleted
+ * it. */
 static int
 deleted_before(struct zmap *z, const struct zmap_del *d, int r)
 {

@@ -43,7 +43,7 @@ store_find_left(struct store *st)
 	return 0;
 }
 
-/* Another writer who has stored the object since may have made rows of what was to become fill. */
+/* What another program has stored since the chunk was marked may be rows: it is no fill. */
 static size_t
 marked_from(const struct store *st, const struct staged_chunk *c)
 {
@@ -83,8 +83,8 @@ store_say_left(const struct store *st)
 		h->left(h->arg, st->key);
 }
 
-/* Such a chunk is as one whose bytes from its end on count as fill: its object is looked at when it
- * is stored, and nothing else happens to it. */
+/* The chunk is as one that was cut at its own end: storing it looks at its object, and only what a
+ * broken writer left there changes. */
 static int
 mark(struct staging *s, struct array *a, uint64_t chunk)
 {

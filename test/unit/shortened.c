@@ -61,7 +61,8 @@ check_chunk(const char *key, const char *bytes, size_t len)
 	CHECK(!bytes || (got.len == len && !memcmp(got.data, bytes, len)));
 }
 
-/* Whole chunks: one in the place of a former one, and one whose length comes later. */
+/* Another program appends chunk 1, with rows that were cut, and stores chunk 3 without its length.
+ */
 static void
 append_chunks(void)
 {
