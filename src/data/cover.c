@@ -197,10 +197,19 @@ cover_has(const struct cover *o, uint64_t chunk)
 	return c && c->whole;
 }
 
+static bool
+was_cut(const struct layer *l)
+{
+	return l && l->cut;
+}
+
+/* Rows that covered what nothing stored was asked for are gone where a layer was cut since. */
 static void
 lay_part(const struct array *a, const struct part *p, const struct cover_chunk *c, uint8_t *to)
 {
 	const struct layer_rows of = staged_rows(a);
+	const bool bare = c->whole && (was_cut(c->upper) || was_cut(c->lower));
+	const size_t fill_from = bare ? 0 : c->fill_from;
 	struct rows_walk w;
 	grid_rows(&a->grid, p, &w);
 	do {
@@ -208,7 +217,7 @@ lay_part(const struct array *a, const struct part *p, const struct cover_chunk *
 		uint64_t in = r->in_chunk;
 		uint8_t *row = to + r->in_file;
 		for (uint64_t i = 0; i < r->count; i++, in += r->chunk_step, row += r->file_step) {
-			uint64_t fill = max_u64(in, c->fill_from);
+			uint64_t fill = max_u64(in, fill_from);
 			if (fill < in + r->bytes)
 				array_fill(a, row + (fill - in), in + r->bytes - fill);
 			layer_lay_under(c->lower, &of, in, r->bytes, row);

@@ -179,6 +179,7 @@ void
 layer_cut(struct layer *l, size_t from)
 {
 	size_t in = from > l->lo ? from - l->lo : 0;
+	l->cut = true;
 	if (l->under)
 		layer_cut(l->under, from);
 	if (!l->bits) {

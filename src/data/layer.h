@@ -16,6 +16,7 @@ struct layer {
 	size_t first;        /* of the window, where bits is NULL: the first of them */
 	uint64_t *bits;      /* NULL: they lie together */
 	struct layer *under; /* bytes for rows that hold nothing but fill; or NULL */
+	bool cut;            /* some of what was written may count no more, see layer_cut */
 };
 
 struct layer *layer_free(struct layer *); /* NULL allowed; returns NULL */

@@ -61,12 +61,13 @@ staging_forget(struct staging *s, struct staged_chunk *c, size_t from)
 {
 	if (!c->now)
 		return;
-	layer_cut(c->now, from);
+	if (from) /* else readers that hold the layer have it as it was */
+		layer_cut(c->now, from);
 	if (c->whole) {
 		c->whole = false;
 		c->object->whole--;
 	}
-	if (layer_any(c->now))
+	if (from && layer_any(c->now))
 		return;
 	staged_charge(s, c->object, layer_cost(c->now), 0);
 	c->now = layer_unref(c->now);
