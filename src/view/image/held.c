@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/err.h"
+#include "base/list.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,16 +20,14 @@ struct held_page {
 void
 held_free(struct held *o)
 {
-	for (size_t i = 0; i < o->pages; i++)
-		free(o->page[i]);
-	free(o->page);
+	LIST_FREE(o->page, o->pages);
 	*o = (struct held){0};
 }
 
 size_t
 held_bytes(const struct held *o)
 {
-	return o->pages * sizeof(struct held_page) + o->room * sizeof *o->page;
+	return o->pages * (sizeof(struct held_page) + sizeof *o->page);
 }
 
 /* Index of the first page that is not before number `at`. */
@@ -55,22 +54,11 @@ page_at(struct held *o, uint64_t at)
 	size_t i = find(o, at);
 	if (i < o->pages && o->page[i]->at == at)
 		return o->page[i];
-	if (o->pages == o->room) {
-		size_t room = o->room ? 2 * o->room : 16;
-		struct held_page **more = realloc(o->page, room * sizeof *more);
-		if (!more)
-			return NULL;
-		o->page = more;
-		o->room = room;
-	}
-	struct held_page *p = calloc(1, sizeof *p);
-	if (!p)
+	CLEAN(clean_free) struct held_page *p = calloc(1, sizeof *p);
+	if (!p || LIST_INSERT(o->page, o->pages, i, "pages", p) < 0)
 		return NULL;
 	p->at = at;
-	memmove(o->page + i + 1, o->page + i, (o->pages - i) * sizeof *o->page);
-	o->page[i] = p;
-	o->pages++;
-	return p;
+	return MOVE(p);
 }
 
 /* Bits [from, to) of a word that lie within bits [0, WORD). */

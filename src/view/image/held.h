@@ -9,7 +9,7 @@ struct held_page;
 
 struct held {
 	struct held_page **page; /* by where they lie */
-	size_t pages, room;
+	size_t pages;
 };
 
 void held_free(struct held *); /* what it holds, not itself */

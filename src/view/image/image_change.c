@@ -1,6 +1,7 @@
 #include "view/image/image_change.h"
 
 #include "base/err.h"
+#include "base/list.h"
 
 #include <errno.h>
 #include <math.h>
@@ -65,16 +66,9 @@ change_same_attr(const struct attr *a, const struct attr *b, bool free_types)
 static int
 add_attr(struct change *c, size_t var, const struct attr *from, const struct attr *to)
 {
-	if ((c->nattrs & (c->nattrs - 1)) == 0) {
-		size_t room = c->nattrs ? 2 * c->nattrs : 1;
-		struct change_attr *more = realloc(c->attr, room * sizeof *more);
-		if (!more)
-			return err_set(-ENOMEM, "no memory for changes");
-		c->attr = more;
-	}
-	c->attr[c->nattrs++] = (struct change_attr){
-		.var = var, .name = to ? to->name : from->name, .to = to, .from = from};
-	return 0;
+	return LIST_ADD(c->attr, c->nattrs, "changes",
+		(struct change_attr){
+			.var = var, .name = to ? to->name : from->name, .to = to, .from = from});
 }
 
 /* keep: what `now` lacks is not deleted. other: the same numbers may be of another type. */

@@ -1,6 +1,7 @@
 #include "view/image/image_stage.h"
 
 #include "base/check.h"
+#include "base/list.h"
 
 #include <errno.h>
 #include <string.h>
@@ -28,19 +29,11 @@ image_stage_atoms(struct image_stage *l, size_t var, uint64_t in, struct span by
 	if (s->guarded)
 		return guarded(l->form, var);
 	int r = image_form_undo(l->form, var, in, bytes, &packed);
-	if (r == 0 && l->n == l->room) {
-		size_t room = l->room ? 2 * l->room : 16;
-		struct image_staged *more = realloc(l->of, room * sizeof *more);
-		if (!more)
-			return err_set(-ENOMEM, "no memory for elements");
-		l->of = more;
-		l->room = room;
-	}
-	if (r < 0)
-		return r;
-	l->of[l->n++] = (struct image_staged){
-		var, in / s->recode.atom_out, bytes.len / s->recode.atom_out, l->packed.len, under};
-	return buf_add(&l->packed, packed.data, packed.len);
+	if (r == 0)
+		r = LIST_ADD(l->of, l->n, "elements",
+			(struct image_staged){var, in / s->recode.atom_out,
+				bytes.len / s->recode.atom_out, l->packed.len, under});
+	return r < 0 ? r : buf_add(&l->packed, packed.data, packed.len);
 }
 
 int

@@ -14,7 +14,7 @@ struct image_staged {
 struct image_stage {
 	const struct image_form *form;
 	struct image_staged *of;
-	size_t n, room;
+	size_t n;
 	struct buf packed; /* as they are stored */
 };
 
