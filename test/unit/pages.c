@@ -29,6 +29,17 @@ both(struct kernel *k, const struct kernel_file *f, uint64_t page, const char *p
 	return n >= AT + N && !memcmp(k->bytes + AT, past, N) && k->bytes[at] == 'm';
 }
 
+/* A byte of the page is changed through a mapping, and n bytes of it come back: what was written
+ * past it stays. */
+static void
+come_back(struct kernel *k, const struct kernel_file *f, uint64_t number, uint8_t *page, uint32_t n,
+	const char *past, size_t at)
+{
+	dirty(page, at);
+	kernel_write(k, f, KERNEL_PAGES, number * PAGE, page, n);
+	CHECK_INT(both(k, f, number, past, at) ? (int64_t)number : -1, number);
+}
+
 /* A page of the kernel's that a program maps; others write past it. */
 static void
 written(struct kernel *k, const struct kernel_file *f)
@@ -36,17 +47,13 @@ written(struct kernel *k, const struct kernel_file *f)
 	static uint8_t page[PAGE], other[PAGE];
 	fill(k, f, 0, page); /* it is there, or comes, when a program writes past it … */
 	kernel_write(k, f, KERNEL_PAST, AT, "12345678", N);
-	dirty(page, 0); /* … and is changed before the kernel drops it */
-	kernel_write(k, f, KERNEL_PAGES, 0, page, PAGE);
-	CHECK(both(k, f, 0, "12345678", 0));
+	come_back(k, f, 0, page, PAGE, "12345678", 0); /* … and is changed before it is dropped */
 
 	fill(k, f, 1, page);
 	for (unsigned i = 2; i < MANY; i++) /* so many that this one is not known any more */
 		fill(k, f, i, other);
 	kernel_write(k, f, KERNEL_PAST, PAGE + AT, "12345678", N);
-	dirty(page, 0);
-	kernel_write(k, f, KERNEL_PAGES, PAGE, page, PAGE);
-	CHECK(both(k, f, 1, "12345678", 0));
+	come_back(k, f, 1, page, PAGE, "12345678", 0);
 	fill(k, f, 1, page);
 	dirty(page, AT); /* what was shown after that may be changed */
 	for (unsigned i = 2; i < MANY; i++)
@@ -90,9 +97,7 @@ over_pages(struct kernel *k)
 	kernel_write(k, &past, KERNEL_PAST, 0, page, PAGE);
 	memset(page, 'q', PAGE);
 	kernel_write(k, &f, KERNEL_PAST, 0, page, PAGE);
-	dirty(page, 0);
-	kernel_write(k, &f, KERNEL_PAGES, 0, page, PAGE);
-	CHECK(both(k, &f, 0, "qqqqqqqq", 0));
+	come_back(k, &f, 0, page, PAGE, "qqqqqqqq", 0);
 	kernel_close(k, &f);
 	kernel_close(k, &past);
 }
@@ -106,15 +111,11 @@ growing(struct kernel *k)
 	struct kernel_file f = kernel_open(k, "t", O_RDWR);
 	fill(k, &f, 0, page);
 	kernel_write(k, &f, KERNEL_PAST, AT, "12345678", N);
-	dirty(page, 0);
-	kernel_write(k, &f, KERNEL_PAGES, 0, page, AT + N);
-	CHECK(both(k, &f, 0, "12345678", 0));
+	come_back(k, &f, 0, page, AT + N, "12345678", 0);
 
 	fill(k, &f, 0, page);
 	kernel_write(k, &f, KERNEL_PAST, PAGE + AT, "12345678", N);
-	dirty(page, 1);
-	kernel_write(k, &f, KERNEL_PAGES, 0, page, PAGE);
-	CHECK(both(k, &f, 0, "12345678", 1));
+	come_back(k, &f, 0, page, PAGE, "12345678", 1);
 	CHECK_INT(k->bytes[AT + N], FILL);
 	kernel_resize(k, &f, 3 * PAGE);
 	fill(k, &f, 2, page);
@@ -134,6 +135,28 @@ first_page(struct kernel *k, const struct kernel_file *nc, const struct kernel_f
 		at++;
 	CHECK(at < LAST);
 	return at;
+}
+
+/* A flat file, and the netCDF file with the same elements. */
+struct two {
+	struct kernel_file flat, nc;
+	uint64_t first; /* the page of nc that flat begins with */
+};
+
+static struct two
+open_two(struct kernel *k, uint32_t minor)
+{
+	kernel_begin(k, minor);
+	struct two o = {.flat = kernel_open(k, "b", O_RDWR), .nc = kernel_open(k, "b.nc", O_RDWR)};
+	o.first = first_page(k, &o.nc, &o.flat);
+	return o;
+}
+
+static void
+close_two(struct kernel *k, const struct two *o)
+{
+	kernel_close(k, &o->nc);
+	kernel_close(k, &o->flat);
 }
 
 /* Of a netCDF file a page comes back by any handle, and others write the same elements by theirs,
@@ -161,10 +184,7 @@ netcdf(struct kernel *k)
 		else
 			kernel_write(
 				k, by[i / 2 - 1], KERNEL_PAST, number * PAGE + AT, "12345678", N);
-		dirty(page, i);
-		kernel_write(k, by[i % 2], KERNEL_PAGES, number * PAGE, page, PAGE);
-		if (!both(k, &two, number, "12345678", i))
-			CHECK_INT(-1, i);
+		come_back(k, by[i % 2], number, page, PAGE, "12345678", i);
 	}
 	kernel_close(k, &flat);
 	kernel_close(k, &two);
@@ -176,18 +196,13 @@ static void
 written_whole(struct kernel *k)
 {
 	static uint8_t page[PAGE];
-	kernel_begin(k, 44);
-	struct kernel_file flat = kernel_open(k, "b", O_RDWR), nc = kernel_open(k, "b.nc", O_RDWR);
-	CHECK(!(flat.flags & FOPEN_DIRECT_IO));
-	const uint64_t first = first_page(k, &nc, &flat);
+	const struct two o = open_two(k, 44);
+	CHECK(!(o.flat.flags & FOPEN_DIRECT_IO));
 	memset(page, 'q', PAGE);
-	kernel_write(k, &flat, KERNEL_PAST, PAGE, page, PAGE);
-	kernel_write(k, &nc, KERNEL_PAST, (first + 1) * PAGE + AT, "12345678", N);
-	dirty(page, 0);
-	kernel_write(k, &flat, KERNEL_PAGES, PAGE, page, PAGE);
-	CHECK(both(k, &flat, 1, "12345678", 0));
-	kernel_close(k, &nc);
-	kernel_close(k, &flat);
+	kernel_write(k, &o.flat, KERNEL_PAST, PAGE, page, PAGE);
+	kernel_write(k, &o.nc, KERNEL_PAST, (o.first + 1) * PAGE + AT, "12345678", N);
+	come_back(k, &o.flat, 1, page, PAGE, "12345678", 0);
+	close_two(k, &o);
 }
 
 /* A change of the size that is refused: the kernel has its pages as before. */
@@ -195,18 +210,14 @@ static void
 refused_size(struct kernel *k)
 {
 	static uint8_t page[PAGE];
-	kernel_begin(k, 44);
-	struct kernel_file flat = kernel_open(k, "b", O_RDWR), nc = kernel_open(k, "b.nc", O_RDWR);
-	const uint64_t first = first_page(k, &nc, &flat);
-	fill(k, &flat, 1, page);
-	kernel_write(k, &nc, KERNEL_PAST, (first + 1) * PAGE + AT, "12345678", N);
-	struct fuse_setattr_in in = {.valid = FATTR_SIZE | FATTR_FH, .fh = flat.handle, .size = 77};
-	CHECK(kernel_ask(k, FUSE_SETATTR, flat.inode, &in, sizeof in, NULL, 0) < 0);
-	dirty(page, 0);
-	kernel_write(k, &flat, KERNEL_PAGES, PAGE, page, PAGE);
-	CHECK(both(k, &flat, 1, "12345678", 0));
-	kernel_close(k, &nc);
-	kernel_close(k, &flat);
+	const struct two o = open_two(k, 44);
+	fill(k, &o.flat, 1, page);
+	kernel_write(k, &o.nc, KERNEL_PAST, (o.first + 1) * PAGE + AT, "12345678", N);
+	struct fuse_setattr_in in = {
+		.valid = FATTR_SIZE | FATTR_FH, .fh = o.flat.handle, .size = 77};
+	CHECK(kernel_ask(k, FUSE_SETATTR, o.flat.inode, &in, sizeof in, NULL, 0) < 0);
+	come_back(k, &o.flat, 1, page, PAGE, "12345678", 0);
+	close_two(k, &o);
 }
 
 /* A page of a mapping that is refused: the kernel is to drop it, for it shows what is not so. */
@@ -247,9 +258,7 @@ longer(struct kernel *k)
 	for (unsigned n = 0; n < 70; n++) /* so many that the one before is not known any more */
 		kernel_write(k, &past, KERNEL_PAST, 3 * PAGE, "x", 1);
 	kernel_resize(k, &f, 8 * PAGE);
-	dirty(page, 0);
-	kernel_write(k, &f, KERNEL_PAGES, 0, page, PAGE);
-	CHECK(both(k, &f, 0, "12345678", 0));
+	come_back(k, &f, 0, page, PAGE, "12345678", 0);
 	kernel_close(k, &past);
 	kernel_close(k, &f);
 }
@@ -273,9 +282,7 @@ too_many(struct kernel *k)
 	CHECK(k->dropped_to / PAGE / k->drops > READ);
 	fill(k, &f, PAGES - LATE, late); /* what was not dropped is known */
 	kernel_write(k, &f, KERNEL_PAST, (PAGES - LATE) * PAGE + AT, "12345678", N);
-	dirty(late, 0);
-	kernel_write(k, &f, KERNEL_PAGES, (PAGES - LATE) * PAGE, late, PAGE);
-	CHECK(both(k, &f, PAGES - LATE, "12345678", 0));
+	come_back(k, &f, PAGES - LATE, late, PAGE, "12345678", 0);
 	kernel_close(k, &f);
 }
 
