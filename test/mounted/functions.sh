@@ -67,10 +67,10 @@ forget()
 	cat "$mnt/.zarrfs/refresh" >"$tmp/said"
 }
 
-# free_port: one of this machine on which no program listens
+# free_port: one of this machine on which no program listens, and which the kernel gives to none that asks for any
 free_port()
 {
-	"$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+	PYTHONPATH=$here/../tools "$python" -c 'import serving; print(*serving.free_ports(1))'
 }
 
 # is_mounted MNT: as the kernel says, whatever the file system in it answers

@@ -13,13 +13,7 @@ mkdir "$tmp/bare" "$tmp/www"
 cp -r "$tmp/store/." "$tmp/bare"
 rm "$tmp/bare/.zmetadata"
 cp -r "$tmp/store" "$tmp/www/with space+é%"
-read -r port other secure < <("$python" - <<'END'
-import socket
-s = [socket.socket() for _ in range(3)]
-[x.bind(("127.0.0.1", 0)) for x in s]
-print(*[x.getsockname()[1] for x in s])
-END
-)
+port=$(free_port) other=$(free_port) secure=$(free_port)
 base=http://127.0.0.1:$port
 
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 9 -subj /CN=zarrfs-test -addext subjectAltName=IP:127.0.0.1 \

@@ -19,7 +19,7 @@ begin_proxy
 # counts WHAT WANT [REGEX]: requests since forget
 counts()
 {
-	[ "$(sent "${3:-.}")" = "$2" ] || fail "$1: $(sent "${3:-.}") requests, not $2: $(asked)"
+	[ "$(requests "${3:-.}")" = "$2" ] || fail "$1: $(requests "${3:-.}") requests, not $2: $(asked)"
 }
 
 forget
@@ -105,6 +105,10 @@ must_mount s3://bucket/loose.zarr
 forget
 fault 'kind=hold&match=/\.z'
 together 5 "metadata of seven siblings" ls -l "$mnt"
+umount_store
+must_mount s3://bucket/loose.zarr
+forget
+ls -l "$mnt" >/dev/null
 for name in plain packed checked lat sparse; do
 	counts "$name, which is not consolidated" 2 "$name/"
 done
@@ -178,9 +182,13 @@ must_mount s3://bucket/long.zip
 ls -lR "$mnt" >/dev/null
 before=$(requests)
 [ "$before" -le 6 ] || fail "mount and ls -lR of an archive: $before requests: $(asked)"
+cmp "$mnt/v" "$tmp/v" || fail "v of an archive"
+[ $(($(requests) - before)) -le 302 ] || fail "300 chunks of an archive: $(($(requests) - before)) requests"
+umount_store
+must_mount s3://bucket/long.zip
+ls -lR "$mnt" >/dev/null
 fault "kind=hold&skip=60"
 together $dozens "reading an archive in order" cmp "$mnt/v" "$tmp/v"
-[ $(($(sent) - before)) -le 302 ] || fail "300 chunks of an archive: $(($(sent) - before)) requests"
 umount_store
 s3 rm bucket/long.zip
 

@@ -128,13 +128,8 @@ many_under_way()
 	[ "$(under_way)" -ge "$1" ]
 }
 
-# sent [REGEX]: as `requests`; what is held for long is sent again, and counts once
-sent()
-{
-	asked | grep -E -- "${1:-.}" | awk '$NF != "hold" || !held[$1 " " $2 " " $3]++' | wc -l
-}
-
-# together N WHAT COMMAND...: while the fault `hold` is in force so many requests come to be under way at once; what the command says is $tmp/said
+# together N WHAT COMMAND...: while the fault `hold` is in force so many requests come to be under way at once; what the command says is $tmp/said.
+# What is held for long is asked for again, so that requests are counted elsewhere.
 together()
 {
 	local least=$1 what=$2 command

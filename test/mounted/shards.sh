@@ -119,7 +119,7 @@ umount_store
 must_mount s3://bucket/store
 stat "$mnt/bad" >/dev/null
 forget
-fault "kind=latency&seconds=0.5&match=/bad/c/"
+fault "kind=latency&seconds=3&match=/bad/c/"
 shards apart "$mnt/bad" 5 || fail "eight chunks without an index"
 calm
 [ "$(requests '/bad/c/')" -le 4 ] || fail "an index that is wrong: $(requests '/bad/c/') requests: $(asked)"

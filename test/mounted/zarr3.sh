@@ -18,7 +18,7 @@ same "the group" "$(ls "$mnt/group" | grep -c '^sharded$')" 1
 same "the format" "$(getfattr --only-values -n user.zarrfs.format "$mnt/t2m" 2>/dev/null)" "Zarr V3"
 
 "$python" "$here/zarr3.py" append "$tmp/store" || exit 1
-for _ in $(seq 50); do
+for _ in $(seq 300); do
 	head -c 4 "$mnt/t2m" >/dev/null # opening looks at the array's own metadata
 	[ "$(stat -c %s "$mnt/t2m")" = 120 ] && break
 	sleep 0.2

@@ -59,7 +59,12 @@ nginx_start(struct nginx *ret)
 {
 	char path[sizeof ret->place.path + 16];
 	*ret = (struct nginx){.place = place_new()};
-	CHECK(nginx_socket(&ret->port, false));
+	/* none that the kernel gives to a socket which asks for any */
+	for (unsigned i = 0; i < 1000; i++) {
+		ret->port = 10000 + ((unsigned)getpid() * 7 + i) % 10000;
+		if (nginx_socket(&ret->port, false))
+			break;
+	}
 	snprintf(path, sizeof path, "%s/conf", ret->place.path);
 	nginx_configure(ret, path);
 	ret->pid = fork();
