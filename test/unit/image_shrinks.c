@@ -3,6 +3,7 @@
  * with what was behind its end. */
 #include "mounted.h"
 
+#include "model/node_cache.h"
 #include "view/image/images.h"
 #include "view/state.h"
 
@@ -17,6 +18,7 @@ static const struct array_want how;
 static struct zmap *store;
 static struct mount *mount;
 static struct file *flat, *image;
+static uint64_t first; /* where the rows begin in its file */
 static struct zmap_ops ops;
 static const struct zmap_ops *under;
 static void *(*meanwhile)(void *); /* what another thread does, once */
@@ -97,6 +99,7 @@ begin(const char *key, void *(*fn)(void *))
 	atomic_store(&done, false);
 	flat = open_file("t");
 	image = open_file("t.nc");
+	first = file_size(image) - ROWS;
 }
 
 static void
@@ -180,6 +183,42 @@ test_appends_meanwhile(void)
 	close_all();
 }
 
+static int
+write_rows(const void *rows, size_t n)
+{
+	return file_write(image, first, (struct span){rows, n}, &how, 0);
+}
+
+static void (*tell)(void *, struct node *, struct node *);
+static atomic_bool told;
+
+/* Metadata are shorter, and what lies behind the end is not removed yet. */
+static void
+write_meanwhile(void *arg, struct node *old, struct node *now)
+{
+	tell(arg, old, now);
+	if (!atomic_exchange(&told, true))
+		CHECK_INT(write_rows("\2", 1), 0);
+}
+
+/* A row that stays is written meanwhile; what waited of the others goes without an error. */
+static void
+test_writes_meanwhile(void)
+{
+	uint8_t got[ROWS] = {0};
+	begin(NULL, NULL);
+	CHECK_INT(write_rows("\3\3\3\3\3\3\3\3", ROWS), 0);
+	tell = mount->model->changed;
+	model_on_change(mount->model, write_meanwhile, mount);
+	CHECK_INT(file_truncate(flat, LEFT, RESIZE_HANDLE, NULL), 0);
+	CHECK(atomic_load(&told));
+	CHECK_INT(file_settle(image, SETTLE_FSYNC, 0, NULL), 0);
+	CHECK_INT(read_at(flat, 0, ROWS, got), LEFT);
+	CHECK_INT(got[0], 2);
+	CHECK_INT(got[1], 3);
+	close_all();
+}
+
 /* Another program leaves two rows. */
 static void *
 cut(void *arg)
@@ -213,5 +252,6 @@ main(void)
 	test_shrinks_meanwhile();
 	test_is_cut_meanwhile();
 	test_appends_meanwhile();
+	test_writes_meanwhile();
 	return check_end();
 }

@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* What is left of an array that another writer has made shorter is. */
+/* What is left of an array that was made shorter is. */
 static int
 usable(struct open_image *o, struct image_target *t)
 {
@@ -26,7 +26,7 @@ usable(struct open_image *o, struct image_target *t)
 static int
 say_cut(const struct image_target *t)
 {
-	return err_set(-EIO, "another program has made '%s' shorter: it has %llu rows",
+	return err_set(-EIO, "'%s' was made shorter while it was open: it has %llu rows",
 		t->node->path, (unsigned long long)t->node->array->shape[0]);
 }
 

@@ -78,7 +78,8 @@ image_target_was_cut(struct open_image *o, struct image_target *t)
 		is = now->array;
 	const bool cut = is && is->rank && flat_is_same(was, is) && is->shape[0] < was->shape[0] &&
 			 image_target_follow(o, t, now->path) == 0;
-	if (cut)
+	/* What waits behind an end of this mount's own goes with the rows. */
+	if (cut && !model_is_own(o->mount->model, now->path, now))
 		array_cut(t->array);
 	err_restore(&why);
 	return cut;

@@ -24,8 +24,8 @@ int image_target_new(struct variable *, struct image_target **ret);
 void image_target_free(void *image, void *target);
 /* The elements are those of the array at that path, as it is now. */
 int image_target_follow(struct open_image *, struct image_target *, const char *path);
-/* Has another writer made the array shorter since the target was made? Then its elements are those
- * that are left. */
+/* Has the array been made shorter since the target was made? Then its elements are those that are
+ * left; what waits behind them is lost, if it was another writer. */
 bool image_target_was_cut(struct open_image *, struct image_target *);
 /* The path of the file's group; the caller frees it. */
 int image_group_path(const struct open_image *, char **ret);
