@@ -6,6 +6,8 @@
 
 static const char STORE[] = "mem:scratch";
 
+enum { MOST = 1 << 20 };
+
 static const struct array_want how;
 
 static struct file *
@@ -83,6 +85,62 @@ test_refused(struct mount *m, const char *path)
 	CHECK_INT(mount_unlink(m, path), 0);
 }
 
+/* A value of t.nc is refused; its file. */
+static struct file *
+fail(struct mount *m, uint8_t *all, size_t *ret_n)
+{
+	struct file *f = open_file(m, "t.nc");
+	*ret_n = (size_t)read_at(f, 0, MOST, all);
+	CHECK_INT(file_write(f, *ret_n - 2, (struct span){(const uint8_t *)"\1\1", 2}, &how, 0),
+		-ERANGE);
+	CHECK_INT(file_settle(f, SETTLE_FLUSH, 0, NULL), -ERANGE);
+	return f;
+}
+
+static void
+make_file(struct mount *m, const char *path, const uint8_t *all, size_t n)
+{
+	struct entry e = {0};
+	struct file *f = NULL;
+	CHECK_INT(mount_create(m, path, &e), 0);
+	CHECK_INT(file_open_for(m, &e, O_WRONLY, &f), 0);
+	entry_free(&e);
+	CHECK_INT(file_write(f, 0, (struct span){all, n}, &how, 0), 0);
+	close_file(f);
+}
+
+/* A file of which a write was refused is removed, or another one is renamed over it: the new one
+ * has nothing of that error. */
+static void
+test_replaced(struct mount *m, bool renamed)
+{
+	static uint8_t all[MOST];
+	size_t n;
+	file_close(fail(m, all, &n));
+	CHECK(!open_for(m, "t.nc", O_RDWR, -ERANGE));
+	if (!renamed)
+		CHECK_INT(mount_unlink(m, "t.nc"), 0);
+	make_file(m, renamed ? "t.nc.new" : "t.nc", all, n);
+	if (renamed)
+		CHECK_INT(mount_rename(m, "t.nc.new", "t.nc", 0), 0);
+	CHECK_INT(mount_settle(m, "", SETTLE_FSYNC, NULL), 0);
+	close_file(open_file(m, "t.nc"));
+}
+
+/* The program that was refused still has it open, and hears of it. */
+static void
+test_replaced_open(struct mount *m)
+{
+	static uint8_t all[MOST];
+	size_t n;
+	struct file *f = fail(m, all, &n);
+	CHECK_INT(mount_unlink(m, "t.nc"), 0);
+	make_file(m, "t.nc", all, n);
+	CHECK_INT(file_settle(f, SETTLE_FSYNC, 0, NULL), -ERANGE);
+	file_close(f);
+	CHECK_INT(mount_refresh(m, NULL), 0);
+}
+
 int
 main(void)
 {
@@ -90,7 +148,13 @@ main(void)
 	struct mount_options o = options_new();
 	o.rw = true;
 	put_text(z, ".zgroup", "{\"zarr_format\": 2}");
+	put_meta(z, "t", "\"|u1\"", "[6]", "[6]", "\"fill_value\": null");
+	put_text(z, "t/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"x\"]}");
+	put_bytes(z, "t/0", "\1\2\3\4\5\6", 6);
 	struct mount *m = mount_new(STORE, &o);
+	test_replaced(m, false);
+	test_replaced(m, true);
+	test_replaced_open(m);
 	test_page(m, true);
 	test_page(m, false);
 	test_refused(m, "bytes");

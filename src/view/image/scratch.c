@@ -161,6 +161,18 @@ take_in_now(struct mount *m, const char *path, struct scratch *s, const struct a
 	return r;
 }
 
+/* What was refused of a file that another one has taken the place of is no matter any more, unless
+ * its writer has it open still. */
+static void
+forget_refused(struct mount *m, const char *path)
+{
+	struct open_image *o = images_find(m, path);
+	if (o)
+		images_put(o, false);
+	else
+		images_unstick(m, path, NULL);
+}
+
 /* What was written becomes what the path says. always: also if that was tried before. */
 static int
 take_in(struct mount *m, const char *path, struct scratch *s, bool always,
@@ -171,8 +183,10 @@ take_in(struct mount *m, const char *path, struct scratch *s, bool always,
 		return r;
 	if (always || (s->changed && s->size)) {
 		r = take_in_now(m, path, s, how);
-		if (r == 0)
+		if (r == 0) {
 			s->changed = false;
+			forget_refused(m, path);
+		}
 	} else {
 		r = ZMAP_ABSENT;
 	}
