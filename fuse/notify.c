@@ -65,10 +65,13 @@ forget(struct notifier *n, struct inode *i)
 static int
 drop_run(struct notifier *n, struct inode *i, uint64_t off, uint64_t len, uint64_t stamp)
 {
+	const bool noted = shown_drop_begin(i, off, len ? len : UINT64_MAX);
 	page_coherence_dropped(i);
 	int r = tell(n, i, (off_t)off, (off_t)len);
 	page_coherence_dropped(i); /* with them those of reads that began in between */
 	shown_dropped(i, off, len ? len : UINT64_MAX, stamp);
+	if (noted)
+		shown_drop_end(i);
 	return r;
 }
 

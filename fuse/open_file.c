@@ -1,6 +1,7 @@
 #include "fuse/open_file.h"
 
 #include "fuse/inode.h"
+#include "fuse/shown.h"
 
 #include "view/mount.h"
 
@@ -33,6 +34,14 @@ open_file_move(struct handle *h, const struct array_move *m)
 	if (may && f->paged && !f->direct && mine.paused && !atomic_exchange(&f->paused, true))
 		atomic_fetch_add(&f->inode->paused, 1);
 	return may;
+}
+
+void
+open_file_heard(struct open_file *f)
+{
+	if (atomic_load_explicit(&f->drops, memory_order_relaxed) &&
+		atomic_exchange(&f->drops, false))
+		shown_open_end(f->inode);
 }
 
 bool

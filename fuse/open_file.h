@@ -12,10 +12,12 @@ struct open_file {
 	struct server *server;
 	struct inode *inode;
 	struct file *file;
-	bool paged;   /* the kernel may have pages of it … */
-	bool written; /* … and this handle changes them */
-	bool direct;  /* but read() goes past them */
-	bool noted;   /* what its pages show is noted, see shown_begin */
+	bool paged;        /* the kernel may have pages of it … */
+	bool written;      /* … and this handle changes them */
+	bool direct;       /* but read() goes past them */
+	bool noted;        /* what its pages show is noted, see shown_begin */
+	atomic_bool drops; /* the kernel dropped its pages at open(), perhaps not yet, see
+			      open_file_heard */
 	bool guarded; /* read() takes from pages what it finds of a file that is to be read whole,
 			 or not at all */
 	int64_t opened;
@@ -36,5 +38,7 @@ bool open_file_move(struct handle *, const struct array_move *);
  * longer. */
 void open_file_look(struct handle *);
 void open_file_looked(struct handle *);
+/* Its program has asked for something, or is gone: what open() does is done. */
+void open_file_heard(struct open_file *);
 /* Is open_file_resume still to be done? NULL is allowed. */
 bool open_file_paused(struct handle *);

@@ -15,6 +15,9 @@
 static const int64_t LOOK_EVERY = SECOND / 50, RELEASED_WITHIN = 2 * SECOND,
 		     RELEASED_EVERY = SECOND / 500;
 
+/* How often what fills pages is read, at most, to be as new as what is written meanwhile. */
+enum { FILLS = 5 };
+
 static void
 free_file(struct handle *h)
 {
@@ -23,6 +26,7 @@ free_file(struct handle *h)
 	open_file_end_pause(f);
 	if (f->paged)
 		page_coherence_close(f->server, f->inode, f->written);
+	open_file_heard(f);
 	if (f->noted)
 		shown_end(f->inode);
 	inodes_put(f->server->inodes, f->inode);
@@ -127,6 +131,7 @@ describe_open(struct request *r, const struct entry *e, struct open_file *f, boo
 	r->fi.fh = handle_number(&f->handle);
 	r->fi.direct_io = f->direct;
 	r->fi.keep_cache = !e->unknown_length && keep;
+	atomic_store(&f->drops, !r->fi.keep_cache && shown_open_begin(f->inode));
 	r->fi.noflush = (r->fi.flags & O_ACCMODE) == O_RDONLY;
 }
 
@@ -238,29 +243,61 @@ pay_for_read(const struct request *r)
 	notifier_pay(r->server->notifier, r->inode);
 }
 
-/* What the kernel has in its pages when it has the answer; NULL: nothing. */
-static void
-note_shown(const struct request *r, const struct reply *reply, int64_t begun)
+/* What the kernel has in its pages when it has the answer; NULL: nothing. False: some of it was
+ * written since then, and it is to be asked for again. */
+static bool
+note_shown(const struct request *r, const struct reply *reply, int64_t begun, bool again)
 {
 	CLEAN(clean_free) uint8_t *own = NULL;
 	shown_forget(r->inode, r->off, r->size);
-	if (!reply || !reply->len)
-		return;
+	if (!reply)
+		return true;
 	if (reply->parts > 1) {
 		if (!(own = malloc(reply->len)))
-			return;
+			return true;
 		reply_copy(reply, own);
 	}
+	const struct span b = {own ? own : reply->part[0].iov_base, reply->len};
+	if (!shown_fill(r->inode, r->off, b, r->size, again ? begun : INT64_MAX))
+		return false;
 	shown_filled(r->inode, r->off, r->size, begun);
-	shown_fill(
-		r->inode, r->off, (struct span){own ? own : reply->part[0].iov_base, reply->len});
+	return true;
+}
+
+static int
+read_file(struct request *r, struct array_want *want, struct reply *ret)
+{
+	struct file *f = open_file_of(r->handle)->file;
+	int result = file_read(f, want, ret);
+	if (result == -EIO && page_coherence_are_written(r->server, r->inode)) {
+		want->since = 0; /* what writers see need not be of one moment */
+		result = file_read(f, want, ret);
+	}
+	return result;
+}
+
+static int
+fill_pages(struct request *r, struct array_want *want, struct reply *ret)
+{
+	int result = 0;
+	for (unsigned n = 1; n <= FILLS; n++) {
+		const int64_t begun = clock_now();
+		if (shown_begun(r->inode)) /* the kernel has none of them */
+			shown_forget(r->inode, r->off, r->size);
+		result = read_file(r, want, ret);
+		if (!shown_begun(r->inode) ||
+			note_shown(r, result < 0 ? NULL : ret, begun, n < FILLS))
+			break;
+		reply_done(ret);
+	}
+	return result;
 }
 
 static void
 run_read(struct request *r)
 {
 	struct open_file *f = open_file_of(r->handle);
-	const int64_t begun = clock_now();
+	open_file_heard(f);
 	struct array_want want = {
 		.off = r->off,
 		.len = r->size,
@@ -268,18 +305,10 @@ run_read(struct request *r)
 		.cancel = &r->cancel,
 		.since = page_coherence_since(r->inode, f->since),
 		.dropped = page_coherence_dropped_at(r->inode),
-		.looked = f->direct ? begun : atomic_load(&f->looked),
+		.looked = f->direct ? clock_now() : atomic_load(&f->looked),
 	};
 	struct reply reply = {0};
-	if (r->paged && shown_begun(r->inode)) /* the kernel has none of them */
-		shown_forget(r->inode, r->off, r->size);
-	int result = file_read(f->file, &want, &reply);
-	if (result == -EIO && page_coherence_are_written(r->server, r->inode)) {
-		want.since = 0; /* what writers see need not be of one moment */
-		result = file_read(f->file, &want, &reply);
-	}
-	if (r->paged && shown_begun(r->inode))
-		note_shown(r, result < 0 ? NULL : &reply, begun);
+	int result = r->paged ? fill_pages(r, &want, &reply) : read_file(r, &want, &reply);
 	if (f->guarded && file_islands(f->file))
 		atomic_store(&r->inode->islands, true);
 	if (result < 0) {

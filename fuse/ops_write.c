@@ -39,8 +39,9 @@ write_mapped(struct request *r, const struct array_want *how)
 	for (size_t at = 0, n; at < b.len && result == 0; at += n) {
 		bool known = false, next;
 		for (n = 0; at + n < b.len; n += min_u64(SHOWN_PAGE, b.len - at - n)) {
-			next = shown_find(r->inode, r->off + at + n,
-				min_u64(SHOWN_PAGE, b.len - at - n), was + at + n);
+			const struct span now = {
+				b.data + at + n, min_u64(SHOWN_PAGE, b.len - at - n)};
+			next = shown_find(r->inode, r->off + at + n, now, was + at + n);
 			if (n && next != known)
 				break;
 			known = next;
@@ -59,13 +60,16 @@ write_mapped(struct request *r, const struct array_want *how)
 static void
 run_write(struct request *r)
 {
-	const struct open_file *f = open_file_of(r->handle);
+	struct open_file *f = open_file_of(r->handle);
 	const struct array_want how = {
 		.cancel = &r->cancel, .since = page_coherence_since(r->inode, f->since)};
 	bool mapped = r->flags & FILE_MAPPED,
 	     past = !mapped && (f->direct || r->fi.flags & O_DIRECT);
 	const uint64_t pass = past ? shown_pass(r->inode, r->off, r->data.len) : 0;
-	const int64_t begun = clock_now();
+	struct shown_write laid;
+	if (!mapped && !past)
+		shown_write_came(r->inode, &laid);
+	open_file_heard(f);
 	int result = mapped ? write_mapped(r, &how)
 			    : file_write(f->file, r->off, r->data, &how, r->flags);
 	/* Past the pages: one that was filled meanwhile still shows what was noted of it. */
@@ -73,8 +77,8 @@ run_write(struct request *r)
 		shown_passed(r->inode, pass, result == 0);
 	else if (result < 0)
 		shown_forget(r->inode, r->off, r->data.len);
-	else if (!mapped)
-		shown_lay(r->inode, r->off, r->data, begun);
+	else if (!mapped && shown_lay(r->inode, r->off, r->data, &laid))
+		shown_settle(r->inode, r->off, r->data.len);
 	if (result < 0) {
 		request_fail(r, result);
 		return;

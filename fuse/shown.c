@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/clean.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
 
@@ -15,28 +16,6 @@ enum { BUCKETS = 64 /* at first */ };
 /* Parts of the limit: what goes when there is more; what it changes by until it is said how much
  * there is. */
 enum { DROP_PART = 8, SAY_PART = 16 };
-
-struct page {
-	struct page *next;          /* in its bucket */
-	struct page *older, *newer; /* of all files */
-	struct shown *of;
-	uint64_t number;
-	uint64_t filled;           /* the stamp of when the kernel was given it */
-	uint8_t bytes[SHOWN_PAGE]; /* behind the end of the file zeros, as the kernel has it */
-};
-
-struct shown_pages {
-	pthread_mutex_t lock; /* guards all up to ended */
-	pthread_cond_t over;
-	struct page *oldest, *newest;
-	size_t bytes, limit;
-	uint64_t stamp; /* goes up with each page that is filled */
-	bool ended;
-	pthread_mutex_t saying; /* guards said, and is held while it is said */
-	size_t said;
-	shown_held *held;
-	void *arg;
-};
 
 /* --- all pages --- */
 
@@ -51,7 +30,8 @@ shown_pages_new(size_t limit, shown_held *held, void *arg, struct shown_pages **
 	t->arg = arg;
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_mutex_init(&t->saying, NULL);
-	pthread_cond_init(&t->over, NULL);
+	pthread_cond_init(&t->due, NULL);
+	clock_cond_init(&t->settled);
 	*ret = t;
 	return 0;
 }
@@ -60,7 +40,8 @@ struct shown_pages *
 shown_pages_free(struct shown_pages *t)
 {
 	if (t) {
-		pthread_cond_destroy(&t->over);
+		pthread_cond_destroy(&t->due);
+		pthread_cond_destroy(&t->settled);
 		pthread_mutex_destroy(&t->saying);
 		pthread_mutex_destroy(&t->lock);
 	}
@@ -77,9 +58,8 @@ bytes_now(struct shown_pages *t)
 	return bytes;
 }
 
-/* How many bytes there are, when that has changed much. No lock is held. */
-static void
-say_held(struct shown_pages *t)
+void
+shown_say_held(struct shown_pages *t)
 {
 	const size_t step = t->limit / SAY_PART + 1;
 	LOCKED(&t->saying) {
@@ -93,12 +73,12 @@ say_held(struct shown_pages *t)
 }
 
 bool
-shown_pages_over(struct shown_pages *t)
+shown_pages_wait(struct shown_pages *t)
 {
 	bool on = false;
 	LOCKED(&t->lock) {
-		while (t->bytes <= t->limit && !t->ended)
-			pthread_cond_wait(&t->over, &t->lock);
+		while (t->bytes <= t->limit && !t->doubts && !t->ended)
+			pthread_cond_wait(&t->due, &t->lock);
 		on = !t->ended;
 	}
 	return on;
@@ -109,26 +89,59 @@ shown_pages_end(struct shown_pages *t)
 {
 	LOCKED(&t->lock) {
 		t->ended = true;
-		pthread_cond_broadcast(&t->over);
+		pthread_cond_broadcast(&t->due);
 	}
 }
 
-size_t
-shown_pages_oldest(struct shown_pages *t, struct inodes *inodes, struct shown_oldest *ret)
+/* The lock is held, as in the next two. A page of the file, and so many at most. false: no memory.
+ */
+static bool
+choose(struct shown_pages *t, struct inodes *inodes, const struct page *p, size_t most,
+	struct shown_due *ret)
+{
+	if (!most || !(ret->number = calloc(most, sizeof *ret->number)))
+		return false;
+	/* a handle is open that holds it */
+	ret->inode = inodes_get(inodes, inodes_id(inodes, p->of->inode));
+	ret->stamp = t->stamp;
+	return true;
+}
+
+static void
+choose_doubts(struct shown_pages *t, struct inodes *inodes, struct shown_due *ret)
+{
+	size_t most = 0;
+	for (const struct doubt *d = t->doubts; d; d = d->behind)
+		most += d->of->of == t->doubts->of->of;
+	if (!choose(t, inodes, t->doubts->of, most, ret))
+		return;
+	for (const struct doubt *d = t->doubts; d; d = d->behind)
+		if (d->of->of->inode == ret->inode)
+			ret->number[ret->count++] = d->of->number;
+}
+
+static void
+choose_oldest(struct shown_pages *t, struct inodes *inodes, struct shown_due *ret)
 {
 	const size_t least = t->limit - t->limit / DROP_PART;
-	*ret = (struct shown_oldest){0};
+	size_t left = t->bytes > least ? (t->bytes - least) / sizeof(struct page) + 1 : 0;
+	const struct page *p = t->oldest;
+	if (!p || !choose(t, inodes, p, left, ret))
+		return;
+	for (; p && left; p = p->newer, left--)
+		if (p->of->inode == ret->inode)
+			ret->number[ret->count++] = p->number;
+}
+
+size_t
+shown_pages_due(struct shown_pages *t, struct inodes *inodes, struct shown_due *ret)
+{
+	*ret = (struct shown_due){0};
 	LOCKED(&t->lock) {
-		size_t left = t->bytes > least ? (t->bytes - least) / sizeof(struct page) + 1 : 0;
-		const struct page *p = t->oldest;
-		if (!p || !left || !(ret->number = calloc(left, sizeof *ret->number)))
-			return 0;
-		/* a handle is open that holds it */
-		ret->inode = inodes_get(inodes, inodes_id(inodes, p->of->inode));
-		ret->stamp = t->stamp;
-		for (; p && left; p = p->newer, left--)
-			if (p->of->inode == ret->inode)
-				ret->number[ret->count++] = p->number;
+		if (t->doubts)
+			choose_doubts(t, inodes, ret);
+		else
+			choose_oldest(t, inodes, ret);
 	}
 	return ret->count;
 }
@@ -145,8 +158,8 @@ place(struct shown *s, uint64_t number)
 	return at;
 }
 
-static struct page *
-find(struct shown *s, uint64_t number)
+struct page *
+shown_page(struct shown *s, uint64_t number)
 {
 	return s->buckets ? *place(s, number) : NULL;
 }
@@ -167,6 +180,21 @@ link_newest(struct shown_pages *t, struct page *p)
 	t->newest = p;
 }
 
+static void
+end_doubt(struct page *p)
+{
+	struct doubt *d = p->doubt;
+	if (!d)
+		return;
+	*(d->before ? &d->before->behind : &p->of->all->doubts) = d->behind;
+	if (d->behind)
+		d->behind->before = d->before;
+	p->doubt = NULL;
+	p->of->all->bytes -= sizeof *d;
+	arena_put(d, sizeof *d);
+	pthread_cond_broadcast(&p->of->all->settled);
+}
+
 /* at: what leads to it in its bucket. */
 static void
 drop(struct page **at)
@@ -174,6 +202,7 @@ drop(struct page **at)
 	struct page *p = *at;
 	struct shown *s = p->of;
 	*at = p->next;
+	end_doubt(p);
 	unlink_page(s->all, p);
 	s->count--;
 	s->all->bytes -= sizeof *p;
@@ -212,28 +241,52 @@ add(struct shown *s, uint64_t number)
 		return NULL;
 	p->of = s;
 	p->number = number;
+	p->doubt = NULL;
 	p->next = *at;
 	*at = p;
 	link_newest(s->all, p);
 	s->count++;
 	s->all->bytes += sizeof *p;
 	if (s->all->bytes > s->all->limit)
-		pthread_cond_signal(&s->all->over);
+		pthread_cond_signal(&s->all->due);
 	return p;
 }
 
-/* What there is no memory for is not known. */
-static void
-set(struct shown *s, uint64_t number, const uint8_t *bytes, size_t len, bool filled)
+bool
+shown_doubt(struct page *p)
 {
-	struct page *p = find(s, number);
+	struct shown_pages *t = p->of->all;
+	struct doubt *d = p->doubt ? NULL : arena_get(sizeof *d, true);
+	if (!d)
+		return p->doubt;
+	*d = (struct doubt){.behind = t->doubts, .of = p};
+	memcpy(d->bytes, p->bytes, SHOWN_PAGE);
+	if (t->doubts)
+		t->doubts->before = d;
+	t->doubts = p->doubt = d;
+	t->bytes += sizeof *d;
+	pthread_cond_signal(&t->due);
+	return true;
+}
+
+void
+shown_set(struct shown *s, uint64_t number, struct span b, enum shown_how how)
+{
+	struct page *p = shown_page(s, number);
 	const bool known = p;
 	if (!p && !(p = add(s, number)))
 		return;
-	if (filled || !known)
+	if (how != SHOWN_NOTED || !known) {
 		p->filled = ++s->all->stamp;
-	memcpy(p->bytes, bytes, len);
-	memset(p->bytes + len, 0, SHOWN_PAGE - len);
+		p->asked = how == SHOWN_MADE ? 0 : p->filled;
+	}
+	if (how != SHOWN_NOTED)
+		end_doubt(p);
+	if (b.len)
+		memcpy(p->bytes, b.data, b.len);
+	memset(p->bytes + b.len, 0, SHOWN_PAGE - b.len);
+	if (p->doubt) /* it is known now, and yet to be dropped */
+		memcpy(p->doubt->bytes, p->bytes, SHOWN_PAGE);
 	unlink_page(s->all, p);
 	link_newest(s->all, p);
 }
@@ -300,8 +353,10 @@ shown_begin(struct shown_pages *t, struct inode *i, bool *ret_first)
 			s = none;
 		}
 	}
-	LOCKED(&t->lock)
-		*ret_first = !atomic_fetch_add(&s->writers, 1);
+	LOCKED(&t->lock) {
+		*ret_first = !atomic_fetch_add(&s->writers, 1) || shown_opens(s);
+		s->drops.begun = s->drops.begun ? s->drops.begun : clock_now();
+	}
 	return 0;
 }
 
@@ -312,26 +367,40 @@ shown_end(struct inode *i)
 	LOCKED(&s->all->lock)
 		if (atomic_fetch_sub(&s->writers, 1) == 1)
 			forget(s, 0, UINT64_MAX, UINT64_MAX);
-	say_held(s->all);
+	shown_say_held(s->all);
 }
 
 bool
-shown_find(const struct inode *i, uint64_t off, size_t len, uint8_t *ret)
+shown_find(const struct inode *i, uint64_t off, struct span now, uint8_t *ret)
 {
 	struct shown *s = shown_of(i);
 	const struct page *p = NULL;
 	if (!s)
 		return false;
 	LOCKED(&s->all->lock) {
-		p = find(s, off / SHOWN_PAGE);
+		p = shown_page(s, off / SHOWN_PAGE);
 		if (p)
-			memcpy(ret, p->bytes, len);
+			memcpy(ret, p->bytes, now.len);
+		for (size_t at = 0; p && p->doubt && at < now.len; at++)
+			if (now.data[at] == p->doubt->bytes[at])
+				ret[at] = now.data[at];
 	}
 	return p;
 }
 
+/* The lock is held. len: of what these are the first bytes, the rest is zeros. */
 static void
-note(struct inode *i, uint64_t off, struct span b, bool filled)
+note(struct shown *s, uint64_t off, struct span b, size_t len, enum shown_how how)
+{
+	for (size_t at = 0; at < len && atomic_load(&s->writers); at += SHOWN_PAGE) {
+		const size_t n = at < b.len ? min_u64(SHOWN_PAGE, b.len - at) : 0;
+		const struct span some = {n ? b.data + at : NULL, n};
+		shown_set(s, (off + at) / SHOWN_PAGE, some, how);
+	}
+}
+
+void
+shown_note(struct inode *i, uint64_t off, struct span b)
 {
 	struct shown *s = shown_of(i);
 	if (!s || off % SHOWN_PAGE) {
@@ -339,42 +408,26 @@ note(struct inode *i, uint64_t off, struct span b, bool filled)
 		return;
 	}
 	LOCKED(&s->all->lock)
-		for (size_t at = 0; at < b.len && atomic_load(&s->writers); at += SHOWN_PAGE)
-			set(s, (off + at) / SHOWN_PAGE, b.data + at,
-				min_u64(SHOWN_PAGE, b.len - at), filled);
-	say_held(s->all);
+		note(s, off, b, b.len, SHOWN_NOTED);
+	shown_say_held(s->all);
 }
 
-void
-shown_note(struct inode *i, uint64_t off, struct span b)
-{
-	note(i, off, b, false);
-}
-
-void
-shown_fill(struct inode *i, uint64_t off, struct span b)
-{
-	note(i, off, b, true);
-}
-
-void
-shown_lay(struct inode *i, uint64_t off, struct span b, int64_t begun)
+bool
+shown_fill(struct inode *i, uint64_t off, struct span b, size_t len, int64_t begun)
 {
 	struct shown *s = shown_of(i);
-	if (!s)
-		return;
-	shown_filled(i, off, b.len, begun);
-	LOCKED(&s->all->lock)
-		for (size_t at = 0, n; at < b.len; at += n) {
-			size_t in = (off + at) % SHOWN_PAGE;
-			n = min_u64(SHOWN_PAGE - in, b.len - at);
-			struct page *p = find(s, (off + at) / SHOWN_PAGE);
-			if (n == SHOWN_PAGE && atomic_load(&s->writers)) /* perhaps once more */
-				set(s, (off + at) / SHOWN_PAGE, b.data + at, n, true);
-			else if (p)
-				memcpy(p->bytes + in, b.data + at, n);
-		}
-	say_held(s->all);
+	bool old = false;
+	if (!s || off % SHOWN_PAGE) {
+		shown_forget(i, off, len);
+		return true;
+	}
+	LOCKED(&s->all->lock) {
+		old = shown_laid_since(s, off, len, begun);
+		if (!old)
+			note(s, off, b, len, SHOWN_ASKED);
+	}
+	shown_say_held(s->all);
+	return !old;
 }
 
 void

@@ -25,43 +25,70 @@ typedef void shown_held(void *arg, size_t bytes);
 int shown_pages_new(size_t limit, shown_held *held, void *arg, struct shown_pages **ret);
 /* After all inodes; NULL is allowed. */
 struct shown_pages *shown_pages_free(struct shown_pages *);
-/* Waits until there are more than the limit allows. false: shown_pages_end was called. */
-bool shown_pages_over(struct shown_pages *);
+/* Waits until there are pages to be dropped: in doubt, or more than the limit allows. false:
+ * shown_pages_end was called. */
+bool shown_pages_wait(struct shown_pages *);
 void shown_pages_end(struct shown_pages *);
 
 /* Pages of one file. */
-struct shown_oldest {
+struct shown_due {
 	struct inode *inode; /* held */
 	uint64_t *number;    /* malloc'ed */
 	size_t count;
 	uint64_t stamp; /* see shown_dropped */
 };
-/* Of the pages that are too many, and some more, those of the file that has the oldest one. Their
- * count; 0: there are none, or no memory. */
-size_t shown_pages_oldest(struct shown_pages *, struct inodes *, struct shown_oldest *ret);
+/* Pages of one file that are in doubt; or of those that are too many, and some more, the pages of
+ * the file that has the oldest one. Their count; 0: there are none, or no memory. */
+size_t shown_pages_due(struct shown_pages *, struct inodes *, struct shown_due *ret);
 
 /* No handle is open to write it any more. NULL is allowed; returns NULL. */
 struct shown *shown_free(struct shown *);
 /* The inode was opened to be written: from now on what its pages show is noted. first: no other
- * handle writes it, and of pages that the kernel has by now nothing is known. */
+ * handle writes it, or it may have pages yet that one like this drops: of pages that the kernel has
+ * by now nothing is known. */
 int shown_begin(struct shown_pages *, struct inode *, bool *ret_first);
 /* A handle that began it is closed. */
 void shown_end(struct inode *);
 bool shown_begun(const struct inode *);
-/* The page that begins there, its first len bytes. False: it is not known. */
-bool shown_find(const struct inode *, uint64_t off, size_t len, uint8_t *ret);
+/* What the page that begins there showed before these bytes, its first ones, came from it; where it
+ * may have shown one of two, that which is the same. False: it is not known. */
+bool shown_find(const struct inode *, uint64_t off, struct span now, uint8_t *ret);
 /* Pages that begin there came from the kernel with these bytes. */
 void shown_note(struct inode *, uint64_t off, struct span);
-/* The kernel is about to be given them. */
-void shown_fill(struct inode *, uint64_t off, struct span);
-/* A write() that began then (clock_now) went into the kernel's pages, and made whole ones. */
-void shown_lay(struct inode *, uint64_t off, struct span, int64_t begun);
+/* The kernel is about to be given them for so many bytes (len), the rest is zeros there; they were
+ * read from then on (clock_now). False: some were written since then, and the page would be old. */
+bool shown_fill(struct inode *, uint64_t off, struct span, size_t len, int64_t begun);
 /* The kernel asks for these bytes, or has none of them. */
 void shown_forget(struct inode *, uint64_t off, uint64_t len);
 /* The kernel has dropped what pages it had of these bytes; those that were filled after this stamp
  * was had it may have again. */
 uint64_t shown_stamp(const struct inode *);
 void shown_dropped(struct inode *, uint64_t off, uint64_t len, uint64_t stamp);
+
+/* A write() into pages: the kernel puts its bytes there and then sends it. Where the page was
+ * dropped and filled again in between, it may have what was there before: it is in doubt until it
+ * is dropped once more, soon, or filled. */
+struct shown_write {
+	uint64_t from, to; /* bytes that were dropped since the one before came; alike: none */
+	uint64_t after;    /* pages that were asked for later than this stamp … */
+	uint64_t came;     /* … and not after the write() came */
+	int64_t begun;     /* clock_now() */
+};
+/* It has come; those of a file come one by one, the kernel sees to that. */
+void shown_write_came(struct inode *, struct shown_write *ret);
+/* It did not fail. True: pages are in doubt, or old, and are being dropped. */
+bool shown_lay(struct inode *, uint64_t off, struct span, const struct shown_write *);
+/* Waits until they are; not for ever, for the kernel may wait for the write() to be answered. */
+void shown_settle(struct inode *, uint64_t off, uint64_t len);
+
+/* The kernel is about to drop what pages it has of these bytes. false: that is not noted, and has
+ * no end. */
+bool shown_drop_begin(struct inode *, uint64_t off, uint64_t len);
+void shown_drop_end(struct inode *);
+/* The same of all pages by an open() that is about to be answered, until its program asks for
+ * something or closes the file. */
+bool shown_open_begin(struct inode *);
+void shown_open_end(struct inode *);
 
 /* A write() goes past the pages. The kernel drops them before and after, and one that is filled
  * meanwhile may be changed and come back: with what was there before, if it is not known any more.

@@ -30,7 +30,7 @@ order(const void *a, const void *b)
 
 /* Pages that follow each other go at once. false: the session is ending. */
 static bool
-drop(struct notifier *n, const struct shown_oldest *o)
+drop(struct notifier *n, const struct shown_due *o)
 {
 	bool on = true;
 	qsort(o->number, o->count, sizeof *o->number, order);
@@ -50,9 +50,9 @@ run(void *arg)
 {
 	struct shown_drop *d = arg;
 	struct server *s = d->server;
-	for (bool on = true; on && shown_pages_over(s->shown);) {
-		struct shown_oldest o;
-		if (shown_pages_oldest(s->shown, s->inodes, &o)) {
+	for (bool on = true; on && shown_pages_wait(s->shown);) {
+		struct shown_due o;
+		if (shown_pages_due(s->shown, s->inodes, &o)) {
 			on = drop(s->notifier, &o);
 			inodes_put(s->inodes, o.inode);
 		} else {

@@ -1,6 +1,6 @@
-/* Has the kernel drop the oldest of the pages that are remembered (fuse/shown.h) when they are too
- * many. That waits for what the kernel does with them, and a store that hangs: so it is done on a
- * thread of its own, for which no request waits. */
+/* Has the kernel drop pages that are remembered (fuse/shown.h): those that are in doubt, and the
+ * oldest when they are too many. That waits for what the kernel does with them, and a store that
+ * hangs: so it is done on a thread of its own, for which no request waits long. */
 #pragma once
 
 struct server;
