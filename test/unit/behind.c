@@ -56,7 +56,6 @@ main(void)
 	char broken[] = "/tmp/zarrfs-behind-XXXXXX", url[200];
 	struct zmap *store = store_new("mem:behind");
 	struct mount_options o = options_new();
-	struct entry e = {0};
 	struct file *f = NULL;
 	const int fd = mkstemp(broken);
 	CHECK(fd >= 0);
@@ -72,9 +71,7 @@ main(void)
 		"fault.file=%s",
 		broken);
 	struct mount *m = mount_new(url, &o);
-	CHECK_INT(mount_lookup(m, "t", &e), 0);
-	CHECK_INT(file_open_for(m, &e, O_RDWR, &f), 0);
-	entry_free(&e);
+	f = open_for(m, "t", O_RDWR, 0);
 	test_longer(f, broken);
 	test_shorter(f, broken);
 	file_close(f);

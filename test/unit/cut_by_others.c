@@ -31,12 +31,7 @@ struct cut {
 static struct file *
 open_file(struct mount *m)
 {
-	struct entry e = {0};
-	struct file *f = NULL;
-	CHECK_INT(mount_lookup(m, "t", &e), 0);
-	CHECK_INT(file_open_for(m, &e, O_RDWR, &f), 0);
-	entry_free(&e);
-	return f;
+	return open_for(m, "t", O_RDWR, 0);
 }
 
 static struct cut

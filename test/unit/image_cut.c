@@ -32,7 +32,6 @@ begin(const char *url)
 {
 	struct cut c = {.store = store_new("mem:cut")};
 	struct mount_options o = options_new();
-	struct entry e = {0};
 	o.rw = true;
 	o.zmap.writable = true;
 	o.unlimited = "time";
@@ -40,9 +39,7 @@ begin(const char *url)
 	put_text(c.store, "t/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"time\"]}");
 	put_rows(c.store, ROWS);
 	c.mount = mount_new(url, &o);
-	CHECK_INT(mount_lookup(c.mount, "t.nc", &e), 0);
-	CHECK_INT(file_open_for(c.mount, &e, O_RDWR, &c.file), 0);
-	entry_free(&e);
+	c.file = open_for(c.mount, "t.nc", O_RDWR, 0);
 	c.at = file_size(c.file) - ROWS;
 	return c;
 }

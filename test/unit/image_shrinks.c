@@ -38,12 +38,7 @@ put_rows(unsigned rows)
 static struct file *
 open_file(const char *path)
 {
-	struct entry e = {0};
-	struct file *f = NULL;
-	CHECK_INT(mount_lookup(mount, path, &e), 0);
-	CHECK_INT(file_open_for(mount, &e, O_RDWR, &f), 0);
-	entry_free(&e);
-	return f;
+	return open_for(mount, path, O_RDWR, 0);
 }
 
 /* The other thread is through, or waits. */

@@ -31,17 +31,6 @@ put_store(struct zmap *z)
 	put_bytes(z, "x/0", x, sizeof x);
 }
 
-static struct file *
-open_file(struct mount *m, const char *path, int flags, int want)
-{
-	struct entry e = {0};
-	struct file *f = NULL;
-	CHECK_INT(mount_lookup(m, path, &e), 0);
-	CHECK_INT(file_open_for(m, &e, flags, &f), want);
-	entry_free(&e);
-	return f;
-}
-
 static void
 close_file(struct file *f, int want)
 {
@@ -54,7 +43,7 @@ close_file(struct file *f, int want)
 static size_t
 read_all(struct mount *m, const char *path, uint8_t *to)
 {
-	struct file *f = open_file(m, path, O_RDONLY, 0);
+	struct file *f = open_for(m, path, O_RDONLY, 0);
 	struct reply r = {0};
 	struct array_want w = {.len = MOST};
 	CHECK_INT(file_read(f, &w, &r), 0);
@@ -113,7 +102,7 @@ test_values(struct mount *m)
 {
 	uint8_t *all = malloc(MOST);
 	size_t n = read_all(m, "t.nc", all), at = begin_of(n);
-	struct file *f = open_file(m, "t.nc", O_RDWR, 0);
+	struct file *f = open_for(m, "t.nc", O_RDWR, 0);
 	all[at + 2 * 7 + 1] = 9;
 	CHECK_INT(put(f, at - 100, all + at - 100, n - at + 100), 0);
 	CHECK_INT(element(m, 7), 9);
@@ -121,10 +110,10 @@ test_values(struct mount *m)
 	CHECK_INT(element(m, 7), 9);
 	CHECK_INT(element(m, 8), 108);
 	/* Refused, until a program has looked. */
-	f = open_file(m, "t.nc", O_RDWR, 0);
+	f = open_for(m, "t.nc", O_RDWR, 0);
 	CHECK_INT(put(f, at, "\1\1", 2), -ERANGE);
 	close_file(f, -ERANGE);
-	f = open_file(m, "t.nc", O_RDWR, -ERANGE);
+	f = open_for(m, "t.nc", O_RDWR, -ERANGE);
 	CHECK(!f);
 	CHECK_INT(mount_settle(m, "", SETTLE_FSYNC, NULL), -ERANGE);
 	CHECK(strstr(err_text(), "'t.nc': "));
@@ -143,7 +132,7 @@ test_companion(struct mount *m)
 	while (at < n && memcmp(all + at, "\0\1\2\3\4\5", 6) != 0)
 		at++;
 	CHECK(at < n);
-	struct file *f = open_file(m, "t.nc", O_RDWR, 0);
+	struct file *f = open_for(m, "t.nc", O_RDWR, 0);
 	CHECK_INT(put(f, at, "\0\1\2", 3), 0);
 	CHECK_INT(put(f, at, "\0\1\3", 3), -EINVAL);
 	close_file(f, -EINVAL);
@@ -161,14 +150,14 @@ test_attribute(struct mount *m)
 	while (at < 4096 && memcmp(all + at, "units\0\0\0\0\0\0\2\0\0\0\1K", 17) != 0)
 		at++;
 	CHECK(at < 4096);
-	struct file *f = open_file(m, "t.nc", O_RDWR, 0);
+	struct file *f = open_for(m, "t.nc", O_RDWR, 0);
 	all[at + 16] = 'C';
 	CHECK_INT(put(f, 0, all, 4096), 0);
 	check_units(m, "K");
 	close_file(f, 0);
 	check_units(m, "C");
 	all[at + 16] = 'K';
-	f = open_file(m, "t.nc", O_RDWR | O_TRUNC, 0);
+	f = open_for(m, "t.nc", O_RDWR | O_TRUNC, 0);
 	CHECK_INT(file_size(f), 0);
 	CHECK_INT(file_settle(f, SETTLE_FLUSH, 0, NULL), 0);
 	CHECK_INT(put(f, 0, all, 100), 0);
@@ -188,7 +177,7 @@ test_names(struct mount *m)
 	size_t n = read_all(m, "t.nc", all);
 	CHECK_INT(mount_create(m, "t.nc.tmp", &e), 0);
 	entry_free(&e);
-	struct file *f = open_file(m, "t.nc.tmp", O_RDWR, 0);
+	struct file *f = open_for(m, "t.nc.tmp", O_RDWR, 0);
 	all[n - 1] = 77;
 	CHECK_INT(put(f, 0, all, n), 0);
 	close_file(f, 0);
@@ -201,7 +190,7 @@ test_names(struct mount *m)
 	CHECK_INT(mount_lookup(m, "t.nc", &e), ZMAP_ABSENT);
 	CHECK_INT(mount_create(m, "t.nc", &e), 0);
 	entry_free(&e);
-	f = open_file(m, "t.nc", O_WRONLY, 0);
+	f = open_for(m, "t.nc", O_WRONLY, 0);
 	all[n - 1] = 78;
 	CHECK_INT(put(f, 0, all, n), 0);
 	close_file(f, 0);
@@ -219,7 +208,7 @@ test_taken_in(struct mount *m)
 	size_t n = read_all(m, "t.nc", all);
 	CHECK_INT(mount_create(m, "t.cdf5.nc.x", &e), 0);
 	entry_free(&e);
-	struct file *f = open_file(m, "t.cdf5.nc.x", O_WRONLY, 0);
+	struct file *f = open_for(m, "t.cdf5.nc.x", O_WRONLY, 0);
 	CHECK_INT(put(f, 0, all, n), 0);
 	CHECK_INT(mount_rename(m, "t.cdf5.nc.x", "t.nc", 0), 0);
 	CHECK_INT(put(f, n - 1, "\117", 1), 0);
@@ -227,7 +216,7 @@ test_taken_in(struct mount *m)
 	CHECK_INT(element(m, ROWS * X - 1), 79);
 	CHECK_INT(mount_create(m, "new.nc", &e), 0);
 	entry_free(&e);
-	f = open_file(m, "new.nc", O_WRONLY, 0);
+	f = open_for(m, "new.nc", O_WRONLY, 0);
 	CHECK_INT(put(f, 0, "\x89HDF\r\n\x1a\n........", 16), 0);
 	CHECK_INT(file_settle(f, SETTLE_FLUSH, 0, NULL), -EINVAL);
 	CHECK(strstr(err_text(), "netCDF-4"));
@@ -238,7 +227,7 @@ test_taken_in(struct mount *m)
 	memset(flat, 5, sizeof flat);
 	CHECK_INT(mount_create(m, "new", &e), 0);
 	entry_free(&e);
-	f = open_file(m, "new", O_WRONLY, 0);
+	f = open_for(m, "new", O_WRONLY, 0);
 	CHECK_INT(put(f, 0, flat, sizeof flat), 0);
 	close_file(f, 0);
 	CHECK_INT(mount_rename(m, "new", "t", 0), 0);
@@ -254,7 +243,7 @@ write_much(void *arg)
 	uint8_t *all = malloc(MOST);
 	size_t n = read_all(m, "t.nc", all), at = begin_of(n);
 	for (int i = 0; i < 20; i++) {
-		struct file *f = open_file(m, "t.nc", O_RDWR, 0);
+		struct file *f = open_for(m, "t.nc", O_RDWR, 0);
 		CHECK_INT(put(f, at + 2 * (size_t)(i % (ROWS * X)), "\0\7", 2), 0);
 		close_file(f, 0);
 		element(m, 0);
@@ -281,10 +270,10 @@ static void
 test_lost(struct mount *m)
 {
 	struct buf said = {0};
-	struct file *f = open_file(m, "t.nc", O_RDWR | O_TRUNC, 0), *other;
+	struct file *f = open_for(m, "t.nc", O_RDWR | O_TRUNC, 0), *other;
 	CHECK_INT(put(f, 0, "CDF\1", 4), 0);
 	close_file(f, -EINVAL);
-	other = open_file(m, "s.nc", O_RDWR | O_TRUNC, 0);
+	other = open_for(m, "s.nc", O_RDWR | O_TRUNC, 0);
 	CHECK_INT(put(other, 0, "CDF\1", 4), 0);
 	CHECK(mount_drain(m, &said) < 0);
 	CHECK_INT(buf_terminate(&said), 0);
@@ -306,20 +295,20 @@ test_given_up(struct mount *m)
 {
 	uint8_t *all = malloc(MOST);
 	size_t n = read_all(m, "t.nc", all), at = begin_of(n);
-	struct file *f = open_file(m, "t.nc", O_RDWR, 0), *other;
+	struct file *f = open_for(m, "t.nc", O_RDWR, 0), *other;
 	CHECK_INT(put(f, at, "\1\1", 2), -ERANGE);
 	CHECK_INT(put(f, at, "\0\3", 2), -ERANGE);
 	CHECK_INT(mount_refresh(m, NULL), 0);
 	CHECK_INT(put(f, at, "\0\3", 2), 0);
 	close_file(f, 0);
 	CHECK_INT(element(m, 0), 3);
-	f = open_file(m, "t.nc", O_RDWR, 0);
+	f = open_for(m, "t.nc", O_RDWR, 0);
 	CHECK_INT(put(f, 0, "1234", 4), 0);
 	CHECK_INT(file_settle(f, SETTLE_RELEASE, 0, NULL), -EINVAL);
 	CHECK_INT(mount_refresh(m, NULL), 0);
 	CHECK_INT(put(f, 0, "1234", 4), -ESTALE);
 	CHECK_INT(file_settle(f, SETTLE_FLUSH, 0, NULL), -ESTALE);
-	other = open_file(m, "t.nc", O_RDWR, 0);
+	other = open_for(m, "t.nc", O_RDWR, 0);
 	CHECK_INT(put(other, at, "\0\4", 2), 0);
 	close_file(f, -ESTALE);
 	close_file(other, 0);
@@ -336,7 +325,7 @@ set_fill(struct mount *m, int8_t was, int8_t to)
 	uint8_t *all = malloc(MOST);
 	size_t n = read_all(m, "u.nc", all);
 	uint8_t *at = memmem(all, n, name, sizeof name - 1);
-	struct file *f = open_file(m, "u.nc", O_RDWR, 0);
+	struct file *f = open_for(m, "u.nc", O_RDWR, 0);
 	CHECK(at);
 	if (at) {
 		at += sizeof name - 1;
@@ -379,7 +368,7 @@ test_fill(void)
 	put_bytes(z, "u/0", u, X / 2);
 	put_bytes(z, "u/1", u + X / 2, X / 2);
 	struct mount *m = mount_new(url, &o);
-	struct file *f = open_file(m, "u", O_WRONLY, 0);
+	struct file *f = open_for(m, "u", O_WRONLY, 0);
 	pthread_create(&thread, NULL, change_fill, m);
 	nanosleep(&half, NULL);
 	memset(u, -5, X / 2);
@@ -408,13 +397,13 @@ test_dropped(void)
 	put_store(z);
 	struct mount *m = mount_new(url, &o);
 	size_t n = read_all(m, "t.nc", all), at = begin_of(n);
-	struct file *f = open_file(m, "t.nc", O_RDWR, 0), *flat;
+	struct file *f = open_for(m, "t.nc", O_RDWR, 0), *flat;
 	all[at + 1] = 9;
 	CHECK_INT(put(f, at, all + at, n - at), 0);
 	CHECK_INT(file_settle(f, SETTLE_FLUSH, 0, NULL), -EIO);
 	CHECK_INT(mount_refresh(m, NULL), 0);
 	CHECK_INT(element(m, 0), 100);
-	flat = open_file(m, "t", O_WRONLY, 0);
+	flat = open_for(m, "t", O_WRONLY, 0);
 	file_close(flat);
 	close_file(f, 0);
 	CHECK_INT(mount_drain(m, NULL), 0);
@@ -440,10 +429,10 @@ test_unsynced(void)
 	o.rw = true;
 	put_store(z);
 	struct mount *m = mount_new(url, &o);
-	struct file *f = open_file(m, "t", O_RDWR, 0);
+	struct file *f = open_for(m, "t", O_RDWR, 0);
 	CHECK_INT(put(f, 0, "\3", 1), 0);
 	close_file(f, 0);
-	f = open_file(m, "t.nc", O_RDWR, 0);
+	f = open_for(m, "t.nc", O_RDWR, 0);
 	CHECK_INT(put(f, 0, "1234", 4), 0);
 	CHECK_INT(file_settle(f, SETTLE_RELEASE, 0, NULL), -EINVAL);
 	close(open(broken, O_CREAT | O_WRONLY, 0600));

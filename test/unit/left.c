@@ -87,7 +87,6 @@ begin(const char *url)
 {
 	struct mount_options o = options_new();
 	struct told t = {.store = played.store};
-	struct entry e = {0};
 	o.rw = o.zmap.writable = true;
 	o.unlimited = "time";
 	t.mount = mount_new(url, &o);
@@ -99,9 +98,7 @@ begin(const char *url)
 	played.ops.put = play_put;
 	t.mount->zmap->ops = &played.ops;
 	make_old();
-	CHECK_INT(mount_lookup(t.mount, "t", &e), 0);
-	CHECK_INT(file_open_for(t.mount, &e, O_RDWR, &t.file), 0);
-	entry_free(&e);
+	t.file = open_for(t.mount, "t", O_RDWR, 0);
 	return t;
 }
 

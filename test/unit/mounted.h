@@ -95,6 +95,18 @@ read_at(struct file *f, uint64_t off, size_t len, void *to)
 	return (int64_t)n;
 }
 
+/* Opens path with these flags. want: what comes of it, 0 or -errno. */
+static inline struct file *
+open_for(struct mount *m, const char *path, int flags, int want)
+{
+	struct entry e = {0};
+	struct file *f = NULL;
+	CHECK_INT(mount_lookup(m, path, &e), 0);
+	CHECK_INT(file_open_for(m, &e, flags, &f), want);
+	entry_free(&e);
+	return f;
+}
+
 /* Opens path as the kernel would. 0 or -errno; ZMAP_ABSENT. */
 static inline int
 open_path(struct mount *m, const char *path, struct file **ret)

@@ -11,17 +11,6 @@ enum { MOST = 1 << 20 };
 static const struct array_want how;
 
 static struct file *
-open_for(struct mount *m, const char *path, int flags, int want)
-{
-	struct entry e = {0};
-	struct file *f = NULL;
-	CHECK_INT(mount_lookup(m, path, &e), 0);
-	CHECK_INT(file_open_for(m, &e, flags, &f), want);
-	entry_free(&e);
-	return f;
-}
-
-static struct file *
 open_file(struct mount *m, const char *path)
 {
 	return open_for(m, path, O_RDWR, 0);

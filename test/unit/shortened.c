@@ -201,7 +201,6 @@ static void
 test_together(void)
 {
 	struct node *was;
-	struct entry e = {0};
 	struct file *u = NULL;
 	pthread_t thread;
 	uint8_t rows[ROWS];
@@ -211,9 +210,7 @@ test_together(void)
 	for (size_t i = 0; i < 4; i++)
 		put_bytes(other, (const char *[]){"t/0", "t/1", "u/0", "u/1"}[i], "\1\1\1\1", 4);
 	model_on_change(t.mount->model, t.tell, t.mount);
-	CHECK_INT(mount_lookup(t.mount, "u", &e), 0);
-	CHECK_INT(file_open_for(t.mount, &e, O_RDWR, &u), 0);
-	entry_free(&e);
+	u = open_for(t.mount, "u", O_RDWR, 0);
 	sem_init(&both, 0, 0);
 	play(&t, look_together);
 	CHECK(!pthread_create(&thread, NULL, make_shorter, u));
@@ -270,14 +267,11 @@ static void
 test_sibling(void)
 {
 	struct node *was;
-	struct entry e = {0};
 	uint8_t rows[ROWS];
 	chunks = "[2]";
 	struct told t = told_begin(put_both, ROWS, &was);
 	const uint8_t waits[] = {1, 1};
-	CHECK_INT(mount_lookup(t.mount, "u", &e), 0);
-	CHECK_INT(file_open_for(t.mount, &e, O_RDWR, &sibling), 0);
-	entry_free(&e);
+	sibling = open_for(t.mount, "u", O_RDWR, 0);
 	CHECK_INT(file_write(sibling, 6, (struct span){waits, 2}, &(struct array_want){0}, 0), 0);
 	append = nothing;
 	model_on_change(t.mount->model, found_shorter, &t);

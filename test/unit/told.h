@@ -33,7 +33,6 @@ told_begin(void (*put)(struct zmap *, unsigned rows), unsigned rows, struct node
 {
 	struct mount_options o = options_new();
 	struct told t = {.store = store_new("mem:told"), .put = put};
-	struct entry e = {0};
 	o.rw = true;
 	o.zmap.writable = true;
 	o.unlimited = "time";
@@ -42,9 +41,7 @@ told_begin(void (*put)(struct zmap *, unsigned rows), unsigned rows, struct node
 	t.mount = mount_new("mem:told", &o);
 	t.tell = t.mount->model->changed;
 	*ret = told_look(&t, rows);
-	CHECK_INT(mount_lookup(t.mount, "t", &e), 0);
-	CHECK_INT(file_open_for(t.mount, &e, O_RDWR, &t.file), 0);
-	entry_free(&e);
+	t.file = open_for(t.mount, "t", O_RDWR, 0);
 	model_on_change(t.mount->model, NULL, NULL);
 	return t;
 }
