@@ -54,5 +54,5 @@ bool layer_any(const struct layer *l);
 bool layer_touches(const struct layer *, size_t from, size_t to);
 /* Was each of them written, to one layer or the other? Either may be NULL. */
 bool layer_has(const struct layer *a, const struct layer *b, size_t at, size_t n);
-/* Lays all of `upper` over `lower`. -ENOMEM: nothing happened. */
+/* Lays all of `upper` over `lower`. -ENOMEM: nothing happened, but that it may cost more. */
 int layer_join(struct layer *lower, const struct layer *upper, size_t most);

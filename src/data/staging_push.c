@@ -143,9 +143,11 @@ put_layers_back(struct staging *s, struct staged_object *o)
 	for (struct staged_chunk *c = o->chunk; c; c = c->next) {
 		size_t before = layer_cost(c->storing) + layer_cost(c->now);
 		size_t most = o->space->array->grid.chunk_bytes;
-		if (c->now && c->storing && layer_join(c->storing, c->now, most) < 0)
-			continue; /* no memory to join them: both stay, and are stored one after the
-				     other */
+		if (c->now && c->storing && layer_join(c->storing, c->now, most) < 0) {
+			/* no memory to join them: both stay, and are stored one after the other */
+			staged_charge(s, o, before, layer_cost(c->storing) + layer_cost(c->now));
+			continue;
+		}
 		if (c->storing) {
 			layer_unref(c->now);
 			c->now = MOVE(c->storing);
