@@ -5,6 +5,7 @@
 #include "model/model.h"
 #include "view/state.h"
 
+#include <endian.h>
 #include <fcntl.h>
 
 enum { ROWS = 8, LEFT = 5 };
@@ -137,6 +138,23 @@ write_ends(void)
 	end(&c);
 }
 
+/* A record that was appended here is taken away: it is no row that is written on. */
+static void
+appended_goes(void)
+{
+	const uint32_t count = htobe32(ROWS + 1);
+	struct cut c = begin("mem:cut");
+	CHECK_INT(write_rows(&c, ROWS, ROWS + 1), 0);
+	CHECK_INT(file_write(c.file, 4, (struct span){(const uint8_t *)&count, 4}, &how, 0), 0);
+	CHECK_INT(settle(&c), 0);
+	check_chunk(&c, "t/2", "\1\11\11\11");
+	shorten(&c, ROWS, true);
+	CHECK_INT(file_write(c.file, c.at + ROWS, (struct span){(const uint8_t *)"\7", 1}, &how, 0),
+		-EIO);
+	CHECK(strstr(err_text(), "has 8 rows"));
+	end(&c);
+}
+
 /* A bucket's metadata are looked at when all is stored: a chunk that came too late for the other
  * writer to delete it goes again. */
 static void
@@ -161,6 +179,7 @@ main(void)
 	rows_go(4, true, NULL);
 	rows_go(4, false, NULL);
 	write_ends();
+	appended_goes();
 	late_put_goes();
 	return check_end();
 }
