@@ -211,8 +211,8 @@ CLEAN_DEFINE(struct array_behind, array_behind_free)
  * stored there then and is still there, goes, and the tail of the last chunks is about to become
  * fill; what others have stored since stays. -errno: some of it may be left. */
 int array_trim(struct array *, struct array_behind *, struct cancel *);
-/* That is durable. Only when all arrays are trimmed that get shorter together: another thread that
- * makes the same ones shorter in another order waits for them, too. */
+/* Waits until what array_trim has begun is durable. Called when all arrays that get shorter
+ * together are trimmed: a thread that makes them shorter in another order waits for them, too. */
 int array_store_trimmed(struct array_behind *, struct cancel *);
 /* Another writer has made the array shorter than what is written here, and this is how long it is
  * now: what waits of rows that are left is stored by it. What waits behind them goes, and so do

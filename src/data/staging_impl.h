@@ -152,9 +152,10 @@ void staging_forget(struct staging *, struct staged_chunk *, size_t from);
 /* Something that was written behind the end of the space's array is lost, which is an error of it,
  * unless it has one. The lock is held. */
 void staged_lose(struct staged_space *);
-/* Has another writer made the array shorter, and the space has the one that it is now? */
+/* Does the space have a shorter version of this array, which another writer has made? */
 bool staged_is_cut(const struct staged_space *, const struct array *);
-/* What the object has that is not being stored, behind the end of its space's array, is lost. */
+/* Bytes of the object behind the end of its space's array are lost, but for those that are being
+ * stored. */
 void staged_cut(struct staging *, struct staged_object *);
 /* The array's objects behind its end that were put here since it was last looked at go, if they are
  * what was put; that is an error of the space. A task does it, once the lock is open and pool_fill
@@ -163,7 +164,7 @@ void placed_remove_behind(struct staging *, struct array *, struct array **ret_w
 /* Until they are gone, of one space or (0) of all. The lock is open meanwhile. */
 int staging_wait_removed(struct staging *, uint64_t space, struct cancel *);
 
-/* Until no object of the space is being stored. The lock is open meanwhile. */
+/* Waits until no object of the space is being stored, with the lock open. */
 int staging_wait_stored(struct staging *, uint64_t space, struct cancel *);
 
 /* What tells an object of a key from all others. Never 0. */
@@ -200,7 +201,8 @@ int behind_each(struct array_behind *, uint64_t first, uint64_t last,
 	int (*fn)(struct array_behind *, uint64_t chunk));
 /* The object with the chunk, as it was found. NULL: there was none. */
 const struct behind_object *behind_find(const struct array_behind *, uint64_t chunk);
-/* What waited is stored. The lock is held. *ret_gone: to be let go of without it; or NULL. */
+/* Objects of the array may be stored again. The lock is held. *ret_gone: an array to be
+ * unreferenced without it; or NULL. */
 void behind_release(struct array_behind *, struct array **ret_gone);
 
 /* The cache is told how much memory is taken. No lock is held. */
@@ -239,9 +241,10 @@ struct store {
 	char version[ZMAP_VERSION]; /* that the put left */
 };
 
-/* It was put behind the end, as the array is by now: it goes again. 0: it was not. */
+/* Deletes an object that was put behind the end that the array has by now. 0: it was not; -errno.
+ */
 int staging_put_late(const struct store *);
-/* It was put: array_confirm looks at its array after that. */
+/* An object was put: array_confirm looks at its array after that. */
 void staging_note_placed(const struct store *);
 /* The object with this chunk and those behind it is put as they were frozen. 0 or -errno. */
 int staged_store(struct staging *, struct array *, const struct staged_chunk *);
@@ -249,22 +252,22 @@ int staged_store(struct staging *, struct array *, const struct staged_chunk *);
 int store_base(struct store *);
 /* Of what is stored of a chunk, bytes from there on count as fill. */
 size_t store_fill_from(const struct store *, const struct staged_chunk *);
-/* Of the base that was just read: what of it a broken writer left behind the end. */
+/* Finds which rows of the base, just read, a broken writer left behind the end. */
 int store_find_left(struct store *);
-/* Is all of the object that? */
+/* Has a broken writer left all of the object? */
 bool store_is_left(const struct store *);
-/* It cannot be read, and goes; with the thread's err_text. */
+/* Tells that such an object cannot be read and is replaced, with the thread's err_text. */
 void store_say_left(const struct store *);
 
-/* Rows behind those that the metadata count are about to be put. -ENOMEM. */
+/* Rows of the object that the metadata do not count are about to be put. -ENOMEM. */
 int staging_note_rows(const struct store *);
-/* They were. */
+/* Those rows were put. */
 void staging_rows_put(const struct store *);
-/* Does the object have such rows of this mount? */
+/* Has this mount put rows of the object that the metadata do not count? */
 bool staging_has_noted(const struct store *);
-/* Those that the metadata count are noted no more. */
+/* Forgets the objects all of whose rows the metadata count. */
 void staging_rows_counted(const struct array *);
-/* The same of those of the space that end at `most` at last. The lock is held. */
+/* Forgets the objects of the space whose rows end at `most` or before. The lock is held. */
 void staging_forget_rows(struct staging *, uint64_t space, uint64_t most);
 void staging_noted_free(struct staging *);
 /* A changed chunk, decoded, with what was written laid over what is stored (NULL: nothing is). *ret
