@@ -215,9 +215,9 @@ int array_trim(struct array *, struct array_behind *, struct cancel *);
  * together are trimmed: a thread that makes them shorter in another order waits for them, too. */
 int array_store_trimmed(struct array_behind *, struct cancel *);
 /* Another writer has made the array shorter than what is written here, and this is how long it is
- * now: what waits of rows that are left is stored by it. What waits behind them goes, and so do
- * chunks behind them that were put into a remote store too late for the other to delete them; then
- * the error that says so sticks to the array. The store is not waited for, but by array_flush. */
+ * now: what waits of rows that are left is stored by it. What waits behind them goes, and so does
+ * what was put behind them too late for the other to delete it, or is not counted yet; then the
+ * error that says so sticks to the array. The store is not waited for, but by array_flush. */
 void array_cut(struct array *);
 /* The array is removed: what was written to it is forgotten, and the error that sticks. -EINTR. */
 int array_forget(struct array *, struct cancel *);

@@ -4,7 +4,6 @@
 #include "data/staging_impl.h"
 
 #include "base/check.h"
-#include "base/list.h"
 #include "model/parallel.h"
 
 #include <errno.h>
@@ -30,20 +29,6 @@ staging_wait_stored(struct staging *s, uint64_t space, struct cancel *cancel)
 		if (r < 0)
 			return r;
 	}
-}
-
-static int
-by_object(const void *a, const void *b)
-{
-	const struct behind_object *x = a, *y = b;
-	return x->object < y->object ? -1 : x->object > y->object;
-}
-
-const struct behind_object *
-behind_find(const struct array_behind *b, uint64_t chunk)
-{
-	const struct behind_object key = {.object = array_object(b->array, chunk)};
-	return b->n ? bsearch(&key, b->found, b->n, sizeof key, by_object) : NULL;
 }
 
 /* --- objects --- */
@@ -84,9 +69,7 @@ behind_each(struct array_behind *b, uint64_t first, uint64_t last,
 	int (*fn)(struct array_behind *, uint64_t chunk))
 {
 	const struct array *a = b->array;
-	uint64_t rows = behind_step(a), row = 1;
-	for (unsigned d = 1; d < a->grid.rank; d++)
-		row *= a->grid.count[d];
+	const uint64_t rows = behind_step(a), row = behind_in_row(a);
 	struct each e = {b, first * rows * row, row, rows * row, fn};
 	if (first < last)
 		in_parallel((last - first) * row, a->remote, one, &e);
@@ -95,36 +78,18 @@ behind_each(struct array_behind *b, uint64_t first, uint64_t last,
 
 /* --- before --- */
 
-/* The lock is held. */
-static struct behind_object *
-add(struct array_behind *b)
-{
-	return LIST_MORE(b->found, b->n, "objects") < 0 ? NULL : &b->found[b->n++];
-}
-
 static int
 look_at(struct array_behind *b, uint64_t chunk)
 {
 	struct array *a = b->array;
 	struct zmap_stat st = {0};
-	struct behind_object *o = NULL;
 	char key[ARRAY_KEY_MAX];
 	int r = array_chunk_key(a, chunk, key);
 	if (r == 0)
 		r = zmap_stat_while(a->zmap, key, b->cancel, &st);
 	if (r == ZMAP_ABSENT || (r == -EACCES && (a->data->options.missing_403 || a->remote)))
 		return 0; /* so a bucket that may not be listed says that there is none */
-	if (r < 0)
-		return r;
-	LOCKED(&b->lock) {
-		o = add(b);
-		if (o) {
-			o->object = array_object(a, chunk);
-			o->mtime = st.mtime;
-			memcpy(o->version, st.version, sizeof o->version);
-		}
-	}
-	return o ? 0 : err_set(-ENOMEM, "no memory for what lies behind the end");
+	return r < 0 ? r : behind_add(b, chunk, &st);
 }
 
 /* A bucket calls the same bytes by the same version, and its times are whole seconds: an object
@@ -151,8 +116,7 @@ look(struct array_behind *b)
 	const uint64_t step = behind_step(a), unit = a->grid.chunk[0] * step;
 	const int64_t since = clock_now();
 	int r = behind_each(b, b->rows / unit, ceil_div(b->before, unit), look_at);
-	if (b->n)
-		qsort(b->found, b->n, sizeof *b->found, by_object);
+	behind_sort(b);
 	return r < 0 ? r : let_time_go_by(b, since);
 }
 

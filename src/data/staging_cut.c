@@ -78,11 +78,10 @@ staging_put_late(const struct store *st)
 {
 	struct array *a = st->array;
 	const struct staged_space *p = st->chunk->object->space;
-	const uint64_t unit = a->grid.chunk[0] * behind_step(a);
 	bool late = false;
 	LOCKED(&st->staging->lock)
 		late = staged_is_cut(p, a) &&
-		       p->array->grid.shape[0] <= first_row(a, st->chunk->number) / unit * unit;
+		       p->array->grid.shape[0] <= behind_first_row(a, st->chunk->number);
 	if (!late || !*st->version)
 		return 0;
 	const int r = fresh_remove(a, st->chunk->number, st->version, 0);

@@ -1,9 +1,9 @@
 /* The inside of struct staging: staging.c (the table), staging_write.c (writing), staging_push.c
  * (what is stored when, by which thread, and what came of it), staging_store.c (one object),
  * staging_shard.c (one that is a shard), staging_left.c and staging_noted.c (what lies behind the
- * end), staging_pad.c (edges), staging_behind.c (what is stored behind an end that is to come),
- * staging_trim.c (shrinking), staging_cut.c (that another writer does it) and cover.c (reading). No
- * other file includes it. */
+ * end), staging_placed.c (what was put lately), staging_pad.c (edges), staging_behind.c and
+ * staging_found.c (what is stored behind an end that is to come), staging_trim.c (shrinking),
+ * staging_cut.c (that another writer does it) and cover.c (reading). No other file includes it. */
 #pragma once
 
 #include "base/err.h"
@@ -157,11 +157,13 @@ bool staged_is_cut(const struct staged_space *, const struct array *);
 /* Bytes of the object behind the end of its space's array are lost, but for those that are being
  * stored. */
 void staged_cut(struct staging *, struct staged_object *);
-/* The array's objects behind its end that were put here since it was last looked at go, if they are
- * what was put; that is an error of the space. A task does it, once the lock is open and pool_fill
- * was called. The lock is held. *ret_was: as staging_hold_space has it. */
-void placed_remove_behind(struct staging *, struct array *, struct array **ret_was);
-/* Until they are gone, of one space or (0) of all. The lock is open meanwhile. */
+/* The array's objects behind its end that were put here since it was last looked at, or with rows
+ * that are not counted, go, if they are what was put; of those that hold its end, too, what is
+ * behind it is marked as fill. Rows that are lost by that are an error of the space. A task does
+ * it, once the lock is open and pool_fill was called. The lock is held. *ret_was: as
+ * staging_hold_space has it. */
+void placed_cut(struct staging *, struct array *, struct array **ret_was);
+/* Until that is done, of one space or (0) of all. The lock is open meanwhile. */
 int staging_wait_removed(struct staging *, uint64_t space, struct cancel *);
 
 /* Waits until no object of the space is being stored, with the lock open. */
@@ -195,6 +197,31 @@ behind_step(const struct array *a)
 {
 	return a->shard ? a->in_shard[0] : 1;
 }
+/* The first row of the object with the chunk. */
+static inline uint64_t
+behind_first_row(const struct array *a, uint64_t chunk)
+{
+	const uint64_t step = behind_step(a);
+	uint64_t index[RANK_MAX];
+	grid_index(&a->grid, chunk, index);
+	return index[0] / step * step * a->grid.chunk[0];
+}
+/* Chunks of the array that share one index of the leading dimension. */
+static inline uint64_t
+behind_in_row(const struct array *a)
+{
+	uint64_t n = 1;
+	for (unsigned d = 1; d < a->grid.rank; d++)
+		n *= a->grid.count[d];
+	return n;
+}
+/* The object with the chunk is noted; any thread. -ENOMEM. When all are, they are sorted. */
+int behind_add(struct array_behind *, uint64_t chunk, const struct zmap_stat *);
+void behind_sort(struct array_behind *);
+/* The chunks that hold the last row, and in a shard those behind them: what is stored of them
+ * behind the end is about to become fill. grown: another writer has made rows of them again, and
+ * what waits there stays. The lock is held. */
+int behind_mark(struct staging *, const struct array_behind *, bool grown);
 /* Calls fn for a chunk of each object of these rows [first, last) of objects; several threads do.
  * 0, or the first error. */
 int behind_each(struct array_behind *, uint64_t first, uint64_t last,
@@ -265,6 +292,9 @@ int staging_note_rows(const struct store *);
 void staging_rows_put(const struct store *);
 /* Has this mount put rows of the object that the metadata do not count? */
 bool staging_has_noted(const struct store *);
+/* Objects of the array with such rows behind its end, as if they were placed: how many. ret: room
+ * for all that are noted. The lock is held. */
+size_t staging_find_noted(const struct staging *, const struct array *, struct placed *ret);
 /* Forgets the objects all of whose rows the metadata count. */
 void staging_rows_counted(const struct array *);
 /* Forgets the objects of the space whose rows end at `most` or before. The lock is held. */

@@ -10,11 +10,7 @@
 static uint64_t
 rows_before(const struct store *st)
 {
-	const struct array *a = st->array;
-	uint64_t index[RANK_MAX];
-	grid_index(&a->grid, st->chunk->number, index);
-	return (a->shard ? index[0] / a->in_shard[0] * a->in_shard[0] : index[0]) *
-	       a->grid.chunk[0];
+	return behind_first_row(st->array, st->chunk->number);
 }
 
 /* Indices of the leading dimension up to the end of the object. */
@@ -22,7 +18,7 @@ static uint64_t
 rows_to_end(const struct store *st)
 {
 	const struct array *a = st->array;
-	return rows_before(st) + (a->shard ? a->in_shard[0] : 1) * a->grid.chunk[0];
+	return rows_before(st) + behind_step(a) * a->grid.chunk[0];
 }
 
 int

@@ -7,12 +7,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* An object with such rows. */
 struct noted {
 	uint64_t space, object;
-	uint64_t rows;   /* up to the end of the last one */
-	uint64_t coming; /* the same of what is being put, which may fail */
+	uint64_t rows;              /* up to the end of the last one */
+	uint64_t coming;            /* the same of what is being put, which may fail */
+	uint64_t chunk;             /* one that is in it */
+	char version[ZMAP_VERSION]; /* that was put last */
 };
 
 static int
@@ -95,9 +98,27 @@ staging_rows_put(const struct store *st)
 	const struct noted key = {.space = a->space, .object = array_object(a, st->chunk->number)};
 	LOCKED(&s->lock) {
 		struct noted *n = set_find(&s->noted_by, &key, by_object);
-		if (n)
+		if (n) {
 			n->rows = max_u64(n->rows, n->coming);
+			n->chunk = st->chunk->number;
+			memcpy(n->version, st->version, sizeof n->version);
+		}
 	}
+}
+
+size_t
+staging_find_noted(const struct staging *s, const struct array *a, struct placed *ret)
+{
+	size_t found = 0;
+	for (size_t i = 0; i < s->n_noted; i++) {
+		const struct noted *n = s->noted[i];
+		if (n->space != a->space || n->rows <= a->grid.shape[0])
+			continue;
+		struct placed *p = &ret[found++];
+		*p = (struct placed){.space = n->space, .chunk = n->chunk};
+		memcpy(p->version, n->version, sizeof p->version);
+	}
+	return found;
 }
 
 bool

@@ -71,8 +71,9 @@ struct placed_list {
 static int
 find(const struct staging *s, struct placed_list *l)
 {
-	l->at = s->n_placed ? malloc(s->n_placed * sizeof *l->at) : NULL;
-	if (s->n_placed && !l->at)
+	const size_t most = s->n_placed + s->n_noted;
+	l->at = most ? malloc(most * sizeof *l->at) : NULL;
+	if (most && !l->at)
 		return err_set(-ENOMEM, "no memory for what was stored");
 	for (size_t i = 0; i < s->n_placed; i++)
 		if (s->placed[i].space == l->array->space) {
@@ -100,84 +101,137 @@ take_back(struct placed_list *l, const struct err *why)
 	return left ? err_add(r, "%zu chunks of the former array are left there", left) : r;
 }
 
-/* --- what came behind the end --- */
+/* --- what is cut off --- */
 
-/* Objects on their way out. */
+/* Objects on their way out, and those that lose rows. */
 struct late {
 	struct task task; /* first */
 	struct late *next;
 	struct staged_space *space; /* which is held; NULL: no longer */
 	struct placed_list list;    /* the array: a reference */
+	size_t noted;               /* the last ones of them: with rows that are not counted */
+	struct array_behind rest;   /* those with the end in them */
 };
 
-static bool
-is_behind(const struct array *a, uint64_t chunk)
+/* An object with the end in it, if it is what was put. */
+static int
+find_rest(struct late *l, const struct placed *p)
 {
-	uint64_t index[RANK_MAX];
-	grid_index(&a->grid, chunk, index);
-	if (a->shard)
-		index[0] -= index[0] % a->in_shard[0];
-	return index[0] * a->grid.chunk[0] >= a->grid.shape[0];
+	struct array *a = l->list.array;
+	struct zmap_stat now;
+	char key[ARRAY_KEY_MAX];
+	int r = array_chunk_key(a, p->chunk, key);
+	if (r == 0)
+		r = zmap_stat(a->zmap, key, &now);
+	if (r == 0 && strcmp(now.version, p->version) != 0)
+		r = ZMAP_CHANGED;
+	return r ? r : behind_add(&l->rest, p->chunk, &now);
 }
 
 static void
-remove_behind(void *arg, size_t i)
+cut_one(void *arg, size_t i)
 {
-	struct placed_list *l = arg;
-	const struct placed *p = &l->at[i];
-	if (fresh_remove(l->array, p->chunk, p->version, 0) == 0)
-		atomic_fetch_add(&l->left, 1);
+	struct late *l = arg;
+	struct array *a = l->list.array;
+	const struct placed *p = &l->list.at[i];
+	const bool behind = behind_first_row(a, p->chunk) >= a->grid.shape[0];
+	int r = 0;
+	if (*p->version)
+		r = behind ? fresh_remove(a, p->chunk, p->version, 0) : find_rest(l, p);
+	if (r == 0 && (behind || i >= l->list.n - l->noted))
+		atomic_fetch_add(&l->list.left, 1);
 }
 
 static void
-remove_late(struct task *t)
+free_late(struct late *l)
+{
+	pthread_mutex_destroy(&l->rest.lock);
+	free(l->rest.found);
+	free(l->list.at);
+	free(l);
+}
+
+/* What the task came to. The lock is held. The space's array, to be let go of; or NULL. */
+static struct array *
+end_late(struct staging *s, struct late *l)
+{
+	struct late **at = &s->late;
+	while (*at != l)
+		at = &(*at)->next;
+	*at = l->next;
+	pthread_cond_broadcast(&s->moved);
+	if (!l->space)
+		return NULL;
+	if (atomic_load(&l->list.left))
+		staged_lose(l->space);
+	if (l->rest.n)
+		behind_mark(s, &l->rest, true);
+	return staging_release_space(s, l->space);
+}
+
+static void
+cut_late(struct task *t)
 {
 	struct late *l = (struct late *)(void *)t;
 	struct array *a = l->list.array, *gone = NULL;
 	struct staging *s = a->data->staging;
 	pool_blocking();
-	in_parallel(l->list.n, true, remove_behind, &l->list);
+	in_parallel(l->list.n, true, cut_one, l);
 	pool_unblocking();
-	LOCKED(&s->lock) {
-		struct late **at = &s->late;
-		while (*at != l)
-			at = &(*at)->next;
-		*at = l->next;
-		if (l->space && atomic_load(&l->list.left))
-			staged_lose(l->space);
-		if (l->space)
-			gone = staging_release_space(s, l->space);
-		pthread_cond_broadcast(&s->moved);
-	}
+	behind_sort(&l->rest);
+	LOCKED(&s->lock)
+		gone = end_late(s, l);
+	staging_tell(s);
 	array_unref(gone);
+	free_late(l);
 	array_unref(a);
-	free(l->list.at);
-	free(l);
+}
+
+static bool
+is_cut(const struct array *a, uint64_t chunk)
+{
+	return behind_first_row(a, chunk) + behind_step(a) * a->grid.chunk[0] > a->grid.shape[0];
+}
+
+/* Those that lose rows. The lock is held. */
+static int
+find_cut(struct staging *s, struct late *l)
+{
+	struct array *a = l->list.array;
+	const int r = find(s, &l->list);
+	if (r < 0 || !l->list.at)
+		return r;
+	const size_t counted = l->list.n,
+		     all = counted + staging_find_noted(s, a, l->list.at + counted);
+	l->list.n = 0;
+	for (size_t i = 0; i < all; i++) {
+		if (!is_cut(a, l->list.at[i].chunk))
+			continue;
+		l->noted += i >= counted;
+		l->list.at[l->list.n++] = l->list.at[i];
+	}
+	staging_forget_rows(s, a->space, UINT64_MAX);
+	return 0;
 }
 
 void
-placed_remove_behind(struct staging *s, struct array *a, struct array **ret_was)
+placed_cut(struct staging *s, struct array *a, struct array **ret_was)
 {
 	struct late *l = calloc(1, sizeof *l);
-	size_t n = 0;
 	if (!l)
 		return;
-	l->list.array = a;
-	int r = find(s, &l->list);
-	for (size_t i = 0; i < l->list.n; i++)
-		if (is_behind(a, l->list.at[i].chunk))
-			l->list.at[n++] = l->list.at[i];
-	l->list.n = n;
-	if (r < 0 || !n) {
-		free(l->list.at);
-		free(l);
+	l->list.array = l->rest.array = a;
+	l->rest.rows = a->grid.shape[0];
+	pthread_mutex_init(&l->rest.lock, NULL);
+	if (find_cut(s, l) < 0 || !l->list.n) {
+		free_late(l);
 		return;
 	}
 	array_ref(a);
 	staging_hold_space(s, a, &l->space, ret_was); /* else no file hears of it */
 	l->next = s->late;
 	s->late = l;
-	l->task.run = remove_late;
+	l->task.run = cut_late;
 	pool_push_only(s->data->pool, &l->task);
 }
 

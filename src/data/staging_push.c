@@ -425,7 +425,9 @@ flush(struct staging *s, uint64_t space, struct cancel *cancel)
 	int r = 0;
 	struct zmap *z = NULL;
 	LOCKED(&s->lock) {
-		r = wait_until(s, space, s->clock, cancel);
+		r = staging_wait_removed(s, space, cancel); /* it marks what is to be stored */
+		if (r == 0)
+			r = wait_until(s, space, s->clock, cancel);
 		if (r == 0)
 			r = first_error(s, space);
 		z = s->zmap;

@@ -8,16 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* Chunks of the array that share one index of the leading dimension. */
-static uint64_t
-per_row(const struct array *a)
-{
-	uint64_t n = 1;
-	for (unsigned d = 1; d < a->grid.rank; d++)
-		n *= a->grid.count[d];
-	return n;
-}
-
 /* --- what is staged --- */
 
 /* All chunks from that number on. The caller holds the space. */
@@ -37,48 +27,6 @@ forget_beyond(struct staging *s, uint64_t space, uint64_t first)
 			staged_tidy(s, o);
 		}
 	staging_forget_rows(s, space, UINT64_MAX);
-}
-
-/* Of what is stored of these chunks, bytes from `from` on are to become fill; where nothing was
- * stored, what is there now is another writer's. grown: that one has made rows of them again. */
-static int
-mark(struct staging *s, const struct array_behind *b, uint64_t first, uint64_t n, size_t from,
-	bool grown)
-{
-	struct array *a = b->array;
-	for (uint64_t i = first; i < first + n; i++) {
-		const struct behind_object *o = behind_find(b, i);
-		struct staged_chunk *c =
-			o ? staging_make_chunk(s, a, i) : staging_chunk(s, a->space, i);
-		if (!c && o)
-			return err_set(-ENOMEM, "no memory for what is written");
-		if (!c)
-			continue;
-		if (!grown)
-			staging_forget(s, c, from);
-		if (o) {
-			struct zmap_stat was = {.mtime = o->mtime};
-			memcpy(was.version, o->version, sizeof was.version);
-			c->fill_of = staged_print(&was);
-			c->fill_from = from;
-		}
-		if (!c->object->since)
-			c->object->since = s->clock;
-	}
-	return 0;
-}
-
-/* The chunks that hold the last index, and in a shard those behind them. */
-static int
-mark_tail(struct staging *s, const struct array_behind *b, bool grown)
-{
-	const struct array *a = b->array;
-	const struct grid *g = &a->grid;
-	const uint64_t row = per_row(a), count = ceil_div(b->rows, g->chunk[0]),
-		       in_last = b->rows % g->chunk[0], end = round_up(count, behind_step(a));
-	s->clock++;
-	int r = in_last ? mark(s, b, (count - 1) * row, row, in_last * g->chunk_step[0], grown) : 0;
-	return r < 0 ? r : mark(s, b, count * row, (end - count) * row, 0, grown);
 }
 
 /* --- what is stored --- */
@@ -113,9 +61,9 @@ trim_staged(struct array *a, struct array_behind *b, struct array **ret_was)
 	int r = staging_wait_stored(s, a->space, b->cancel);
 	if (r < 0)
 		return r;
-	forget_beyond(s, a->space, a->grid.count[0] * per_row(a));
+	forget_beyond(s, a->space, a->grid.count[0] * behind_in_row(a));
 	*ret_was = take_over(b->space, a);
-	return mark_tail(s, b, a->grid.shape[0] > b->rows);
+	return behind_mark(s, b, a->grid.shape[0] > b->rows);
 }
 
 int
@@ -198,7 +146,7 @@ array_cut(struct array *a)
 			cut(s, p, a, &was);
 			gone = staging_release_space(s, p);
 		}
-		placed_remove_behind(s, a, &adopted);
+		placed_cut(s, a, &adopted);
 		staging_pump(s);
 		pthread_cond_broadcast(&s->moved);
 	}

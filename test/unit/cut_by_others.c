@@ -11,6 +11,8 @@
 
 enum { ROWS = 8, LEFT = 5 };
 
+static const char bucket[] = "fault+mem:cut#fault.kind=none&fault.remote=1";
+static const char *chunks = "[2]";
 static const struct array_want how;
 static const uint8_t ones[ROWS] = {1, 1, 1, 1, 1, 1, 1, 1};
 
@@ -19,7 +21,7 @@ put_rows(struct zmap *store, unsigned rows)
 {
 	char shape[16];
 	snprintf(shape, sizeof shape, "[%u]", rows);
-	put_meta(store, "t", "\"|i1\"", shape, "[2]", "\"fill_value\": 9");
+	put_meta(store, "t", "\"|i1\"", shape, chunks, "\"fill_value\": 9");
 }
 
 struct cut {
@@ -186,7 +188,7 @@ late_write(bool staged)
 static void
 late_put_goes(void)
 {
-	struct cut c = begin("fault+mem:cut#fault.kind=none&fault.remote=1");
+	struct cut c = begin(bucket);
 	write_rows(&c, 6, ROWS);
 	shorten(&c, LEFT, false);
 	CHECK_INT(settle(&c), -EIO);
@@ -219,6 +221,58 @@ looks_meanwhile(void)
 	end(&c);
 }
 
+/* All that was written is in the store, and the metadata were not looked at since. */
+static void
+push(struct cut *c)
+{
+	struct flat *w = flats_find(c->mount, "t");
+	struct flat_state st;
+	flat_now(w, &st);
+	CHECK_INT(array_flush(flat_variable(st.layout)->array, NULL), 0);
+	flat_state_done(&st);
+	flat_put(w);
+}
+
+/* A chunk with the end in it was put before the cut was known: when the array grows again, the rows
+ * behind are fill. */
+static void
+rest_of_chunk(void)
+{
+	struct cut c = begin(bucket);
+	uint8_t got[ROWS];
+	write_rows(&c, 4, 6);
+	push(&c);
+	check_chunk(&c, "t/2", "\1\1");
+	shorten(&c, LEFT, true);
+	CHECK_INT(file_truncate(c.file, 6, RESIZE_LONGER, NULL), 0);
+	CHECK_INT(settle(&c), 0);
+	CHECK_INT(read_at(c.file, 0, ROWS, got), 6);
+	CHECK_INT(got[5], 9);
+	check_chunk(&c, "t/2", "\1\11");
+	end(&c);
+}
+
+/* Rows that were appended are put, and the metadata do not count them yet. */
+static void
+appended_rows_go(const char *url, const char *form, unsigned left, const char *why)
+{
+	chunks = form;
+	struct cut c = begin(url);
+	uint8_t got[2 * ROWS];
+	write_rows(&c, ROWS, ROWS + 2);
+	push(&c);
+	shorten(&c, left, true);
+	CHECK_INT(settle(&c), -EIO);
+	CHECK(strstr(err_text(), why));
+	CHECK_INT(mount_refresh(c.mount, NULL), 0);
+	CHECK_INT(file_truncate(c.file, ROWS + 2, RESIZE_LONGER, NULL), 0);
+	CHECK_INT(settle(&c), 0);
+	CHECK_INT(read_at(c.file, 0, 2 * ROWS, got), ROWS + 2);
+	CHECK(got[ROWS] == 9 && got[ROWS + 1] == 9);
+	end(&c);
+	chunks = "[2]";
+}
+
 int
 main(void)
 {
@@ -231,5 +285,10 @@ main(void)
 	late_write(false);
 	late_put_goes();
 	looks_meanwhile();
+	rest_of_chunk();
+	for (size_t i = 0; i < 2; i++) {
+		appended_rows_go(i ? bucket : "mem:cut", "[2]", LEFT, "first 5 rows is lost");
+		appended_rows_go(i ? bucket : "mem:cut", "[5]", 6, "first 6 rows is lost");
+	}
 	return check_end();
 }
