@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 bool
 staged_is_cut(const struct staged_space *p, const struct array *a)
@@ -73,18 +74,44 @@ staging_forget(struct staging *s, struct staged_chunk *c, size_t from)
 	c->now = layer_unref(c->now);
 }
 
+/* An object with the end in it: what was written behind it is fill when the object is stored once
+ * more, unless another writer has stored it since. */
+static int
+mark_rest(const struct store *st, uint64_t rows)
+{
+	const struct grid *g = &st->array->grid;
+	struct zmap_stat now;
+	int r = zmap_stat(st->array->zmap, st->key, &now);
+	if (r || strcmp(now.version, st->version) != 0)
+		return r;
+	LOCKED(&st->staging->lock)
+		for (struct staged_chunk *c =
+				staging_chunk(st->staging, st->array->space, st->chunk->number);
+			c; c = c->next) {
+			const uint64_t first = first_row(st->array, c->number);
+			const size_t from = first < rows ? (rows - first) * g->chunk_step[0] : 0;
+			if (!c->storing || from >= g->chunk_bytes)
+				continue;
+			c->fill_of = staged_print(&now);
+			c->fill_from = min_u64(c->fill_from, from);
+		}
+	return 0;
+}
+
 int
 staging_put_late(const struct store *st)
 {
 	struct array *a = st->array;
 	const struct staged_space *p = st->chunk->object->space;
-	bool late = false;
+	uint64_t rows = UINT64_MAX;
 	LOCKED(&st->staging->lock)
-		late = staged_is_cut(p, a) &&
-		       p->array->grid.shape[0] <= behind_first_row(a, st->chunk->number);
-	if (!late || !*st->version)
+		if (staged_is_cut(p, a))
+			rows = p->array->grid.shape[0];
+	const bool behind = rows <= behind_first_row(a, st->chunk->number);
+	if (!*st->version || (!behind && rows >= store_rows_put(st)))
 		return 0;
-	const int r = fresh_remove(a, st->chunk->number, st->version, 0);
-	return r < 0 ? err_add(r, "'%s', which lies behind the end by now, stays", st->key)
-		     : err_set(-EIO, "'%s' lies behind the end by now", st->key);
+	const int r =
+		behind ? fresh_remove(a, st->chunk->number, st->version, 0) : mark_rest(st, rows);
+	return r < 0 ? err_add(r, "'%s', which has rows behind the end by now, stays", st->key)
+		     : err_set(-EIO, "'%s' has rows behind the end by now", st->key);
 }

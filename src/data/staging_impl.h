@@ -268,9 +268,11 @@ struct store {
 	char version[ZMAP_VERSION]; /* that the put left */
 };
 
-/* Deletes an object that was put behind the end that the array has by now. 0: it was not; -errno.
- */
+/* Takes rows back that were put behind the end that the array has by now. 0: there are none;
+ * -errno: the object is to be stored once more without them. */
 int staging_put_late(const struct store *);
+/* Up to the last row that is put of what was written. 0: none is. */
+uint64_t store_rows_put(const struct store *);
 /* An object was put: array_confirm looks at its array after that. */
 void staging_note_placed(const struct store *);
 /* The object with this chunk and those behind it is put as they were frozen. 0 or -errno. */

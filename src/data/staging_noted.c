@@ -27,9 +27,8 @@ by_object(const void *a, const void *b)
 	return x->object < y->object ? -1 : x->object > y->object;
 }
 
-/* Up to the last one that is about to be put. 0: none is. */
-static uint64_t
-rows_put(const struct store *st)
+uint64_t
+store_rows_put(const struct store *st)
 {
 	const struct grid *g = &st->array->grid;
 	uint64_t index[RANK_MAX], rows = 0;
@@ -77,7 +76,7 @@ staging_note_rows(const struct store *st)
 		return 0;
 	const struct noted key = {.space = a->space,
 		.object = array_object(a, st->chunk->number),
-		.coming = rows_put(st)};
+		.coming = store_rows_put(st)};
 	struct noted *n = NULL;
 	if (key.coming <= counted)
 		return 0;

@@ -13,6 +13,7 @@ enum { ROWS = 8, LEFT = 5 };
 
 static const char bucket[] = "fault+mem:cut#fault.kind=none&fault.remote=1";
 static const char *chunks = "[2]";
+static const struct zmap_ops *under; /* of the mount's store */
 static const struct array_want how;
 static const uint8_t ones[ROWS] = {1, 1, 1, 1, 1, 1, 1, 1};
 
@@ -273,6 +274,46 @@ appended_rows_go(const char *url, const char *form, unsigned left, const char *w
 	chunks = "[2]";
 }
 
+static struct cut *cutting;
+
+/* The mount hears of the other writer when a chunk is about to be put. */
+static int
+play_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
+{
+	struct cut *c = cutting;
+	if (c && !strcmp(p->key, "t/2")) {
+		cutting = NULL;
+		shorten(c, LEFT, true);
+	}
+	return under->put(z, p, ret);
+}
+
+/* A chunk with the end in it is being put meanwhile: the rows behind go again. */
+static void
+rest_is_put_late(const char *url)
+{
+	struct cut c = begin(url);
+	struct zmap_ops ops = *c.mount->zmap->ops;
+	uint8_t got[ROWS];
+	under = c.mount->zmap->ops;
+	ops.submit = NULL;
+	ops.put = play_put;
+	c.mount->zmap->ops = &ops;
+	write_rows(&c, 4, 6);
+	cutting = &c;
+	CHECK_INT(settle(&c), -EIO);
+	CHECK(!cutting);
+	CHECK(strstr(err_text(), "first 5 rows is lost"));
+	check_chunk(&c, "t/2", "\1\11");
+	CHECK_INT(mount_refresh(c.mount, NULL), 0);
+	CHECK_INT(file_truncate(c.file, 6, RESIZE_LONGER, NULL), 0);
+	CHECK_INT(settle(&c), 0);
+	CHECK_INT(read_at(c.file, 0, ROWS, got), 6);
+	CHECK(got[4] == 1 && got[5] == 9);
+	c.mount->zmap->ops = under;
+	end(&c);
+}
+
 int
 main(void)
 {
@@ -287,6 +328,7 @@ main(void)
 	looks_meanwhile();
 	rest_of_chunk();
 	for (size_t i = 0; i < 2; i++) {
+		rest_is_put_late(i ? bucket : "mem:cut");
 		appended_rows_go(i ? bucket : "mem:cut", "[2]", LEFT, "first 5 rows is lost");
 		appended_rows_go(i ? bucket : "mem:cut", "[5]", 6, "first 6 rows is lost");
 	}
