@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
+enum { UNIT_MOST = 16 }; /* bytes of an element that are swapped together */
+
 void
 flat_show_all(struct flat *w)
 {
@@ -25,49 +27,52 @@ flat_show_all(struct flat *w)
 		stale_push(s, w->path, STALE_ATTRIBUTES);
 }
 
-/* Bytes of the file's order that begin or end within an element's unit: the rest of the unit is
- * what is there. */
+/* Bytes [off, off + n) of the file, which lie in one unit of an element: in the store's order they
+ * lie together, too. The rest of the unit is left as it is, for other writers may write that. */
 static int
-read_around(const struct flat_state *st, uint64_t from, struct span to,
-	const struct array_want *how, uint8_t *bytes)
+put_in_unit(const struct flat_state *st, uint64_t off, struct span b, const struct array_want *how)
 {
-	struct view_reader *v = NULL;
-	struct reply reply = {0};
+	const struct layout_span *s = &st->layout->span[0];
+	const uint64_t from = convert_floor(s->swap, off), to = convert_ceil(s->swap, off + b.len);
+	uint8_t unit[UNIT_MOST];
 	struct array_want w = *how;
-	w.off = from;
-	w.len = to.len;
-	w.since = 0;
-	int r = view_reader_new(st->layout, &v);
-	if (r == 0)
-		r = view_read(v, &w, &reply);
-	if (r == 0 && reply.len != to.len)
-		r = err_set(-EIO, "%zu bytes instead of %zu", reply.len, to.len);
-	if (r == 0)
-		reply_copy(&reply, bytes);
-	reply_done(&reply);
-	view_reader_free(v);
-	return r;
+	for (size_t i = 0; i < b.len; i++)
+		unit[i] = b.data[b.len - 1 - i];
+	w.off = from + to - (off + b.len);
+	w.len = b.len;
+	return array_write(s->variable->array, &w, unit);
+}
+
+/* The same of whole units. */
+static int
+put_units(const struct flat_state *st, uint64_t off, struct span b, const struct array_want *how)
+{
+	const struct layout_span *s = &st->layout->span[0];
+	struct array_want w = *how;
+	CLEAN(clean_free) uint8_t *bytes = malloc(b.len);
+	if (!bytes)
+		return err_set(-ENOMEM, "no memory for %zu bytes", b.len);
+	memcpy(bytes, b.data, b.len);
+	convert_swap(s->swap, bytes, off, b.len);
+	w.off = off;
+	w.len = b.len;
+	return array_write(s->variable->array, &w, bytes);
 }
 
 static int
 put_swapped(const struct flat_state *st, uint64_t off, struct span b, const struct array_want *how)
 {
-	const struct layout_span *s = &st->layout->span[0];
-	uint64_t end = off + b.len;
-	struct array_want w = *how;
-	w.off = convert_floor(s->swap, off);
-	w.len = convert_ceil(s->swap, end) - w.off;
-	CLEAN(clean_free) uint8_t *bytes = malloc(w.len);
-	if (!bytes)
-		return err_set(-ENOMEM, "no memory for %zu bytes", w.len);
+	const struct dtype *swap = st->layout->span[0].swap;
+	const uint64_t end = off + b.len, first = min_u64(convert_ceil(swap, off), end),
+		       last = max_u64(convert_floor(swap, end), first);
 	int r = 0;
-	if (w.off < off || w.off + w.len > end)
-		r = read_around(st, w.off, (struct span){NULL, w.len}, how, bytes);
-	if (r < 0)
-		return r;
-	memcpy(bytes + (off - w.off), b.data, b.len);
-	convert_swap(s->swap, bytes, w.off, w.len);
-	return array_write(s->variable->array, &w, bytes);
+	if (off < first)
+		r = put_in_unit(st, off, (struct span){b.data, first - off}, how);
+	if (r == 0 && first < last)
+		r = put_units(st, first, (struct span){b.data + (first - off), last - first}, how);
+	if (r == 0 && last < end)
+		r = put_in_unit(st, last, (struct span){b.data + (last - off), end - last}, how);
+	return r;
 }
 
 /* Within the layout. */
