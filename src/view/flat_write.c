@@ -282,14 +282,10 @@ put_differing(struct file *f, uint64_t off, struct span b, const struct array_wa
 	else if (r == 0)
 		reply_copy(&reply, was);
 	reply_done(&reply);
-	for (size_t i = 0, n; i < b.len && r == 0; i += n) {
-		bool differs = i >= known || b.data[i] != was[i];
-		for (n = 1; i + n < b.len; n++)
-			if ((i + n >= known || b.data[i + n] != was[i + n]) != differs)
-				break;
-		if (differs)
-			r = flat_put_bytes(w, epoch, off + i, (struct span){b.data + i, n}, how);
-	}
+	for (size_t i = known; i < b.len; i++) /* what is not known differs */
+		was[i] = (uint8_t)~b.data[i];
+	for (size_t at = 0, to; r == 0 && span_differs(b, was, &at, &to); at = to)
+		r = flat_put_bytes(w, epoch, off + at, (struct span){b.data + at, to - at}, how);
 	return r;
 }
 
