@@ -199,6 +199,12 @@ int array_clear_left(struct array *, uint64_t element);
 /* Rows that were put and that the metadata do not count never will be: a broken writer left
  * them. */
 void array_give_up(struct array *);
+/* Appends the leading indices, of [first, end) of objects, that objects may be stored at, as
+ * uint64_t, in order. Where these are many they are listed; what array_may_not_list says: the store
+ * does not list so many, and more than `most` objects may be there. */
+int array_find_objects(struct array *, uint64_t first, uint64_t end, uint64_t most, struct cancel *,
+	struct buf *ret);
+bool array_may_not_list(int code);
 /* The leading dimension, which has `before` indices at most, is about to have `rows`: what is
  * stored behind them is looked at, and nothing of the array is stored until array_trim, or until
  * *ret is freed. */

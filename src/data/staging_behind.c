@@ -7,6 +7,7 @@
 #include "model/parallel.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,9 +36,7 @@ staging_wait_stored(struct staging *s, uint64_t space, struct cancel *cancel)
 
 struct each {
 	struct array_behind *behind;
-	uint64_t first, per_row, step; /* chunks that are the first of their objects, in rows that
-					  are `step` apart */
-	int (*fn)(struct array_behind *, uint64_t chunk);
+	int (*fn)(struct array_behind *, size_t i);
 };
 
 static void
@@ -45,19 +44,12 @@ one(void *arg, size_t i)
 {
 	const struct each *e = arg;
 	struct array_behind *b = e->behind;
-	const struct array *a = b->array;
-	uint64_t index[RANK_MAX], row = i / e->per_row,
-				  chunk = e->first + row * e->step + i % e->per_row;
-	grid_index(&a->grid, chunk, index);
-	for (unsigned d = 1; a->shard && d < a->grid.rank; d++)
-		if (index[d] % a->in_shard[d]) /* it is not the first one of its shard */
-			return;
 	int r = 0;
 	LOCKED(&b->lock)
 		r = b->err.code;
 	if (r < 0) /* a store that does not answer is not asked for each of them */
 		return;
-	r = cancelled(b->cancel) ? err_set(-EINTR, "interrupted") : e->fn(b, chunk);
+	r = cancelled(b->cancel) ? err_set(-EINTR, "interrupted") : e->fn(b, i);
 	if (r < 0)
 		LOCKED(&b->lock)
 			if (!b->err.code)
@@ -65,25 +57,41 @@ one(void *arg, size_t i)
 }
 
 int
-behind_each(struct array_behind *b, uint64_t first, uint64_t last,
-	int (*fn)(struct array_behind *, uint64_t chunk))
+behind_each(struct array_behind *b, size_t n, int (*fn)(struct array_behind *, size_t i))
 {
-	const struct array *a = b->array;
-	const uint64_t rows = behind_step(a), row = behind_in_row(a);
-	struct each e = {b, first * rows * row, row, rows * row, fn};
-	if (first < last)
-		in_parallel((last - first) * row, a->remote, one, &e);
+	struct each e = {b, fn};
+	in_parallel(n, b->array->remote, one, &e);
 	return b->err.code ? err_restore(&b->err) : 0;
 }
 
 /* --- before --- */
 
+/* Chunk i of those that begin at the leading indices of objects. False: it is not the first one of
+ * its object. */
+static bool
+chunk_at(const struct array_behind *b, size_t i, uint64_t *ret)
+{
+	const struct array *a = b->array;
+	const uint64_t *row = (const uint64_t *)(const void *)b->rows_at.data,
+		       per = behind_in_row(a);
+	uint64_t index[RANK_MAX];
+	*ret = row[i / per] * behind_step(a) * per + i % per;
+	grid_index(&a->grid, *ret, index);
+	for (unsigned d = 1; a->shard && d < a->grid.rank; d++)
+		if (index[d] % a->in_shard[d])
+			return false;
+	return true;
+}
+
 static int
-look_at(struct array_behind *b, uint64_t chunk)
+look_at(struct array_behind *b, size_t i)
 {
 	struct array *a = b->array;
 	struct zmap_stat st = {0};
 	char key[ARRAY_KEY_MAX];
+	uint64_t chunk;
+	if (!chunk_at(b, i, &chunk))
+		return 0;
 	int r = array_chunk_key(a, chunk, key);
 	if (r == 0)
 		r = zmap_stat_while(a->zmap, key, b->cancel, &st);
@@ -113,9 +121,14 @@ static int
 look(struct array_behind *b)
 {
 	struct array *a = b->array;
-	const uint64_t step = behind_step(a), unit = a->grid.chunk[0] * step;
+	enum { MOST = 1 << 20 };
+	const uint64_t unit = a->grid.chunk[0] * behind_step(a), end = ceil_div(b->before, unit);
 	const int64_t since = clock_now();
-	int r = behind_each(b, b->rows / unit, ceil_div(b->before, unit), look_at);
+	int r = array_find_objects(a, b->rows / unit, end, MOST, b->cancel, &b->rows_at);
+	if (r < 0)
+		return err_add(
+			r, "which chunks there are behind %" PRIu64 " rows is not known", b->rows);
+	r = behind_each(b, b->rows_at.len / sizeof(uint64_t) * behind_in_row(a), look_at);
 	behind_sort(b);
 	return r < 0 ? r : let_time_go_by(b, since);
 }
@@ -144,6 +157,7 @@ array_behind_free(struct array_behind *b)
 	array_unref(gone);
 	array_unref(b->array);
 	pthread_mutex_destroy(&b->lock);
+	buf_free(&b->rows_at);
 	free(b->found);
 	free(b);
 	return NULL;

@@ -25,7 +25,8 @@ behind_find(const struct array_behind *b, uint64_t chunk)
 int
 behind_add(struct array_behind *b, uint64_t chunk, const struct zmap_stat *st)
 {
-	struct behind_object o = {.object = array_object(b->array, chunk), .mtime = st->mtime};
+	struct behind_object o = {
+		.object = array_object(b->array, chunk), .chunk = chunk, .mtime = st->mtime};
 	int r = 0;
 	memcpy(o.version, st->version, sizeof o.version);
 	LOCKED(&b->lock)

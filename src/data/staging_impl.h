@@ -176,6 +176,7 @@ uint64_t staged_print(const struct zmap_stat *);
  * were looked at while it was still one of the array. */
 struct behind_object {
 	uint64_t object; /* array_object's */
+	uint64_t chunk;  /* one that is in it */
 	int64_t mtime;
 	char version[ZMAP_VERSION];
 };
@@ -184,6 +185,7 @@ struct array_behind {
 	struct array *array;        /* a reference: as it was */
 	struct staged_space *space; /* which is held; NULL: no longer */
 	uint64_t rows, before;
+	struct buf rows_at; /* leading indices of objects that may be there: uint64_t */
 	struct cancel *cancel;
 	pthread_mutex_t lock;        /* guards the rest while several threads look */
 	struct behind_object *found; /* by object */
@@ -222,10 +224,8 @@ void behind_sort(struct array_behind *);
  * behind the end is about to become fill. grown: another writer has made rows of them again, and
  * what waits there stays. The lock is held. */
 int behind_mark(struct staging *, const struct array_behind *, bool grown);
-/* Calls fn for a chunk of each object of these rows [first, last) of objects; several threads do.
- * 0, or the first error. */
-int behind_each(struct array_behind *, uint64_t first, uint64_t last,
-	int (*fn)(struct array_behind *, uint64_t chunk));
+/* Calls fn for each i < n; several threads do. 0, or the first error. */
+int behind_each(struct array_behind *, size_t n, int (*fn)(struct array_behind *, size_t i));
 /* The object with the chunk, as it was found. NULL: there was none. */
 const struct behind_object *behind_find(const struct array_behind *, uint64_t chunk);
 /* Objects of the array may be stored again. The lock is held. *ret_gone: an array to be

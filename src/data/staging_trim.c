@@ -33,10 +33,12 @@ forget_beyond(struct staging *s, uint64_t space, uint64_t first)
 
 /* Only what was there while the rows were: another writer may have appended some since. */
 static int
-remove_object(struct array_behind *b, uint64_t chunk)
+remove_object(struct array_behind *b, size_t i)
 {
-	const struct behind_object *o = behind_find(b, chunk);
-	const int r = o ? fresh_remove(b->array, chunk, o->version, o->mtime) : 0;
+	const struct behind_object *o = &b->found[i];
+	const int r = behind_first_row(b->array, o->chunk) < b->rows
+			      ? 0 /* some of it is left */
+			      : fresh_remove(b->array, o->chunk, o->version, o->mtime);
 	return r < 0 ? r : 0;
 }
 
@@ -71,7 +73,6 @@ array_trim(struct array *a, struct array_behind *b, struct cancel *cancel)
 {
 	struct staging *s = a->data->staging;
 	struct array *gone = NULL, *was = NULL;
-	const uint64_t chunk = a->grid.chunk[0], step = behind_step(a);
 	int r = array_writable(a);
 	if (r < 0 || b->before <= b->rows || !a->grid.bytes)
 		return r;
@@ -83,8 +84,7 @@ array_trim(struct array *a, struct array_behind *b, struct cancel *cancel)
 	array_unref(was);
 	array_unref(gone);
 	if (r == 0)
-		r = behind_each(b, ceil_div(ceil_div(b->rows, chunk), step),
-			ceil_div(ceil_div(b->before, chunk), step), remove_object);
+		r = behind_each(b, b->n, remove_object);
 	return r;
 }
 

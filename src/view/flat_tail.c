@@ -276,36 +276,14 @@ look_and_clear(struct tail *t, const struct buf *index)
 	return r;
 }
 
-/* Requests that a listing of all that the array has may take. */
-static uint64_t
-pages_of(const struct node *n, uint64_t first, uint64_t per)
-{
-	enum { PAGE = 1000 };
-	return 1 + first * (n->array->separator == '/' ? 1 : per) / PAGE;
-}
-
-/* The leading indices of objects that may be there. Those that are many, or more than listing what
- * there is takes requests of a remote store, are listed; unless it does not list so much. */
+/* The leading indices of objects that may be there; none where that is not known. */
 static int
 find_behind(const struct tail *t, uint64_t first, uint64_t end, struct buf *ret)
 {
 	enum { LOOKED_AT = 1 << 16 };
-	struct mount *m = t->flat->mount;
-	const uint64_t per = objects_of_row(t->node->array);
-	const uint64_t most =
-		m->zmap->caps & ZMAP_REMOTE ? pages_of(t->node, first, per) : LOOKED_AT;
-	int r = 0;
-	if (end - first > most / per) {
-		r = flat_list_objects(m, t->node, first, end, t->cancel, ret);
-		if (r == 0 || (r != -EFBIG && r != -EACCES))
-			return r;
-		ret->len = 0;
-		if (end - first > LOOKED_AT / per)
-			return 0; /* it is not known */
-	}
-	for (r = 0; first < end && r == 0; first++)
-		r = buf_add(ret, &first, sizeof first);
-	return r;
+	struct array *a = flat_variable(t->layout)->array;
+	int r = array_find_objects(a, first, end, LOOKED_AT, t->cancel, ret);
+	return array_may_not_list(r) ? 0 : r;
 }
 
 /* Of rows in whole chunks behind the last ones, where objects have lain for long. */

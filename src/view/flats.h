@@ -114,13 +114,6 @@ int flat_lengthen(struct flat *, unsigned epoch, uint64_t size, struct cancel *)
 /* The file ends with a whole row: the rest of the last one is fill. */
 int flat_complete(struct flat *);
 
-/* --- flat_behind.c --- */
-
-/* Appends those of the leading indices [first, end) of objects of which an object is there, as
- * uint64_t, in order. */
-int flat_list_objects(struct mount *, const struct node *, uint64_t first, uint64_t end,
-	struct cancel *, struct buf *ret);
-
 /* --- flat_tail.c --- */
 
 /* One element, as it is stored; `to` is zero before. */

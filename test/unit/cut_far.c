@@ -1,0 +1,148 @@
+/* An array that was made a billion rows long by mistake becomes short again: of the chunks that it
+ * may have those are looked at that there are. */
+#include "mounted.h"
+
+#include "view/state.h"
+
+#include <fcntl.h>
+
+enum { ROWS = 1000000000, LEFT = 3, CALLS_MOST = 60 };
+
+struct far {
+	const char *chunks, *shape, *more;
+	unsigned row;        /* bytes */
+	const char *key[4];  /* of chunks: of the last row that stays, … */
+	const char *fill[4]; /* and what it then has; NULL: it is gone */
+};
+
+/* Chunks of two rows, of which the second one is left in half. */
+static const struct far stores[] = {
+	{"[2]", "[%u]", "", 1, {"1", "7", "499999999"}, {"\1\11"}},
+	{"[2,1]", "[%u,2]", "", 2, {"1.0", "1.1", "7.1", "499999999.0"}, {"\1\11", "\1\11"}},
+	{"[2,1]", "[%u,2]", ", \"dimension_separator\": \"/\"", 2,
+		{"1/0", "1/1", "7/1", "499999999/0"}, {"\1\11", "\1\11"}},
+};
+
+static void
+put_rows(struct zmap *store, const struct far *f, unsigned rows)
+{
+	char shape[32], more[100];
+	snprintf(shape, sizeof shape, f->shape, rows);
+	snprintf(more, sizeof more, "\"fill_value\": 9%s", f->more);
+	put_meta(store, "t", "\"|i1\"", shape, f->chunks, more);
+}
+
+struct cut {
+	struct zmap *store;
+	struct mount *mount;
+	struct file *file;
+};
+
+static struct cut
+begin(const char *url, const struct far *f, unsigned rows)
+{
+	struct cut c = {.store = store_new("mem:far")};
+	struct mount_options o = options_new();
+	struct entry e = {0};
+	o.rw = true;
+	o.zmap.writable = true;
+	o.unlimited = "time";
+	put_text(c.store, ".zgroup", "{\"zarr_format\": 2}");
+	put_text(c.store, "t/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"time\"%s]}",
+		f->row == 1 ? "" : ", \"x\"");
+	put_rows(c.store, f, rows);
+	for (unsigned i = 0; i < 4 && f->key[i]; i++) {
+		char key[64];
+		snprintf(key, sizeof key, "t/%s", f->key[i]);
+		put_bytes(c.store, key, "\1\1", 2);
+	}
+	c.mount = mount_new(url, &o);
+	CHECK_INT(mount_lookup(c.mount, "t", &e), 0);
+	CHECK_INT(file_open_for(c.mount, &e, O_RDWR, &c.file), 0);
+	entry_free(&e);
+	return c;
+}
+
+static void
+end(struct cut *c)
+{
+	file_close(c->file);
+	mount_close(c->mount);
+	zmap_close(c->store);
+}
+
+static void
+check_chunks(struct cut *c, const struct far *f)
+{
+	for (unsigned i = 0; i < 4 && f->key[i]; i++) {
+		CLEAN(buf_free) struct buf got = {0};
+		char key[64];
+		const struct zmap_get g = {.key = key, .into = &got, .max = 64};
+		snprintf(key, sizeof key, "t/%s", f->key[i]);
+		CHECK_INT(zmap_get(c->store, &g, NULL), f->fill[i] ? 0 : ZMAP_ABSENT);
+		CHECK(!f->fill[i] || (got.len == 2 && !memcmp(got.data, f->fill[i], 2)));
+	}
+}
+
+static unsigned long long
+calls(struct mount *m)
+{
+	unsigned long long n = 0;
+	for (unsigned k = 0; k < ZMAP_KINDS; k++)
+		n += atomic_load(&m->zmap->counts.calls[k]);
+	return n;
+}
+
+/* A program that is killed some time after it has begun: without that it would take for ever. */
+struct killed {
+	struct cancel cancel;
+	atomic_uint looks;
+};
+
+static bool
+look(struct cancel *c)
+{
+	return atomic_fetch_add(&((struct killed *)(void *)c)->looks, 1) >= 1000;
+}
+
+static void
+shortened(const char *url, const struct far *f)
+{
+	struct cut c = begin(url, f, ROWS);
+	struct killed k = {.cancel.look = look};
+	const unsigned long long before = calls(c.mount);
+	CHECK_INT(file_truncate(c.file, LEFT * f->row, RESIZE_HANDLE, &k.cancel), 0);
+	CHECK(calls(c.mount) - before <= CALLS_MOST);
+	check_chunks(&c, f);
+	end(&c);
+}
+
+/* Chunks are looked at one by one where they may not be listed, unless that takes for ever. */
+static void
+unlisted(const char *url)
+{
+	const struct far *f = &stores[0];
+	struct cut c = begin(url, f, ROWS);
+	struct killed k = {.cancel.look = look};
+	const unsigned long long before = calls(c.mount);
+	CHECK_INT(file_truncate(c.file, LEFT, RESIZE_HANDLE, &k.cancel), -EACCES);
+	CHECK(strstr(err_text(), "behind 3 rows is not known"));
+	CHECK(calls(c.mount) - before <= CALLS_MOST);
+	end(&c);
+	c = begin(url, f, 100);
+	CHECK_INT(file_truncate(c.file, LEFT, RESIZE_HANDLE, NULL), 0);
+	end(&c);
+}
+
+int
+main(void)
+{
+	static const char remote[] = "fault+mem:far#fault.kind=none&fault.remote=1";
+	for (size_t i = 0; i < sizeof stores / sizeof *stores; i++) {
+		shortened("mem:far", &stores[i]);
+		shortened(remote, &stores[i]);
+	}
+	unlisted("fault+mem:far#fault.kind=eacces&fault.calls=list&fault.match=t/");
+	unlisted("fault+mem:far#fault.kind=eacces&fault.calls=list&fault.match=t/&fault.remote=1");
+	return check_end();
+}
