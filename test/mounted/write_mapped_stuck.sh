@@ -34,10 +34,18 @@ for at in range(0, size, 4096):
 END
 disown
 
-# waits_for_pages: has the kernel a thread of the daemon wait until a page is written back?
+# waiting: threads of the daemon that the kernel has wait
+waiting()
+{
+	ps -L -o stat=,tid= -p "$daemon" | sed -n 's/^D[^ ]* *//p' | sort
+}
+
+# waits_for_pages: has the kernel a thread of the daemon wait until a page is written back, and not for a moment?
 waits_for_pages()
 {
-	ps -L -o stat= -p "$daemon" | grep -q D
+	local before
+	before=$(waiting)
+	[ -n "$before" ] && sleep 3 && [ -n "$(comm -12 <(echo "$before") <(waiting))" ]
 }
 
 eventually 60 waits_for_pages || skip "no page that is dropped waits for the store"
