@@ -382,9 +382,10 @@ flat_share_commit(
 }
 
 int
-flat_share_rows(struct mount *m, const struct node *n, uint64_t rows, struct cancel *cancel)
+flat_share_rows(
+	struct mount *m, const struct node *n, uint64_t least, uint64_t rows, struct cancel *cancel)
 {
-	return share((struct shared_rows){m, n, rows}, grow, cancel);
+	return share((struct shared_rows){m, n, rows, .least = least}, grow, cancel);
 }
 
 static int

@@ -10,12 +10,14 @@ struct node;
 
 /* All variables that share the leading dimension of an array node get so many rows, which are fill
  * in those that have none yet. Their chunks first, then the metadata. 0, also where there are as
- * many already; -ENOTSUP: it is another dimension than the first of one of them. */
-int flat_share_rows(struct mount *, const struct node *, uint64_t rows, struct cancel *);
-/* The same in two steps, for a caller that writes several of them, in between no array gets shorter
- * through this mount (view/growth.h): rows that come are fill, also those of the node itself,
- * before their elements are written; and the metadata know them, after that. -EIO: another program
- * has made the array shorter than `least` meanwhile, and may have removed what was stored. */
+ * many already; -ENOTSUP: it is another dimension than the first of one of them; -EIO: another
+ * program has made the array shorter than `least` meanwhile, and may have removed what was stored.
+ * From before that was stored no array gets shorter through this mount (view/growth.h). */
+int flat_share_rows(
+	struct mount *, const struct node *, uint64_t least, uint64_t rows, struct cancel *);
+/* The same in two steps, for a caller that writes several of them: rows that come are fill, also
+ * those of the node itself, before their elements are written; and the metadata know them, after
+ * that. */
 int flat_share_clear(struct mount *, const struct node *, uint64_t rows, struct cancel *);
 int flat_share_commit(
 	struct mount *, const struct node *, uint64_t least, uint64_t rows, struct cancel *);

@@ -23,23 +23,31 @@ flat_end(struct mount *m)
 	m->flats = flats_free(m->flats);
 }
 
+/* Does the flat have rows that the metadata do not count? */
+static bool
+is_ahead(struct flat *w, const struct flat_state *st)
+{
+	bool ahead = false;
+	LOCKED(&w->lock)
+		ahead = w->unshared || (w->row && st->size / w->row > st->rows);
+	return ahead;
+}
+
 /* Rows that are written whole and that the metadata do not know. */
 static int
 store_rows(struct flat *w, const struct flat_state *st, struct cancel *cancel)
 {
 	CLEAN(node_unrefp) struct node *n = NULL;
 	uint64_t rows = 0;
-	bool unshared = false;
+	if (!is_ahead(w, st))
+		return 0;
 	LOCKED(&w->lock) {
 		if (w->epoch != st->epoch)
 			return 0;
 		n = node_ref(w->node);
 		rows = w->row ? st->size / w->row : 0;
-		unshared = w->unshared;
 	}
-	if (rows <= st->rows && !unshared)
-		return 0;
-	int r = flat_share_rows(w->mount, n, rows, cancel);
+	int r = flat_share_rows(w->mount, n, st->rows, rows, cancel);
 	LOCKED(&w->lock)
 		w->unshared = r < 0;
 	return r;
@@ -76,16 +84,37 @@ try_store(struct flat *w, const struct flat_state *st, struct cancel *cancel)
 	return r < 0 ? r : zmap_sync(w->mount->zmap);
 }
 
+/* The state that is to be stored. *ret_grows: it has rows that metadata are to count, and until
+ * growth_end this mount makes no array shorter. */
+static int
+begin_store(struct flat *w, struct cancel *cancel, struct flat_state *ret, bool *ret_grows)
+{
+	flat_now(w, ret);
+	*ret_grows = is_ahead(w, ret);
+	if (!*ret_grows)
+		return 0;
+	flat_state_done(ret);
+	int r = growth_begin(&w->mount->growth, 0, cancel);
+	if (r < 0)
+		return r;
+	flat_now(w, ret);
+	return 0;
+}
+
 /* What another writer has made shorter meanwhile is stored as far as it is left. */
 static int
 store(struct flat *w, struct cancel *cancel)
 {
 	struct flat_state st;
 	int r;
-	bool again, by_others;
+	bool again, by_others, grows;
 	do {
-		flat_now(w, &st);
+		r = begin_store(w, cancel, &st, &grows);
+		if (r < 0)
+			return r;
 		r = try_store(w, &st, cancel);
+		if (grows)
+			growth_end(&w->mount->growth);
 		again = r < 0 && flat_was_cut(w, &st, &by_others);
 		flat_state_done(&st);
 	} while (again);
@@ -134,7 +163,7 @@ flat_store(struct flat *w, struct cancel *cancel)
 	return r;
 }
 
-/* Not while an image grows. */
+/* Not while an array grows. */
 static int
 share_fewer(struct flat *w, const struct node *n, uint64_t rows, struct cancel *cancel)
 {

@@ -1,5 +1,5 @@
-/* How long the arrays of a mount are: many threads may make some longer that append records to
- * netCDF files, from before these are stored until metadata count them; or one makes arrays
+/* How long the arrays of a mount are: many threads may make some longer, from before their rows are
+ * stored, through netCDF files or flat ones, until metadata count them; or one makes arrays
  * shorter. */
 #pragma once
 

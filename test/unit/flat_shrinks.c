@@ -1,0 +1,158 @@
+/* A row of a variable is stored, and before metadata count it another variable that shares its
+ * dimension is made shorter, or another program makes this one shorter: the row stays, or the array
+ * got shorter after it had come, or it is an error; it does not become fill. */
+#include "mounted.h"
+
+#include "view/state.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+enum { ROWS = 8, LEFT = 2 };
+
+static struct zmap_ops ops;
+static const struct zmap_ops *under;
+static struct zmap *store;
+static struct mount *mount;
+static struct file *file[2];
+static void *(*_Atomic meanwhile)(void *); /* what another thread does, once */
+static pthread_t thread;
+static atomic_bool done;
+
+/* The row is stored, and not counted yet. The other thread is through, or waits. */
+static int
+play_sync(struct zmap *z)
+{
+	void *(*fn)(void *) = atomic_exchange(&meanwhile, NULL);
+	if (fn)
+		pthread_create(&thread, NULL, fn, NULL);
+	for (int i = 0; fn && i < 50 && !atomic_load(&done); i++)
+		usleep(10000);
+	return zmap_sync(store);
+}
+
+static void
+put_rows(const char *name, unsigned rows)
+{
+	char shape[16];
+	snprintf(shape, sizeof shape, "[%u]", rows);
+	put_meta(store, name, "\"|i1\"", shape, "[3]", "\"fill_value\": 9");
+}
+
+static void
+put_variable(const char *name)
+{
+	char key[16];
+	snprintf(key, sizeof key, "%s/.zattrs", name);
+	put_text(store, key, "{\"_ARRAY_DIMENSIONS\": [\"time\"]}");
+	put_rows(name, ROWS);
+	for (unsigned c = 0; c < 3; c++) {
+		snprintf(key, sizeof key, "%s/%u", name, c);
+		put_bytes(store, key, "\1\1\1", 3);
+	}
+}
+
+static void
+begin(bool shared, void *(*fn)(void *))
+{
+	struct mount_options o = options_new();
+	store = store_new("mem:flats");
+	o.rw = o.zmap.writable = true;
+	o.unlimited = "time";
+	put_text(store, ".zgroup", "{\"zarr_format\": 2}");
+	if (shared)
+		put_variable("a");
+	put_variable("b");
+	mount = mount_new("mem:flats", &o);
+	for (size_t i = 0; i < 2; i++)
+		file[i] = open_for(mount, i || !shared ? "b" : "a", O_RDWR, 0);
+	under = mount->zmap->ops;
+	ops = *under;
+	ops.submit = NULL;
+	ops.sync = play_sync;
+	mount->zmap->ops = &ops;
+	atomic_store(&meanwhile, fn);
+	atomic_store(&done, false);
+}
+
+static void
+end(void)
+{
+	for (size_t i = 0; i < 2; i++)
+		file_close(file[i]);
+	mount->zmap->ops = under;
+	mount_close(mount);
+	zmap_close(store);
+}
+
+/* The other thread is joined. */
+static int
+append(void)
+{
+	const struct array_want how = {0};
+	const uint8_t row[] = {7};
+	CHECK_INT(file_write(file[1], ROWS, (struct span){row, 1}, &how, 0), 0);
+	int r = file_settle(file[1], SETTLE_FSYNC, 0, NULL);
+	CHECK(!atomic_load(&meanwhile));
+	pthread_join(thread, NULL);
+	return r;
+}
+
+static void *
+make_shorter(void *arg)
+{
+	CHECK_INT(file_truncate(file[0], LEFT, RESIZE_HANDLE, NULL), 0);
+	atomic_store(&done, true);
+	return arg;
+}
+
+static void
+test_shrinks(void)
+{
+	uint8_t got[ROWS + 1] = {0};
+	begin(true, make_shorter);
+	CHECK_INT(append(), 0);
+	CHECK_INT(file_settle(file[1], SETTLE_FSYNC, 0, NULL), 0);
+	const int n = read_at(file[1], 0, sizeof got, got);
+	CHECK(n == LEFT || n == ROWS + 1);
+	if (n > LEFT) {
+		CHECK_INT(got[LEFT], 9);
+		CHECK_INT(got[ROWS], 7);
+	}
+	end();
+}
+
+/* Another program leaves two rows. */
+static void *
+cut(void *arg)
+{
+	put_rows("b", LEFT);
+	put_bytes(store, "b/0", "\1\1\11", 3);
+	CHECK_INT(zmap_del(store, &(struct zmap_del){.key = "b/1"}), 0);
+	CHECK_INT(zmap_del(store, &(struct zmap_del){.key = "b/2"}), 0);
+	atomic_store(&done, true);
+	return arg;
+}
+
+static void
+test_is_cut(void)
+{
+	CLEAN(buf_free) struct buf said = {0};
+	uint8_t got[ROWS + 1];
+	begin(false, cut);
+	CHECK_INT(append(), -EIO);
+	CHECK(strstr(err_text(), "shorter meanwhile"));
+	CHECK_INT(mount_refresh(mount, &said), 0);
+	CHECK_INT(file_settle(file[1], SETTLE_FSYNC, 0, NULL), 0);
+	CHECK_INT(read_at(file[1], 0, sizeof got, got), LEFT);
+	end();
+}
+
+int
+main(void)
+{
+	test_shrinks();
+	test_is_cut();
+	return check_end();
+}
