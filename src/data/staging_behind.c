@@ -97,6 +97,10 @@ look_at(struct array_behind *b, size_t i)
 		r = zmap_stat_while(a->zmap, key, b->cancel, &st);
 	if (r == ZMAP_ABSENT || (r == -EACCES && (a->data->options.missing_403 || a->remote)))
 		return 0; /* so a bucket that may not be listed says that there is none */
+	/* what metadata never counted may be of another writer that is about to do so */
+	if (r == 0 && behind_first_row(a, chunk) >= b->before &&
+		!staging_is_noted(a, chunk, st.version))
+		return 0;
 	return r < 0 ? r : behind_add(b, chunk, &st);
 }
 
@@ -122,7 +126,8 @@ look(struct array_behind *b)
 {
 	struct array *a = b->array;
 	enum { MOST = 1 << 20 };
-	const uint64_t unit = a->grid.chunk[0] * behind_step(a), end = ceil_div(b->before, unit);
+	const uint64_t unit = a->grid.chunk[0] * behind_step(a),
+		       end = ceil_div(max_u64(b->before, b->noted), unit);
 	const int64_t since = clock_now();
 	int r = array_find_objects(a, b->rows / unit, end, MOST, b->cancel, &b->rows_at);
 	if (r < 0)
@@ -187,6 +192,7 @@ array_look_behind(struct array *a, uint64_t rows, uint64_t before, struct cancel
 			break;
 		b->space->held++;
 		r = staging_wait_stored(s, a->space, cancel);
+		b->noted = staging_noted_end(s, a->space);
 	}
 	array_unref(was);
 	if (r == 0 && a->grid.bytes)

@@ -185,6 +185,7 @@ struct array_behind {
 	struct array *array;        /* a reference: as it was */
 	struct staged_space *space; /* which is held; NULL: no longer */
 	uint64_t rows, before;
+	uint64_t noted;     /* up to the end of those that this mount has put, counted or not */
 	struct buf rows_at; /* leading indices of objects that may be there: uint64_t */
 	struct cancel *cancel;
 	pthread_mutex_t lock;        /* guards the rest while several threads look */
@@ -297,6 +298,10 @@ bool staging_has_noted(const struct store *);
 /* Objects of the array with such rows behind its end, as if they were placed: how many. ret: room
  * for all that are noted. The lock is held. */
 size_t staging_find_noted(const struct staging *, const struct array *, struct placed *ret);
+/* Up to the end of such rows of the space; 0: there are none. The lock is held. */
+uint64_t staging_noted_end(const struct staging *, uint64_t space);
+/* Is that version of the object with the chunk one that this mount has put with such rows? */
+bool staging_is_noted(struct array *, uint64_t chunk, const char *version);
 /* Forgets the objects all of whose rows the metadata count. */
 void staging_rows_counted(const struct array *);
 /* Forgets the objects of the space whose rows end at `most` or before. The lock is held. */

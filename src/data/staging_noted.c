@@ -120,6 +120,29 @@ staging_find_noted(const struct staging *s, const struct array *a, struct placed
 	return found;
 }
 
+uint64_t
+staging_noted_end(const struct staging *s, uint64_t space)
+{
+	uint64_t end = 0;
+	for (size_t i = 0; i < s->n_noted; i++)
+		if (s->noted[i]->space == space)
+			end = max_u64(end, s->noted[i]->rows);
+	return end;
+}
+
+bool
+staging_is_noted(struct array *a, uint64_t chunk, const char *version)
+{
+	struct staging *s = a->data->staging;
+	const struct noted key = {.space = a->space, .object = array_object(a, chunk)};
+	bool is = false;
+	LOCKED(&s->lock) {
+		const struct noted *n = set_find(&s->noted_by, &key, by_object);
+		is = n && strcmp(n->version, version) == 0;
+	}
+	return is;
+}
+
 bool
 staging_has_noted(const struct store *st)
 {

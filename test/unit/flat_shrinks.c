@@ -1,6 +1,7 @@
 /* A row of a variable is stored, and before metadata count it another variable that shares its
  * dimension is made shorter, or another program makes this one shorter: the row stays, or the array
- * got shorter after it had come, or it is an error; it does not become fill. */
+ * got shorter after it had come, or it is an error; it does not become fill. And rows that were not
+ * counted when the array got shorter do not come back. */
 #include "mounted.h"
 
 #include "view/state.h"
@@ -149,10 +150,32 @@ test_is_cut(void)
 	end();
 }
 
+/* Rows that are stored for want of memory, long before they are counted, go with those before. */
+static void
+test_pushed(void)
+{
+	enum { MORE = 4 };
+	const struct array_want how = {0};
+	const uint8_t rows[MORE] = {7, 7, 7, 7};
+	uint8_t got[ROWS + MORE] = {0};
+	begin(true, NULL);
+	CHECK_INT(file_write(file[1], ROWS, (struct span){rows, MORE}, &how, 0), 0);
+	CHECK_INT(data_flush(mount->data, NULL), 0);
+	CHECK_INT(file_truncate(file[0], LEFT, RESIZE_HANDLE, NULL), 0);
+	CHECK_INT(read_at(file[1], 0, sizeof got, got), LEFT);
+	CHECK_INT(file_truncate(file[1], ROWS + MORE, RESIZE_HANDLE, NULL), 0);
+	CHECK_INT(file_settle(file[1], SETTLE_FSYNC, 0, NULL), 0);
+	CHECK_INT(read_at(file[1], 0, sizeof got, got), sizeof got);
+	for (size_t i = LEFT; i < sizeof got; i++)
+		CHECK_INT(got[i], 9);
+	end();
+}
+
 int
 main(void)
 {
 	test_shrinks();
 	test_is_cut();
+	test_pushed();
 	return check_end();
 }
