@@ -101,6 +101,18 @@ begin_store(struct flat *w, struct cancel *cancel, struct flat_state *ret, bool 
 	return 0;
 }
 
+/* Another program may have made the array shorter: what was stored behind that end is to go.
+ * Returns code. */
+static int
+look_why(struct flat *w, int code)
+{
+	struct err why;
+	err_save(code, &why);
+	if (code != -EINTR)
+		flat_look_again(w);
+	return err_restore(&why);
+}
+
 /* What another writer has made shorter meanwhile is stored as far as it is left. */
 static int
 store(struct flat *w, struct cancel *cancel)
@@ -118,7 +130,7 @@ store(struct flat *w, struct cancel *cancel)
 		again = r < 0 && flat_was_cut(w, &st, &by_others);
 		flat_state_done(&st);
 	} while (again);
-	return r;
+	return r < 0 && grows ? look_why(w, r) : r;
 }
 
 /* Has anything been written since it was last stored? It counts as stored from now on. */

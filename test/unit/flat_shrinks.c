@@ -150,18 +150,23 @@ test_is_cut(void)
 	end();
 }
 
-/* Rows that are stored for want of memory, long before they are counted, go with those before. */
+enum { MORE = 4 };
+
+/* Rows that are stored for want of memory, long before they are counted. */
 static void
-test_pushed(void)
+push(void)
 {
-	enum { MORE = 4 };
 	const struct array_want how = {0};
 	const uint8_t rows[MORE] = {7, 7, 7, 7};
-	uint8_t got[ROWS + MORE] = {0};
-	begin(true, NULL);
 	CHECK_INT(file_write(file[1], ROWS, (struct span){rows, MORE}, &how, 0), 0);
 	CHECK_INT(data_flush(mount->data, NULL), 0);
-	CHECK_INT(file_truncate(file[0], LEFT, RESIZE_HANDLE, NULL), 0);
+}
+
+/* The array has none of them when it grows again. */
+static void
+check_gone(void)
+{
+	uint8_t got[ROWS + MORE] = {0};
 	CHECK_INT(read_at(file[1], 0, sizeof got, got), LEFT);
 	CHECK_INT(file_truncate(file[1], ROWS + MORE, RESIZE_HANDLE, NULL), 0);
 	CHECK_INT(file_settle(file[1], SETTLE_FSYNC, 0, NULL), 0);
@@ -171,11 +176,34 @@ test_pushed(void)
 	end();
 }
 
+static void
+test_pushed(void)
+{
+	begin(true, NULL);
+	push();
+	CHECK_INT(file_truncate(file[0], LEFT, RESIZE_HANDLE, NULL), 0);
+	check_gone();
+}
+
+static void
+test_pushed_is_cut(void)
+{
+	CLEAN(buf_free) struct buf said = {0};
+	begin(false, NULL);
+	push();
+	cut(NULL);
+	CHECK_INT(file_settle(file[1], SETTLE_FSYNC, 0, NULL), -EIO);
+	CHECK(strstr(err_text(), "shorter meanwhile"));
+	CHECK_INT(mount_refresh(mount, &said), 0);
+	check_gone();
+}
+
 int
 main(void)
 {
 	test_shrinks();
 	test_is_cut();
 	test_pushed();
+	test_pushed_is_cut();
 	return check_end();
 }
