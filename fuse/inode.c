@@ -162,6 +162,16 @@ find(struct inodes *t, const char *path, uint64_t version)
 	return NULL;
 }
 
+/* In whatever layout, retired or not. */
+static bool
+is_known(struct inodes *t, const char *path)
+{
+	const struct inode *i = *bucket_of(t, path);
+	while (i && strcmp(i->path, path) != 0)
+		i = i->next;
+	return i;
+}
+
 /* The kernel is about to be told what the entry says, and drops its pages where the time or the
  * size is another one. The lock is held. */
 static void
@@ -212,6 +222,7 @@ inodes_look_up(struct inodes *t, const struct entry *e, uint64_t *ret)
 		struct inode *i = *e->path ? find(t, e->path, e->version) : t->root;
 		if (!i) {
 			i = MOVE(fresh);
+			i->beside = is_known(t, e->path);
 			insert(t, i);
 		}
 		i->lookups++;

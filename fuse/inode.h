@@ -30,6 +30,7 @@ struct inode {
 	atomic_bool fresh;        /* resized is of the answer by which the kernel came to know it */
 	struct seen seen;         /* all up to here change, with this one: under the table's lock */
 	bool retired;             /* the next lookup of the path finds another inode */
+	bool beside;              /* constant: others of the path were there when it was made */
 	bool dead;                /* nor may this one be opened any more, or looked at */
 	_Atomic(struct page_coherence *) pages; /* NULL: it was never opened */
 	_Atomic(struct shown *) shown;          /* NULL: it was never opened to be written */

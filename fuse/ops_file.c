@@ -303,7 +303,7 @@ run_read(struct request *r)
 		.len = r->size,
 		.deadline = r->deadline,
 		.cancel = &r->cancel,
-		.since = page_coherence_since(r->inode, f->since),
+		.since = page_coherence_since(r->inode, r->paged ? 0 : f->since),
 		.dropped = page_coherence_dropped_at(r->inode),
 		.looked = f->direct ? clock_now() : atomic_load(&f->looked),
 	};

@@ -61,10 +61,10 @@ static void
 run_write(struct request *r)
 {
 	struct open_file *f = open_file_of(r->handle);
-	const struct array_want how = {
-		.cancel = &r->cancel, .since = page_coherence_since(r->inode, f->since)};
-	bool mapped = r->flags & FILE_MAPPED,
-	     past = !mapped && (f->direct || r->fi.flags & O_DIRECT);
+	const bool mapped = r->flags & FILE_MAPPED;
+	const struct array_want how = {.cancel = &r->cancel,
+		.since = page_coherence_since(r->inode, mapped ? 0 : f->since)};
+	bool past = !mapped && (f->direct || r->fi.flags & O_DIRECT);
 	const uint64_t pass = past ? shown_pass(r->inode, r->off, r->data.len) : 0;
 	struct shown_write laid;
 	if (!mapped && !past)

@@ -19,9 +19,11 @@ enum { BUSIEST = 10, PARKED_MOST = 4 /* times that */ };
 /* When an inode is tried again: after one that reads on in order, that could not be had quiet, or
  * has reads that hang. */
 static const int64_t AGAIN_ORDER = SECOND / 5, AGAIN_BUSY = SECOND / 2;
-/* An inode that was looked up because another one was retired may be retired itself before it is
- * opened. The kernel looks up once more only once: an inode as young as that is opened. */
-static const int64_t JUST_BEGUN = SECOND / 5;
+/* The kernel looks a name up once more where it may not be opened, and only once: an inode that it
+ * finds then is opened, whatever has become of it. */
+static const int64_t LOOKED_UP_AGAIN = 10 * SECOND;
+/* Two programs that open a file together, of which no pages are ever young, have one inode. */
+static const int64_t TOGETHER = SECOND / 5;
 /* Tries after which reads that come all the time are those of a mapping. */
 enum { TRIES = 40 };
 enum { READERS = 64 };
@@ -85,18 +87,19 @@ too_old(const struct server *s, const struct page_coherence *p)
 	return clock_now() - atomic_load(&p->since) >= mount_options(s->mount)->data.ttl;
 }
 
-/* An inode with old pages, which other handles read. brief: pages are never young, and two programs
- * that open the file together would take each new inode from the other. A kernel that maps no file
- * which is read past its pages gives them those. */
+/* An inode with old pages, which other handles read. brief: pages are never young, and each program
+ * that opens the file would take the new inode from the last one. */
 static int
 admit_beside(const struct server *s, struct page_coherence *p, bool brief, int64_t *ret_since)
 {
 	const int64_t now = clock_now();
-	const bool changed = p->retired || p->noticed;
-	if ((!p->retired && !brief) || now - p->begun >= JUST_BEGUN) {
+	const bool changed = p->retired || p->noticed,
+		   again = p->inode->beside && now - p->inode->born < LOOKED_UP_AGAIN;
+	if (!again && (changed || !brief || now - p->begun >= TOGETHER)) {
 		p->retired = true;
 		return -ESTALE;
 	}
+	/* a kernel that maps no file which is read past its pages would refuse that */
 	if (changed || s->direct_mappings)
 		*ret_since = now;
 	return 0;

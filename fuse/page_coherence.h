@@ -49,7 +49,8 @@ void page_coherence_close(struct server *, struct inode *, bool wrote);
 /* Is it open to be written? What is written is in these pages, and not in those of other inodes of
  * the path. */
 bool page_coherence_are_written(struct server *, const struct inode *);
-/* For array_want.since, and .dropped. own: page_coherence_opened.since of the handle. */
+/* For array_want.since, and .dropped. own: page_coherence_opened.since of a handle that reads past
+ * the pages; 0: what is read fills them. */
 int64_t page_coherence_since(const struct inode *, int64_t own);
 int64_t page_coherence_dropped_at(const struct inode *);
 /* The kernel is about to be told to drop them, or has dropped them. */
