@@ -241,6 +241,45 @@ test_is_cut_meanwhile(void)
 	close_all();
 }
 
+/* Another program takes the record away as soon as it is counted. */
+static void *
+take_record(void *arg)
+{
+	struct node *now = NULL;
+	put_rows(ROWS);
+	put_bytes(store, "t/2", "\1\1\11", 3);
+	CHECK_INT(model_look_again(mount->model, "t", &now), 0);
+	node_unref(now);
+	return arg;
+}
+
+static void
+take_when_counted(void *arg, struct node *old, struct node *now)
+{
+	tell(arg, old, now);
+	if (!now || !now->array || now->array->shape[0] != ROWS + 1 || atomic_exchange(&told, true))
+		return;
+	pthread_create(&thread, NULL, take_record, NULL);
+	pthread_join(thread, NULL);
+}
+
+/* What is written to it from then on is an error. */
+static void
+test_taken_when_counted(void)
+{
+	CLEAN(buf_free) struct buf said = {0};
+	begin(NULL, NULL);
+	atomic_store(&told, false);
+	tell = mount->model->changed;
+	model_on_change(mount->model, take_when_counted, mount);
+	CHECK_INT(append(), 0);
+	CHECK(atomic_load(&told));
+	CHECK_INT(write_rows("\2\2\2\2\2\2\2\2\2", ROWS + 1), -EIO);
+	CHECK_INT(file_settle(image, SETTLE_FSYNC, 0, NULL), -EIO);
+	CHECK_INT(mount_refresh(mount, &said), 0);
+	close_all();
+}
+
 int
 main(void)
 {
@@ -248,5 +287,6 @@ main(void)
 	test_is_cut_meanwhile();
 	test_appends_meanwhile();
 	test_writes_meanwhile();
+	test_taken_when_counted();
 	return check_end();
 }

@@ -185,6 +185,17 @@ flush(void *arg, const struct image_form *form, const struct array_want *how)
 	return image_confirm(arg, form, r, how);
 }
 
+/* Metadata count the rows of all variables that lead with the dimension. */
+static void
+set_counted(const struct change *c, unsigned dim)
+{
+	for (size_t i = 0; i < c->now->file.nvars; i++) {
+		struct image_target *t = c->now->source[i].target;
+		if (t && change_grown(c, i) && c->was->file.var[c->var[i]].dim[0] == dim)
+			t->counted = true;
+	}
+}
+
 /* Each dimension that has grown, by one of the variables that lead with it. */
 static int
 share_rows(struct open_image *o, const struct change *c, const struct array_want *how, bool commits)
@@ -206,12 +217,14 @@ share_rows(struct open_image *o, const struct change *c, const struct array_want
 		if (r == 0 && n->array->shape[0] < rows)
 			r = commits ? flat_share_commit(o->mount, n, t->least, rows, how->cancel)
 				    : flat_share_clear(o->mount, n, rows, how->cancel);
+		if (r == 0 && commits && n->array->shape[0] < rows)
+			set_counted(c, dim);
 	}
 	return r == -ENOTSUP ? -EINVAL : r;
 }
 
-/* Where metadata count the rows, what becomes of the array is seen by these. Another writer may
- * still be about to count those of this one. */
+/* Where metadata count the rows, what becomes of the array is seen by these; they may be fewer
+ * again by now. Another writer may still be about to count those of this one. */
 static int
 follow_grown(struct open_image *o, const struct change *c)
 {
@@ -221,7 +234,7 @@ follow_grown(struct open_image *o, const struct change *c)
 		const uint64_t rows = t ? change_grown(c, i) : 0;
 		CLEAN(node_unrefp) struct node *now = NULL;
 		if (rows && model_lookup(o->mount->model, t->node->path, &now) == 0 && now->array &&
-			now->array->shape[0] >= rows)
+			(t->counted || now->array->shape[0] >= rows))
 			r = image_target_follow(o, t, now->path);
 	}
 	return r;

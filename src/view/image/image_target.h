@@ -15,6 +15,7 @@ struct image_target {
 	struct image_new *new;     /* of a new one: how it is to be stored */
 	struct stream *stream;     /* made when it is first read */
 	uint64_t least;            /* of one that grows: rows that it had when it was bound */
+	bool counted;              /* metadata counted those that it grows to */
 	int stored;                /* what came of the last flush of its array: see image_confirm */
 	unsigned round; /* 1 + that of the image in which it was noted that it was written */
 };
