@@ -94,7 +94,7 @@ begin_store(struct flat *w, struct cancel *cancel, struct flat_state *ret, bool 
 	if (!*ret_grows)
 		return 0;
 	flat_state_done(ret);
-	int r = growth_begin(&w->mount->growth, 0, cancel);
+	int r = growth_begin(&w->mount->growth, cancel);
 	if (r < 0)
 		return r;
 	flat_now(w, ret);

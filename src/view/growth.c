@@ -23,23 +23,21 @@ growth_free(struct growth *g)
 
 /* The lock is held, and open meanwhile. */
 static int
-wait(struct growth *g, int64_t deadline, struct cancel *cancel)
+wait(struct growth *g, struct cancel *cancel)
 {
 	const int64_t until = clock_now() + LOOK_EVERY;
 	const struct timespec t = {.tv_sec = until / SECOND, .tv_nsec = until % SECOND};
 	pthread_cond_timedwait(&g->free, &g->lock, &t);
-	if (cancelled(cancel))
-		return err_set(-EINTR, "interrupted");
-	return clock_over(deadline) ? err_set(-EIO, "an array gets shorter for too long") : 0;
+	return cancelled(cancel) ? err_set(-EINTR, "interrupted") : 0;
 }
 
 int
-growth_begin(struct growth *g, int64_t deadline, struct cancel *cancel)
+growth_begin(struct growth *g, struct cancel *cancel)
 {
 	int r = 0;
 	LOCKED(&g->lock) {
 		while (r == 0 && (g->shrinking || g->waiting))
-			r = wait(g, deadline, cancel);
+			r = wait(g, cancel);
 		g->growing += r == 0;
 	}
 	return r;
@@ -61,7 +59,7 @@ growth_stop(struct growth *g, struct cancel *cancel)
 	LOCKED(&g->lock) {
 		g->waiting++;
 		while (r == 0 && (g->shrinking || g->growing))
-			r = wait(g, 0, cancel);
+			r = wait(g, cancel);
 		g->waiting--;
 		g->shrinking |= r == 0;
 		if (r < 0)

@@ -10,15 +10,15 @@ struct cancel;
 struct growth {
 	pthread_mutex_t lock; /* guards the rest */
 	pthread_cond_t free;
-	unsigned growing; /* threads that do, and that wait to make arrays shorter */
-	unsigned waiting;
+	unsigned growing; /* threads between growth_begin and growth_end */
+	unsigned waiting; /* threads in growth_stop */
 	bool shrinking;
 };
 
 void growth_init(struct growth *);
 void growth_free(struct growth *);
-/* Until growth_end no array gets shorter. deadline: clock_now() clock; 0: none. -EINTR, -EIO. */
-int growth_begin(struct growth *, int64_t deadline, struct cancel *);
+/* Until growth_end no array gets shorter. Waits for one that does. -EINTR. */
+int growth_begin(struct growth *, struct cancel *);
 void growth_end(struct growth *);
 /* Until growth_go_on no thread is between growth_begin and growth_end. -EINTR. */
 int growth_stop(struct growth *, struct cancel *);

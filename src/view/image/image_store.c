@@ -297,7 +297,7 @@ begin_growth(struct open_image *o, const struct change *c, const struct image_fo
 	bool any = false;
 	for (size_t i = 0; i < now->file.nvars; i++)
 		any |= change_grown(c, i) > 0;
-	const int r = any ? growth_begin(&o->mount->growth, how->deadline, how->cancel) : 0;
+	const int r = any ? growth_begin(&o->mount->growth, how->cancel) : 0;
 	o->grows = any && r == 0;
 	return r;
 }
