@@ -4,7 +4,7 @@
 . "$(dirname "$0")/functions.sh"
 . "$here/s3_functions.sh"
 
-away=60 timeout=8
+away=60 timeout=5
 [ -n "${STORES_FORM:-}" ] && away=8
 sanitized && away=8
 begin_bucket
@@ -28,10 +28,12 @@ for mnt in "$deaf" "$gone"; do
 	ls -lR "$mnt" >/dev/null
 done
 
+files=(sparse plain packed checked deep/er/few)
 # without MNT: reads until the server is back
 without()
 {
-	local n=0 file before most=50 got=$tmp/got.${1##*/} files=(sparse plain packed checked deep/er/few)
+	local n=0 file before most=$((2 * timeout + 4)) got=$tmp/got.${1##*/}
+	sanitized && most=$((2 * most))
 	while [ $SECONDS -lt $end ]; do
 		file=${files[n++ % 5]}
 		before=$SECONDS
@@ -57,6 +59,8 @@ wait "${readers[@]}"
 calm
 begin_web "${web##*:}"
 for mnt in "$deaf" "$gone"; do
-	eventually 60 cmp -s "$mnt/plain" "$tmp/want/plain" || fail "the server is back, the data is not: $(tail -3 "$mnt/.zarrfs/log")"
+	for file in "${files[@]}"; do # what did not come is refused for a moment
+		eventually 15 cmp -s "$mnt/$file" "$tmp/want/$file" || fail "the server is back, $file is not: $(tail -3 "$mnt/.zarrfs/log")"
+	done
 	same_files "$mnt" "$tmp/want" "after it came back"
 done

@@ -21,6 +21,12 @@ missing()
 	[ "$(requests)" -le "$2" ] || fail "$1, which is not there: $(requests) requests, not $2: $(asked)"
 }
 
+# peak: most requests under way at once since forget
+peak()
+{
+	curl -s "$PROXY/-/counts" | sed 's/.*"peak": *\([0-9]*\).*/\1/'
+}
+
 must_mount s3://bucket/store.zarr
 missing nosuch 1
 missing another 0
@@ -45,7 +51,7 @@ cmp "$mnt/lat" "$tmp/want/lat" || fail "an array beside it"
 [ "$(requests 'lat/\.z')" -le 2 ] || fail "an array, of which a listing tells: $(asked)"
 s3 put "$tmp/late" bucket/loose.zarr/another
 cat "$mnt/.zarrfs/refresh" >/dev/null
-eventually 60 cmp -s "$mnt/another" "$tmp/want/lat" || fail "an array that was not there before"
+eventually 8 cmp -s "$mnt/another" "$tmp/want/lat" || fail "an array that was not there before"
 umount_store
 
 # a web server lists nothing: a name that is not there costs one round trip, and the side files of a file none
@@ -53,12 +59,12 @@ port=$(free_port)
 "$python" -m http.server --bind 127.0.0.1 --directory "$tmp/store.zarr" "$port" >/dev/null 2>&1 &
 server=$!
 trap 'kill $server 2>/dev/null; finish' EXIT
-eventually 60 curl -fsS -o /dev/null "http://127.0.0.1:$port/.zmetadata" 2>/dev/null || fail "Python's server does not answer"
+eventually 20 curl -fsS -o /dev/null "http://127.0.0.1:$port/.zmetadata" 2>/dev/null || fail "Python's server does not answer"
 end_proxy
 begin_proxy "http://127.0.0.1:$port"
 cp -r "$tmp/loose.zarr" "$tmp/store.zarr/loose.zarr"
 must_mount "$PROXY"
-fault "kind=latency&seconds=3"
+fault "kind=latency&seconds=0.5"
 missing nosuch 3
 same "requests at once for a name that is not there" "$(peak)" "$(requests)"
 missing nosuch 0
@@ -73,7 +79,7 @@ umount_store
 
 # the same without consolidated metadata, where what is there takes one round trip, too
 must_mount "$PROXY/loose.zarr"
-fault "kind=latency&seconds=3"
+fault "kind=latency&seconds=0.5"
 missing nosuch 3
 same "requests at once for a name that is not there, without consolidated metadata" "$(peak)" "$(requests)"
 missing nosuch 0

@@ -22,6 +22,12 @@ counts()
 	[ "$(requests "${3:-.}")" = "$2" ] || fail "$1: $(requests "${3:-.}") requests, not $2: $(asked)"
 }
 
+# peak: most requests under way at once since forget
+peak()
+{
+	curl -s "$PROXY/-/counts" | sed 's/.*"peak": *\([0-9]*\).*/\1/'
+}
+
 forget
 must_mount s3://bucket/store.zarr
 counts "a mount" 1
@@ -59,7 +65,7 @@ beside()
 	{
 		[ "$(requests "GET [^ ]*$next ")" = 1 ]
 	}
-	eventually 60 next_comes || fail "$why: $(asked)"
+	eventually 20 next_comes || fail "$why: $(asked)"
 	calm
 	wait $reader
 }
@@ -103,12 +109,10 @@ rm "$tmp/store.zarr/.zmetadata"
 s3 put "$tmp/store.zarr" bucket/loose.zarr
 must_mount s3://bucket/loose.zarr
 forget
-fault 'kind=hold&match=/\.z'
-together 5 "metadata of seven siblings" ls -l "$mnt"
-umount_store
-must_mount s3://bucket/loose.zarr
-forget
+fault "kind=latency&seconds=0.1"
 ls -l "$mnt" >/dev/null
+[ "$(peak)" -ge 5 ] || fail "metadata of seven siblings: at most $(peak) requests at once"
+calm
 for name in plain packed checked lat sparse; do
 	counts "$name, which is not consolidated" 2 "$name/"
 done
@@ -118,21 +122,21 @@ s3 rm bucket/loose.zarr/
 
 # a reader in order has dozens of requests under way, of which the statistics tell
 must_mount s3://bucket/long.zarr
-"$ZARRFS" --cat "$tmp/long.zarr" v >"$tmp/v" || fail "--cat of v"
-fault "kind=hold&match=long.zarr/v/\\d&skip=200"
 fault "kind=latency&seconds=0.5"
 forget
-together $dozens "reading in order" cmp "$mnt/v" "$tmp/v"
-same "the slow half of all requests" "$(stat_value 'http_latency_seconds{kind="get",quantile="0.5"}' | awk '{ print ($1 >= 0.15 && $1 < 60) }')" 1
-same "the slowest of them" "$(stat_value 'http_latency_seconds{kind="get",quantile="0.99"}' | awk '{ print ($1 >= 0.15 && $1 < 100) }')" 1
+cmp "$mnt/v" <("$ZARRFS" --cat "$tmp/long.zarr" v) || fail "v"
+[ "$(peak)" -ge $dozens ] || fail "reading in order: at most $(peak) requests at once"
+calm
+same "the slow half of all requests" "$(stat_value 'http_latency_seconds{kind="get",quantile="0.5"}' | awk '{ print ($1 >= 0.15 && $1 < 5) }')" 1
+same "the slowest of them" "$(stat_value 'http_latency_seconds{kind="get",quantile="0.99"}' | awk '{ print ($1 >= 0.15 && $1 < 30) }')" 1
 [ "$(stat_value http_read_bytes_total)" -ge $((300 << 17)) ] || fail "$(stat_value http_read_bytes_total) bytes were counted"
 umount_store
 
 # two programs that read a file at the same moment share the kernel's pages, so that each asks for some of it only: together they are one
-# reader, unless one of them is held up for long, as on a busy machine each of a few times
+# reader, unless one of them is held up for long
 want=$("$ZARRFS" --cat "$tmp/long.zarr" v | sha256sum)
-few=1000
-for ((n = 0; n < 10 && few > 301; n++)); do
+exact=0
+for _ in {1..3}; do
 	must_mount s3://bucket/long.zarr
 	fault "kind=latency&seconds=0.02"
 	forget
@@ -142,11 +146,11 @@ for ((n = 0; n < 10 && few > 301; n++)); do
 	wait $reader
 	same "v, of the other reader" "$(cat "$tmp/one")" "$want"
 	calm
-	[ "$(requests)" -ge "$few" ] || few=$(requests)
+	[ "$(requests)" -le 330 ] || fail "two readers of 300 chunks: $(requests) requests: $(asked)"
+	[ "$(requests)" != 301 ] || exact=$((exact + 1))
 	umount_store
 done
-same "requests of two readers of 300 chunks" "$few" 301
-echo "two readers: $n times"
+[ $exact -ge 1 ] || fail "two readers of 300 chunks: three times more than 301 requests"
 
 # what was read stays as long as there is room: the same values in another file cost nothing again
 must_mount s3://bucket/long.zarr
@@ -182,13 +186,11 @@ must_mount s3://bucket/long.zip
 ls -lR "$mnt" >/dev/null
 before=$(requests)
 [ "$before" -le 6 ] || fail "mount and ls -lR of an archive: $before requests: $(asked)"
-cmp "$mnt/v" "$tmp/v" || fail "v of an archive"
+fault "kind=latency&seconds=0.5"
+cmp "$mnt/v" <("$ZARRFS" --cat "$tmp/long.zarr" v) || fail "v of an archive"
+[ "$(peak)" -ge $dozens ] || fail "reading an archive in order: at most $(peak) requests at once"
 [ $(($(requests) - before)) -le 302 ] || fail "300 chunks of an archive: $(($(requests) - before)) requests"
-umount_store
-must_mount s3://bucket/long.zip
-ls -lR "$mnt" >/dev/null
-fault "kind=hold&skip=60"
-together $dozens "reading an archive in order" cmp "$mnt/v" "$tmp/v"
+calm
 umount_store
 s3 rm bucket/long.zip
 
@@ -215,7 +217,7 @@ followed()
 {
 	[ "$(requests 'long.zarr/v/(18|21|24|27).0 ')" = 4 ]
 }
-eventually 60 followed || fail "nothing is fetched ahead along a stride: $(asked)"
+eventually 10 followed || fail "nothing is fetched ahead along a stride: $(asked)"
 
 # a point of a large chunk costs a part of it
 forget
@@ -277,17 +279,18 @@ few=$(requests 'fields/[0-9]')
 [ "$few" -le 8 ] || fail "reading one field: $few chunks: $(asked)"
 umount_store
 must_mount s3://bucket/long.zarr
-fault "kind=hold&match=fields/\\d&skip=16"
+fault "kind=latency&seconds=0.5"
 forget
-together $dozens "reading fields in order" dd if="$mnt/fields" bs=1M status=none
-same "the last field's last value" "$(tail -c 4 "$tmp/said" | od -A n -t d4 | xargs)" 47
+same "the last field's last value" "$(dd if="$mnt/fields" bs=1M status=none | tail -c 4 | od -A n -t d4 | xargs)" 47
+[ "$(peak)" -ge $dozens ] || fail "reading fields in order: at most $(peak) requests at once"
+calm
 umount_store
 
 # of the chunk behind a large one that a reader wants, only what the kernel reads ahead is fetched
 must_mount s3://bucket/long.zarr
 forget
 same "a large chunk's last value" "$(dd if="$mnt/large" bs=16M skip=1 count=1 iflag=fullblock status=none | tail -c 4 | od -A n -t d4 | xargs)" 8388607
-eventually 60 all_answered || fail "reading one large chunk: requests are under way"
+eventually 20 all_answered || fail "reading one large chunk: requests are under way"
 behind=$(curl -s "$PROXY/-/log" | awk '/large.2[.]0/ { n += $5 } END { print n + 0 }')
 [ "$behind" -le $((4 << 20)) ] || fail "reading one large chunk: $behind bytes of the next: $(asked)"
 umount_store

@@ -116,31 +116,6 @@ under_way()
 	curl -s "$PROXY/-/counts" | sed 's/.*"now": *\([0-9]*\).*/\1/'
 }
 
-# peak: most requests under way at once since forget
-peak()
-{
-	curl -s "$PROXY/-/counts" | sed 's/.*"peak": *\([0-9]*\).*/\1/'
-}
-
-# shellcheck disable=SC2317 # by eventually
-many_under_way()
-{
-	[ "$(under_way)" -ge "$1" ]
-}
-
-# together N WHAT COMMAND...: while the fault `hold` is in force so many requests come to be under way at once; what the command says is $tmp/said.
-# What is held for long is asked for again, so that requests are counted elsewhere.
-together()
-{
-	local least=$1 what=$2 command
-	shift 2
-	"$@" >"$tmp/said" &
-	command=$!
-	eventually 60 many_under_way "$least" || fail "$what: at most $(peak) requests at once: $(asked)"
-	calm
-	wait $command || fail "$what: '$*' fails"
-}
-
 # shellcheck disable=SC2317 # by eventually
 all_answered()
 {

@@ -225,18 +225,18 @@ class Test:
         self.that(not again, "after refresh, which says '%s': %s" % (said, codes(again)))
         self.check(FILES + ("units",), "written again")
 
-    def write_beside(self, kinds):
-        """Other bytes of chunks that are on their way, when a fault of each kind was met; those that are held go on then."""
+    def write_beside(self, kind):
+        """Other bytes of chunks that are on their way, when a fault of that kind was met."""
         end = time.monotonic() + PATIENCE
-        while not all(asked(" " + kind) for kind in kinds) and time.monotonic() < end:
+        while not asked(" " + kind) and time.monotonic() < end:
             time.sleep(0.05)
+        time.sleep(0.2)
         fd = os.open(os.path.join(self.other, "part"), os.O_RDWR)
         for k in range(4):
             piece = (4096 * k + 2048, bytes([self.number + 1, k, 7, 0]) * 25)
             assert os.pwrite(fd, piece[1], piece[0]) == 100
             self.lay([piece], "part")
         os.close(fd)
-        calm()
 
     def first_key(self):
         with open(os.path.join(self.folder, "first"), encoding="utf8") as file:
@@ -255,9 +255,9 @@ def run(*where):
     t.round("503 now and then", [dict(kind="status", match="^PUT", every=3)])
     t.round("taken, then reset", [dict(kind="lost", match="^PUT", every=2)])
     t.round("412 now and then", [dict(kind="status", status=412, code="PreconditionFailed", match="^PUT", head=CONDITION, every=3)])
-    t.round("another writer is first", [dict(kind="hold", match=PART, count=8)], meanwhile=("hold",))
+    t.round("another writer is first", [dict(kind="latency", seconds=0.5, match=PART, count=8)], meanwhile="latency")
     t.that(asked(" 412 "), "no conflict")
-    t.round("taken, then another writer", [dict(kind="lost", match=PART, count=1), dict(kind="hold", match=PART, count=8)], meanwhile=("lost", "hold"))
+    t.round("taken, then another writer", [dict(kind="lost", match=PART, count=1), dict(kind="latency", seconds=0.5, match=PART, count=8)], meanwhile="lost")
     t.round("taken, then reset, for ever", [dict(kind="lost", match="^PUT")], fails=ALL)
     if stores.FORM == "v2":  # what is no other for shards
         t.round("503 of chunks", [dict(kind="status", match=CHUNKS)], fails=FILES)

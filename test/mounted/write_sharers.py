@@ -1,7 +1,7 @@
 """write_sharers.py make STORE: a Zarr V3 store in which time, a and b have as many rows of `time`, and monthly has fewer of its own.
 write_sharers.py run STORE FIRST SECOND: rows come in two mounts of it while another writer is between two of its edits.
 write_sharers.py make-others STORE: one with a and b, c and d, and m, of three lengths.
-write_sharers.py run-others STORE MOUNT: rows come and go, and another writer changes what there is; its timeout= is 8 s."""
+write_sharers.py run-others STORE MOUNT: rows come and go, and another writer changes what there is; its timeout= is a few seconds."""
 
 import json
 import os
@@ -13,7 +13,6 @@ import as_v3
 import zarr3
 
 ROWS, X, ITEM, HOUR = 3, 6, 4, 3600
-WATCHED = 4  # s, half of timeout=: for so long arrays of other lengths are watched
 ROW = {"time": ITEM, "a": X * ITEM, "b": ITEM}
 
 
@@ -79,7 +78,7 @@ def run(store, first, second):
             lengthen(store, name, 9)
 
     lengthen(store, "time", 9)
-    timer = threading.Timer(2, go_on)  # it waits for its disk
+    timer = threading.Timer(3, go_on)  # it waits for its disk
     timer.start()
     write(second, "a", 8, 2)
     timer.join()
@@ -149,13 +148,11 @@ def run_others(store, mount):
     if took > 30:
         sys.exit("a row beside an array that changes all the time takes %.0f s" % took)
     append(mount, "b")  # m is its own from now on
-    took = []
-    while not took or (min(took) >= WATCHED / 2 and len(took) < 5):  # one that waits takes as long each time
-        began = time.monotonic()
-        append(mount, "b")
-        took.append(time.monotonic() - began)
-    if min(took) >= WATCHED / 2:
-        sys.exit("a row beside an array that changed lately takes %.1f s again" % min(took))
+    began = time.monotonic()
+    append(mount, "b")
+    took = time.monotonic() - began
+    if took > 3:
+        sys.exit("a row beside an array that changed lately takes %.1f s again" % took)
 
 
 {"make": make, "run": run, "make-others": make_others, "run-others": run_others}[sys.argv[1]](*sys.argv[2:])

@@ -12,6 +12,6 @@ must_mount "$tmp/s.zarr" rw,unlimited=time
 umount_store "$first"
 umount_store
 "$python" "$here/write_sharers.py" make-others "$tmp/others.zarr" || exit 1
-must_mount "$tmp/others.zarr" rw,unlimited=time,timeout=8
+must_mount "$tmp/others.zarr" rw,unlimited=time,timeout=4
 "$python" "$here/write_sharers.py" run-others "$tmp/others.zarr" "$mnt" || fail "$(tail -n 3 "$log")"
 umount_store

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/functions.sh"
 . "$here/s3_functions.sh"
 
-arrays=40
+arrays=12
 cat >"$tmp/server.py" <<'END'
 """A bucket in memory. Once the file argv[1] is there, what changes it is read and not answered. The port goes to argv[2]; it has argv[3]
 arrays."""
@@ -77,12 +77,12 @@ has_port()
 {
 	[ -s "$tmp/port" ]
 }
-eventually 60 has_port || fail "no server"
+eventually 20 has_port || fail "no server"
 export AWS_ACCESS_KEY_ID=id AWS_SECRET_ACCESS_KEY=secret
 AWS_ENDPOINT_URL_S3=http://127.0.0.1:$(cat "$tmp/port")
 export AWS_ENDPOINT_URL_S3
 
-must_mount 's3://bucket/x.zarr#mode=zarr,v3' rw,timeout=8
+must_mount 's3://bucket/x.zarr#mode=zarr,v3' rw,timeout=4
 "$python" - "$mnt" "$tmp" $arrays <<'END' 2>/dev/null &
 import os, sys, time
 mnt, tmp, arrays = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -94,7 +94,7 @@ for file in files:
     os.pwrite(file, b"lost", 0)
 open(tmp + "/written", "w").close()
 os.close(files[0])  # which waits
-time.sleep(300)
+time.sleep(60)
 END
 writer=$!
 disown
@@ -103,16 +103,16 @@ is_written()
 {
 	[ -e "$tmp/written" ]
 }
-eventually 60 is_written || fail "the arrays cannot be written: $(cat "$log")"
+eventually 20 is_written || fail "the arrays cannot be written: $(cat "$log")"
 begun=$SECONDS status=0
 mounts[$mnt]=
 kill -TERM "$daemon"
-eventually 150 ended "$daemon" || fail "the mount does not end"
+eventually 60 ended "$daemon" || fail "the mount does not end"
 echo "ended after $((SECONDS - begun)) s"
-[ $((SECONDS - begun)) -le 100 ] || fail "the mount of $arrays arrays ends after $((SECONDS - begun)) s"
+[ $((SECONDS - begun)) -le 40 ] || fail "the mount of $arrays arrays ends after $((SECONDS - begun)) s"
 wait "$daemon" || status=$?
 [ $status != 0 ] || fail "it ends with status 0, though nothing was stored"
 for ((n = 0; n < arrays; n++)); do
-	eventually 60 grep -q "not stored: 'a$n'" "$log" || fail "a$n was not stored, and is not named: $(cat "$log")"
+	grep -q "not stored: 'a$n'" "$log" || fail "a$n was not stored, and is not named: $(cat "$log")"
 done
 kill $writer 2>/dev/null # unless it was refused the rest
