@@ -223,6 +223,20 @@ share_rows(struct open_image *o, const struct change *c, const struct array_want
 	return r == -ENOTSUP ? -EINVAL : r;
 }
 
+/* The array that has grown to so many rows. What is known of it may be from before this mount
+ * counted them: only the store tells that they are fewer again. */
+static int
+look_at_rows(struct open_image *o, const struct image_target *t, uint64_t rows, struct node **ret)
+{
+	int r = model_lookup(o->mount->model, t->node->path, ret);
+	const bool fewer = r == 0 && (*ret)->array && (*ret)->array->shape[0] < rows;
+	if (!fewer || !t->counted)
+		return r;
+	node_unref(*ret);
+	*ret = NULL;
+	return model_look_again(o->mount->model, t->node->path, ret);
+}
+
 /* Where metadata count the rows, what becomes of the array is seen by these; they may be fewer
  * again by now. Another writer may still be about to count those of this one. */
 static int
@@ -233,7 +247,7 @@ follow_grown(struct open_image *o, const struct change *c)
 		struct image_target *t = c->now->source[i].target;
 		const uint64_t rows = t ? change_grown(c, i) : 0;
 		CLEAN(node_unrefp) struct node *now = NULL;
-		if (rows && model_lookup(o->mount->model, t->node->path, &now) == 0 && now->array &&
+		if (rows && look_at_rows(o, t, rows, &now) == 0 && now->array &&
 			(t->counted || now->array->shape[0] >= rows))
 			r = image_target_follow(o, t, now->path);
 	}
