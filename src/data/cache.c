@@ -246,7 +246,7 @@ cache_wait(
 	if (p->state == EXTENT_LOADING)
 		c->waits++;
 	while (p->state == EXTENT_LOADING && r == 0)
-		r = cache_timed_wait(table_cond(c, p), &c->lock, deadline, cancel);
+		r = wait_moment(table_cond(c, p), &c->lock, deadline, cancel);
 	if (p->state == EXTENT_READY)
 		r = version_suits(c, p, since) ? 0 : CACHE_OTHER;
 	bool failed = p->state == EXTENT_FAILED;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/mem.h"
+#include "base/wait.h"
 #include "data/cache.h"
 #include "data/lru.h"
 
@@ -219,5 +220,3 @@ void room_put_beside(struct cache *, struct extent *);
  * come after it. 0: look again. */
 int room_wait(struct cache *, const struct cache_request *, struct waiter *, bool in_turn);
 void room_stop_waiting(struct cache *, struct waiter *);
-/* 0: look again. The lock is open meanwhile. */
-int cache_timed_wait(pthread_cond_t *, pthread_mutex_t *, int64_t deadline, struct cancel *);

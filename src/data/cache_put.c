@@ -79,7 +79,7 @@ cache_put_wait(struct cache *c, const struct extent *p, int64_t deadline)
 	pthread_mutex_lock(&c->lock);
 	const struct object *o = p->object;
 	while (o->putting && strcmp(o->version, p->version) != 0)
-		if (cache_timed_wait(&c->put, &c->lock, deadline, NULL) < 0)
+		if (wait_moment(&c->put, &c->lock, deadline, NULL) < 0)
 			break;
 	pthread_mutex_unlock(&c->lock);
 }

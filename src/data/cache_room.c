@@ -36,22 +36,6 @@ room_make(struct cache *c, size_t n, enum cache_hurry hurry)
 	return true;
 }
 
-int
-cache_timed_wait(
-	pthread_cond_t *cond, pthread_mutex_t *lock, int64_t deadline, struct cancel *cancel)
-{
-	int64_t until = clock_now() + SECOND / 10; /* how often cancellation is looked at */
-	if (deadline && deadline < until)
-		until = deadline;
-	struct timespec t = {.tv_sec = until / SECOND, .tv_nsec = until % SECOND};
-	pthread_cond_timedwait(cond, lock, &t);
-	if (cancelled(cancel))
-		return err_set(-EINTR, "interrupted");
-	if (clock_over(deadline))
-		return err_set(-ETIMEDOUT, "timed out");
-	return 0;
-}
-
 static void
 start_waiting(struct cache *c, struct waiter *w)
 {
@@ -90,7 +74,7 @@ room_wait(struct cache *c, const struct cache_request *a, struct waiter *w, bool
 	}
 	if (!in_turn)
 		room_stop_waiting(c, w);
-	int r = cache_timed_wait(&c->freed, &c->lock, a->deadline, a->cancel);
+	int r = wait_moment(&c->freed, &c->lock, a->deadline, a->cancel);
 	return r < 0 ? err_add(r, "no room in memory (see -o memory=)") : 0;
 }
 

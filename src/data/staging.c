@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/wait.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,8 +14,6 @@ enum {
 		4, /* chunks that are begun may take all but this part of what is not pushed out */
 	MALLOC_COST = 64,
 };
-
-static const int64_t LOOK_EVERY = SECOND / 10;
 
 int
 staging_new(struct data *d, struct staging **ret)
@@ -330,16 +329,8 @@ staging_tell(struct staging *s)
 int
 staging_wait(struct staging *s, int64_t deadline, struct cancel *cancel)
 {
-	int64_t until = clock_now() + LOOK_EVERY;
-	if (deadline && deadline < until)
-		until = deadline;
-	struct timespec t = {.tv_sec = until / SECOND, .tv_nsec = until % SECOND};
-	pthread_cond_timedwait(&s->moved, &s->lock, &t);
-	if (cancelled(cancel))
-		return err_set(-EINTR, "interrupted");
-	if (clock_over(deadline))
-		return err_set(-EIO, "what was written before is not stored in time");
-	return 0;
+	int r = wait_moment(&s->moved, &s->lock, deadline, cancel);
+	return r == -ETIMEDOUT ? err_set(-EIO, "what was written before is not stored in time") : r;
 }
 
 bool

@@ -1,11 +1,7 @@
 #include "view/growth.h"
 
 #include "base/clean.h"
-#include "base/err.h"
-
-#include <errno.h>
-
-static const int64_t LOOK_EVERY = 20000000; /* ns after which a wait looks whether it goes on */
+#include "base/wait.h"
 
 void
 growth_init(struct growth *g)
@@ -21,23 +17,13 @@ growth_free(struct growth *g)
 	pthread_mutex_destroy(&g->lock);
 }
 
-/* The lock is held, and open meanwhile. */
-static int
-wait(struct growth *g, struct cancel *cancel)
-{
-	const int64_t until = clock_now() + LOOK_EVERY;
-	const struct timespec t = {.tv_sec = until / SECOND, .tv_nsec = until % SECOND};
-	pthread_cond_timedwait(&g->free, &g->lock, &t);
-	return cancelled(cancel) ? err_set(-EINTR, "interrupted") : 0;
-}
-
 int
 growth_begin(struct growth *g, struct cancel *cancel)
 {
 	int r = 0;
 	LOCKED(&g->lock) {
 		while (r == 0 && (g->shrinking || g->waiting))
-			r = wait(g, cancel);
+			r = wait_moment(&g->free, &g->lock, 0, cancel);
 		g->growing += r == 0;
 	}
 	return r;
@@ -59,7 +45,7 @@ growth_stop(struct growth *g, struct cancel *cancel)
 	LOCKED(&g->lock) {
 		g->waiting++;
 		while (r == 0 && (g->shrinking || g->growing))
-			r = wait(g, cancel);
+			r = wait_moment(&g->free, &g->lock, 0, cancel);
 		g->waiting--;
 		g->shrinking |= r == 0;
 		if (r < 0)
