@@ -23,14 +23,11 @@ flat_end(struct mount *m)
 	m->flats = flats_free(m->flats);
 }
 
-/* Does the flat have rows that the metadata do not count? */
+/* Does the flat have rows that the metadata do not count? The lock is held. */
 static bool
-is_ahead(struct flat *w, const struct flat_state *st)
+is_ahead(const struct flat *w, const struct flat_state *st)
 {
-	bool ahead = false;
-	LOCKED(&w->lock)
-		ahead = w->unshared || (w->row && st->size / w->row > st->rows);
-	return ahead;
+	return w->unshared || (w->row && st->size / w->row > st->rows);
 }
 
 /* Rows that are written whole and that the metadata do not know. */
@@ -39,10 +36,8 @@ store_rows(struct flat *w, const struct flat_state *st, struct cancel *cancel)
 {
 	CLEAN(node_unrefp) struct node *n = NULL;
 	uint64_t rows = 0;
-	if (!is_ahead(w, st))
-		return 0;
 	LOCKED(&w->lock) {
-		if (w->epoch != st->epoch)
+		if (w->epoch != st->epoch || !is_ahead(w, st))
 			return 0;
 		n = node_ref(w->node);
 		rows = w->row ? st->size / w->row : 0;
@@ -90,7 +85,8 @@ static int
 begin_store(struct flat *w, struct cancel *cancel, struct flat_state *ret, bool *ret_grows)
 {
 	flat_now(w, ret);
-	*ret_grows = is_ahead(w, ret);
+	LOCKED(&w->lock)
+		*ret_grows = is_ahead(w, ret);
 	if (!*ret_grows)
 		return 0;
 	flat_state_done(ret);

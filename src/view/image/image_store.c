@@ -249,7 +249,7 @@ follow_grown(struct open_image *o, const struct change *c)
 		CLEAN(node_unrefp) struct node *now = NULL;
 		if (rows && look_at_rows(o, t, rows, &now) == 0 && now->array &&
 			(t->counted || now->array->shape[0] >= rows))
-			r = image_target_follow(o, t, now->path);
+			r = image_target_take(o, t, now);
 	}
 	return r;
 }

@@ -45,15 +45,10 @@ image_target_free(void *arg, void *target)
 }
 
 int
-image_target_follow(struct open_image *o, struct image_target *t, const char *path)
+image_target_take(struct open_image *o, struct image_target *t, const struct node *now)
 {
-	CLEAN(node_unrefp) struct node *n = NULL;
 	struct variable *v = NULL;
-	int r = model_lookup(o->mount->model, path, &n);
-	if (r == ZMAP_ABSENT || (r == 0 && !n->array))
-		return err_set(-EIO, "'%s' is no longer in the store", path);
-	if (r == 0)
-		r = variable_get(o->mount, n, array_width(t->array), &v);
+	int r = variable_get(o->mount, now, array_width(t->array), &v);
 	if (r < 0)
 		return r;
 	t->stream = stream_free(t->stream);
@@ -62,6 +57,16 @@ image_target_follow(struct open_image *o, struct image_target *t, const char *pa
 	t->array = v->array;
 	t->node = v->node;
 	return 0;
+}
+
+int
+image_target_follow(struct open_image *o, struct image_target *t, const char *path)
+{
+	CLEAN(node_unrefp) struct node *n = NULL;
+	int r = model_lookup(o->mount->model, path, &n);
+	if (r == ZMAP_ABSENT || (r == 0 && !n->array))
+		return err_set(-EIO, "'%s' is no longer in the store", path);
+	return r < 0 ? r : image_target_take(o, t, n);
 }
 
 bool
@@ -77,7 +82,7 @@ image_target_was_cut(struct open_image *o, struct image_target *t)
 		now->serial > t->node->serial)
 		is = now->array;
 	const bool cut = is && is->rank && flat_is_same(was, is) && is->shape[0] < was->shape[0] &&
-			 image_target_follow(o, t, now->path) == 0;
+			 image_target_take(o, t, now) == 0;
 	/* What waits behind an end of this mount's own goes with the rows. */
 	if (cut && !model_is_own(o->mount->model, now->path, now))
 		array_cut(t->array);

@@ -23,7 +23,8 @@ struct image_target {
 /* Takes over the reference to the variable, also when it fails. */
 int image_target_new(struct variable *, struct image_target **ret);
 void image_target_free(void *image, void *target);
-/* The elements are those of the array at that path, as it is now. */
+/* The elements are those of that array node; of the array at that path, as it is now. */
+int image_target_take(struct open_image *, struct image_target *, const struct node *);
 int image_target_follow(struct open_image *, struct image_target *, const char *path);
 /* Has the array been made shorter since the target was made? Then its elements are those that are
  * left; what waits behind them is lost, if it was another writer. */
