@@ -1,12 +1,7 @@
 /* Another writer makes an array shorter that this mount has written: the rows that are left are
  * stored, those that are not are lost, which is an error of the file until a refresh. */
-#include "mounted.h"
+#include "cut.h"
 
-#include "model/model.h"
-#include "view/flats.h"
-#include "view/state.h"
-
-#include <fcntl.h>
 #include <unistd.h>
 
 enum { ROWS = 8, LEFT = 5 };
@@ -25,12 +20,6 @@ put_rows(struct zmap *store, unsigned rows)
 	put_meta(store, "t", "\"|i1\"", shape, chunks, "\"fill_value\": 9");
 }
 
-struct cut {
-	struct zmap *store;
-	struct mount *mount;
-	struct file *file;
-};
-
 static struct file *
 open_file(struct mount *m)
 {
@@ -40,25 +29,10 @@ open_file(struct mount *m)
 static struct cut
 begin(const char *url)
 {
-	struct cut c = {.store = store_new("mem:cut")};
-	struct mount_options o = options_new();
-	o.rw = true;
-	o.zmap.writable = true;
-	o.unlimited = "time";
-	put_text(c.store, ".zgroup", "{\"zarr_format\": 2}");
-	put_text(c.store, "t/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"time\"]}");
+	struct cut c = cut_store("mem:cut", "[\"time\"]");
 	put_rows(c.store, ROWS);
-	c.mount = mount_new(url, &o);
-	c.file = open_file(c.mount);
+	cut_mount(&c, url, "t");
 	return c;
-}
-
-static void
-end(struct cut *c)
-{
-	file_close(c->file);
-	mount_close(c->mount);
-	zmap_close(c->store);
 }
 
 static void
@@ -70,26 +44,15 @@ write_rows(struct cut *c, unsigned from, unsigned to)
 static void
 shorten(struct cut *c, unsigned rows, bool heard)
 {
-	struct node *now = NULL;
 	put_rows(c->store, rows);
 	if (heard)
-		CHECK_INT(model_look_again(c->mount->model, "t", &now), 0);
-	node_unref(now);
-}
-
-static int
-settle(struct cut *c)
-{
-	return file_settle(c->file, SETTLE_FLUSH, 0, NULL);
+		cut_hear(c);
 }
 
 static void
 check_chunk(struct cut *c, const char *key, const char *bytes)
 {
-	CLEAN(buf_free) struct buf got = {0};
-	const struct zmap_get g = {.key = key, .into = &got, .max = 64};
-	CHECK_INT(zmap_get(c->store, &g, NULL), bytes ? 0 : ZMAP_ABSENT);
-	CHECK(!bytes || (got.len == 2 && !memcmp(got.data, bytes, 2)));
+	cut_check_chunk(c, key, bytes, 2);
 }
 
 static void
@@ -99,13 +62,13 @@ rows_stay(bool heard)
 	uint8_t got[ROWS];
 	write_rows(&c, 0, LEFT);
 	shorten(&c, LEFT, heard);
-	CHECK_INT(settle(&c), 0);
+	CHECK_INT(cut_settle(&c), 0);
 	check_chunk(&c, "t/0", "\1\1");
 	check_chunk(&c, "t/2", "\1\11");
 	write_rows(&c, 1, 3); /* and the file goes on */
-	CHECK_INT(settle(&c), 0);
+	CHECK_INT(cut_settle(&c), 0);
 	CHECK_INT(read_at(c.file, 0, ROWS, got), LEFT);
-	end(&c);
+	cut_end(&c);
 }
 
 static void
@@ -116,23 +79,23 @@ rows_go(bool heard)
 	CLEAN(buf_free) struct buf said = {0};
 	write_rows(&c, 0, ROWS);
 	shorten(&c, LEFT, heard);
-	CHECK_INT(settle(&c), -EIO);
+	CHECK_INT(cut_settle(&c), -EIO);
 	CHECK(strstr(err_text(), "first 5 rows is lost"));
 	check_chunk(&c, "t/0", "\1\1");
 	check_chunk(&c, "t/1", "\1\1");
 	check_chunk(&c, "t/2", "\1\11");
 	check_chunk(&c, "t/3", NULL);
 	shorten(&c, 3, true); /* it is still an error after the next one, and for each opener */
-	CHECK_INT(settle(&c), -EIO);
+	CHECK_INT(cut_settle(&c), -EIO);
 	CHECK(strstr(err_text(), "first 5 rows is lost"));
 	CHECK_INT(file_settle(other, SETTLE_FLUSH, 0, NULL), -EIO);
 	file_close(other);
 	CHECK_INT(mount_refresh(c.mount, &said), 0);
-	CHECK_INT(settle(&c), 0);
+	CHECK_INT(cut_settle(&c), 0);
 	write_rows(&c, 0, 3);
-	CHECK_INT(settle(&c), 0);
+	CHECK_INT(cut_settle(&c), 0);
 	check_chunk(&c, "t/3", NULL);
-	end(&c);
+	cut_end(&c);
 }
 
 /* A write is under way when a thread of the mount finds it, which the file has not heard of yet: it
@@ -147,17 +110,17 @@ write_ends(void)
 	CHECK_INT(model_look_again(c.mount->model, "t", &now), 0);
 	variables_replaced(c.mount, "t", now);
 	write_rows(&c, 0, LEFT);
-	CHECK_INT(settle(&c), 0);
+	CHECK_INT(cut_settle(&c), 0);
 	put_rows(c.store, 3);
 	node_unref(now);
 	CHECK_INT(model_look_again(c.mount->model, "t", &now), 0);
 	variables_replaced(c.mount, "t", now);
 	CHECK_INT(file_write(c.file, 2, (struct span){(const uint8_t *)"\7\7", 2}, &how, 0), -EIO);
 	CHECK(strstr(err_text(), "has 3 bytes"));
-	CHECK_INT(settle(&c), -EIO);
+	CHECK_INT(cut_settle(&c), -EIO);
 	check_chunk(&c, "t/1", "\7\1"); /* the rest of it is the other writer's to clear */
 	node_unref(now);
-	end(&c);
+	cut_end(&c);
 }
 
 /* A writer that found the file as it was comes behind the cut: it hears of that, and the file goes
@@ -177,11 +140,11 @@ late_write(bool staged)
 	flat_state_done(&st);
 	flat_put(w);
 	write_rows(&c, 1, LEFT);
-	CHECK_INT(settle(&c), 0);
+	CHECK_INT(cut_settle(&c), 0);
 	check_chunk(&c, "t/0", staged ? "\1\1" : "\11\1");
 	check_chunk(&c, "t/2", "\1\11");
 	check_chunk(&c, "t/3", NULL);
-	end(&c);
+	cut_end(&c);
 }
 
 /* A bucket's metadata are looked at when all is stored: a chunk that came too late for the other
@@ -192,10 +155,10 @@ late_put_goes(void)
 	struct cut c = begin(bucket);
 	write_rows(&c, 6, ROWS);
 	shorten(&c, LEFT, false);
-	CHECK_INT(settle(&c), -EIO);
+	CHECK_INT(cut_settle(&c), -EIO);
 	CHECK(strstr(err_text(), "first 5 rows is lost"));
 	check_chunk(&c, "t/3", NULL);
-	end(&c);
+	cut_end(&c);
 }
 
 /* The store does not answer to the deletion: a program that looks at the file does not wait for it,
@@ -216,22 +179,10 @@ looks_meanwhile(void)
 	shorten(&c, LEFT, true);
 	CHECK_INT(close(fd), 0);
 	CHECK_INT(unlink(switched), 0);
-	CHECK_INT(settle(&c), -EIO);
+	CHECK_INT(cut_settle(&c), -EIO);
 	CHECK(strstr(err_text(), "first 5 rows is lost"));
 	check_chunk(&c, "t/3", NULL);
-	end(&c);
-}
-
-/* All that was written is in the store, and the metadata were not looked at since. */
-static void
-push(struct cut *c)
-{
-	struct flat *w = flats_find(c->mount, "t");
-	struct flat_state st;
-	flat_now(w, &st);
-	CHECK_INT(array_flush(flat_variable(st.layout)->array, NULL), 0);
-	flat_state_done(&st);
-	flat_put(w);
+	cut_end(&c);
 }
 
 /* A chunk with the end in it was put before the cut was known: when the array grows again, the rows
@@ -242,15 +193,15 @@ rest_of_chunk(void)
 	struct cut c = begin(bucket);
 	uint8_t got[ROWS];
 	write_rows(&c, 4, 6);
-	push(&c);
+	cut_push(c.mount);
 	check_chunk(&c, "t/2", "\1\1");
 	shorten(&c, LEFT, true);
 	CHECK_INT(file_truncate(c.file, 6, RESIZE_LONGER, NULL), 0);
-	CHECK_INT(settle(&c), 0);
+	CHECK_INT(cut_settle(&c), 0);
 	CHECK_INT(read_at(c.file, 0, ROWS, got), 6);
 	CHECK_INT(got[5], 9);
 	check_chunk(&c, "t/2", "\1\11");
-	end(&c);
+	cut_end(&c);
 }
 
 /* Rows that were appended are put, and the metadata do not count them yet. */
@@ -261,16 +212,16 @@ appended_rows_go(const char *url, const char *form, unsigned left, const char *w
 	struct cut c = begin(url);
 	uint8_t got[2 * ROWS];
 	write_rows(&c, ROWS, ROWS + 2);
-	push(&c);
+	cut_push(c.mount);
 	shorten(&c, left, true);
-	CHECK_INT(settle(&c), -EIO);
+	CHECK_INT(cut_settle(&c), -EIO);
 	CHECK(strstr(err_text(), why));
 	CHECK_INT(mount_refresh(c.mount, NULL), 0);
 	CHECK_INT(file_truncate(c.file, ROWS + 2, RESIZE_LONGER, NULL), 0);
-	CHECK_INT(settle(&c), 0);
+	CHECK_INT(cut_settle(&c), 0);
 	CHECK_INT(read_at(c.file, 0, 2 * ROWS, got), ROWS + 2);
 	CHECK(got[ROWS] == 9 && got[ROWS + 1] == 9);
-	end(&c);
+	cut_end(&c);
 	chunks = "[2]";
 }
 
@@ -301,17 +252,17 @@ rest_is_put_late(const char *url)
 	c.mount->zmap->ops = &ops;
 	write_rows(&c, 4, 6);
 	cutting = &c;
-	CHECK_INT(settle(&c), -EIO);
+	CHECK_INT(cut_settle(&c), -EIO);
 	CHECK(!cutting);
 	CHECK(strstr(err_text(), "first 5 rows is lost"));
 	check_chunk(&c, "t/2", "\1\11");
 	CHECK_INT(mount_refresh(c.mount, NULL), 0);
 	CHECK_INT(file_truncate(c.file, 6, RESIZE_LONGER, NULL), 0);
-	CHECK_INT(settle(&c), 0);
+	CHECK_INT(cut_settle(&c), 0);
 	CHECK_INT(read_at(c.file, 0, ROWS, got), 6);
 	CHECK(got[4] == 1 && got[5] == 9);
 	c.mount->zmap->ops = under;
-	end(&c);
+	cut_end(&c);
 }
 
 int

@@ -1,10 +1,6 @@
 /* An array that was made a billion rows long by mistake becomes short again: of the chunks that it
  * may have those are looked at that there are. */
-#include "mounted.h"
-
-#include "view/state.h"
-
-#include <fcntl.h>
+#include "cut.h"
 
 enum { ROWS = 1000000000, LEFT = 3, CALLS_MOST = 60 };
 
@@ -32,55 +28,27 @@ put_rows(struct zmap *store, const struct far *f, unsigned rows)
 	put_meta(store, "t", "\"|i1\"", shape, f->chunks, more);
 }
 
-struct cut {
-	struct zmap *store;
-	struct mount *mount;
-	struct file *file;
-};
-
 static struct cut
 begin(const char *url, const struct far *f, unsigned rows)
 {
-	struct cut c = {.store = store_new("mem:far")};
-	struct mount_options o = options_new();
-	struct entry e = {0};
-	o.rw = true;
-	o.zmap.writable = true;
-	o.unlimited = "time";
-	put_text(c.store, ".zgroup", "{\"zarr_format\": 2}");
-	put_text(c.store, "t/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"time\"%s]}",
-		f->row == 1 ? "" : ", \"x\"");
+	struct cut c = cut_store("mem:far", f->row == 1 ? "[\"time\"]" : "[\"time\", \"x\"]");
 	put_rows(c.store, f, rows);
 	for (unsigned i = 0; i < 4 && f->key[i]; i++) {
 		char key[64];
 		snprintf(key, sizeof key, "t/%s", f->key[i]);
 		put_bytes(c.store, key, "\1\1", 2);
 	}
-	c.mount = mount_new(url, &o);
-	CHECK_INT(mount_lookup(c.mount, "t", &e), 0);
-	CHECK_INT(file_open_for(c.mount, &e, O_RDWR, &c.file), 0);
-	entry_free(&e);
+	cut_mount(&c, url, "t");
 	return c;
-}
-
-static void
-end(struct cut *c)
-{
-	file_close(c->file);
-	mount_close(c->mount);
-	zmap_close(c->store);
 }
 
 static void
 check_chunks(struct cut *c, const struct far *f)
 {
 	for (unsigned i = 0; i < 4 && f->key[i]; i++) {
-		CLEAN(buf_free) struct buf got = {0};
 		char key[64];
-		const struct zmap_get g = {.key = key, .into = &got, .max = 64};
 		snprintf(key, sizeof key, "t/%s", f->key[i]);
-		CHECK_INT(zmap_get(c->store, &g, NULL), f->fill[i] ? 0 : ZMAP_ABSENT);
-		CHECK(!f->fill[i] || (got.len == 2 && !memcmp(got.data, f->fill[i], 2)));
+		cut_check_chunk(c, key, f->fill[i], 2);
 	}
 }
 
@@ -114,7 +82,7 @@ shortened(const char *url, const struct far *f)
 	CHECK_INT(file_truncate(c.file, LEFT * f->row, RESIZE_HANDLE, &k.cancel), 0);
 	CHECK(calls(c.mount) - before <= CALLS_MOST);
 	check_chunks(&c, f);
-	end(&c);
+	cut_end(&c);
 }
 
 /* Chunks are looked at one by one where they may not be listed, unless that takes for ever. */
@@ -128,10 +96,10 @@ unlisted(const char *url)
 	CHECK_INT(file_truncate(c.file, LEFT, RESIZE_HANDLE, &k.cancel), -EACCES);
 	CHECK(strstr(err_text(), "behind 3 rows is not known"));
 	CHECK(calls(c.mount) - before <= CALLS_MOST);
-	end(&c);
+	cut_end(&c);
 	c = begin(url, f, 100);
 	CHECK_INT(file_truncate(c.file, LEFT, RESIZE_HANDLE, NULL), 0);
-	end(&c);
+	cut_end(&c);
 }
 
 int

@@ -1,24 +1,14 @@
 /* Another writer makes an array shorter that was written through its netCDF file: the rows that are
  * left are stored, those that are not are lost, which is an error of the file until a refresh. */
-#include "mounted.h"
-
-#include "model/model.h"
-#include "view/state.h"
+#include "cut.h"
 
 #include <endian.h>
-#include <fcntl.h>
 
 enum { ROWS = 8, LEFT = 5 };
 
 static const struct array_want how;
 static const uint8_t ones[ROWS] = {1, 1, 1, 1, 1, 1, 1, 1};
-
-struct cut {
-	struct zmap *store;
-	struct mount *mount;
-	struct file *file;
-	uint64_t at; /* of the elements in it */
-};
+static uint64_t at; /* of the elements in the file */
 
 static void
 put_rows(struct zmap *store, unsigned rows)
@@ -31,57 +21,31 @@ put_rows(struct zmap *store, unsigned rows)
 static struct cut
 begin(const char *url)
 {
-	struct cut c = {.store = store_new("mem:cut")};
-	struct mount_options o = options_new();
-	o.rw = true;
-	o.zmap.writable = true;
-	o.unlimited = "time";
-	put_text(c.store, ".zgroup", "{\"zarr_format\": 2}");
-	put_text(c.store, "t/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"time\"]}");
+	struct cut c = cut_store("mem:cut", "[\"time\"]");
 	put_rows(c.store, ROWS);
-	c.mount = mount_new(url, &o);
-	c.file = open_for(c.mount, "t.nc", O_RDWR, 0);
-	c.at = file_size(c.file) - ROWS;
+	cut_mount(&c, url, "t.nc");
+	at = file_size(c.file) - ROWS;
 	return c;
-}
-
-static void
-end(struct cut *c)
-{
-	file_close(c->file);
-	mount_close(c->mount);
-	zmap_close(c->store);
 }
 
 static int
 write_rows(struct cut *c, unsigned from, unsigned to)
 {
-	return file_write(c->file, c->at + from, (struct span){ones, to - from}, &how, 0);
+	return file_write(c->file, at + from, (struct span){ones, to - from}, &how, 0);
 }
 
 static void
 shorten(struct cut *c, unsigned rows, bool heard)
 {
-	struct node *now = NULL;
 	put_rows(c->store, rows);
 	if (heard)
-		CHECK_INT(model_look_again(c->mount->model, "t", &now), 0);
-	node_unref(now);
-}
-
-static int
-settle(struct cut *c)
-{
-	return file_settle(c->file, SETTLE_FLUSH, 0, NULL);
+		cut_hear(c);
 }
 
 static void
 check_chunk(struct cut *c, const char *key, const char *bytes)
 {
-	CLEAN(buf_free) struct buf got = {0};
-	const struct zmap_get g = {.key = key, .into = &got, .max = 64};
-	CHECK_INT(zmap_get(c->store, &g, NULL), bytes ? 0 : ZMAP_ABSENT);
-	CHECK(!bytes || (got.len == 4 && !memcmp(got.data, bytes, 4)));
+	cut_check_chunk(c, key, bytes, 4);
 }
 
 static void
@@ -91,15 +55,15 @@ rows_stay(bool heard)
 	uint8_t got[ROWS];
 	CHECK_INT(write_rows(&c, 0, LEFT), 0);
 	shorten(&c, LEFT, heard);
-	CHECK_INT(settle(&c), 0);
+	CHECK_INT(cut_settle(&c), 0);
 	check_chunk(&c, "t/0", "\1\1\1\1");
 	check_chunk(&c, "t/1", "\1\11\11\11");
 	CHECK_INT(write_rows(&c, 1, 3), 0); /* and the file goes on */
-	CHECK_INT(settle(&c), 0);
-	CHECK_INT(read_at(c.file, c.at, LEFT, got), LEFT);
+	CHECK_INT(cut_settle(&c), 0);
+	CHECK_INT(read_at(c.file, at, LEFT, got), LEFT);
 	CHECK(!memcmp(got, ones, LEFT));
-	CHECK_INT(read_at(c.file, c.at + LEFT, 1, got), -EIO);
-	end(&c);
+	CHECK_INT(read_at(c.file, at + LEFT, 1, got), -EIO);
+	cut_end(&c);
 }
 
 /* chunk: the last one, as it is then; NULL: it is not there. */
@@ -112,15 +76,15 @@ rows_go(unsigned left, bool heard, const char *chunk)
 	snprintf(lost, sizeof lost, "first %u rows is lost", left);
 	CHECK_INT(write_rows(&c, 0, ROWS), 0);
 	shorten(&c, left, heard);
-	CHECK_INT(settle(&c), -EIO);
+	CHECK_INT(cut_settle(&c), -EIO);
 	CHECK(strstr(err_text(), lost));
 	check_chunk(&c, "t/0", "\1\1\1\1");
 	check_chunk(&c, "t/1", chunk);
-	CHECK_INT(settle(&c), -EIO);
+	CHECK_INT(cut_settle(&c), -EIO);
 	CHECK(strstr(err_text(), lost));
 	CHECK_INT(write_rows(&c, 0, 1), -EIO);
 	CHECK_INT(mount_refresh(c.mount, &said), 0);
-	end(&c);
+	cut_end(&c);
 }
 
 /* It ends at the new end, and what it has brought up to there is stored. */
@@ -131,11 +95,11 @@ write_ends(void)
 	shorten(&c, LEFT, true);
 	CHECK_INT(write_rows(&c, 3, ROWS), -EIO);
 	CHECK(strstr(err_text(), "has 5 rows"));
-	CHECK_INT(settle(&c), -EIO);
+	CHECK_INT(cut_settle(&c), -EIO);
 	CHECK(strstr(err_text(), "has 5 rows"));
 	check_chunk(&c, "t/0", "\11\11\11\1");
 	check_chunk(&c, "t/1", "\1\11\11\11");
-	end(&c);
+	cut_end(&c);
 }
 
 /* A record that was appended here is taken away: it is no row that is written on. */
@@ -146,13 +110,13 @@ appended_goes(void)
 	struct cut c = begin("mem:cut");
 	CHECK_INT(write_rows(&c, ROWS, ROWS + 1), 0);
 	CHECK_INT(file_write(c.file, 4, (struct span){(const uint8_t *)&count, 4}, &how, 0), 0);
-	CHECK_INT(settle(&c), 0);
+	CHECK_INT(cut_settle(&c), 0);
 	check_chunk(&c, "t/2", "\1\11\11\11");
 	shorten(&c, ROWS, true);
-	CHECK_INT(file_write(c.file, c.at + ROWS, (struct span){(const uint8_t *)"\7", 1}, &how, 0),
+	CHECK_INT(file_write(c.file, at + ROWS, (struct span){(const uint8_t *)"\7", 1}, &how, 0),
 		-EIO);
 	CHECK(strstr(err_text(), "has 8 rows"));
-	end(&c);
+	cut_end(&c);
 }
 
 /* A bucket's metadata are looked at when all is stored: a chunk that came too late for the other
@@ -163,10 +127,10 @@ late_put_goes(void)
 	struct cut c = begin("fault+mem:cut#fault.kind=none&fault.remote=1");
 	CHECK_INT(write_rows(&c, 6, ROWS), 0);
 	shorten(&c, 4, false);
-	CHECK_INT(settle(&c), -EIO);
+	CHECK_INT(cut_settle(&c), -EIO);
 	CHECK(strstr(err_text(), "first 4 rows is lost"));
 	check_chunk(&c, "t/1", NULL);
-	end(&c);
+	cut_end(&c);
 }
 
 int

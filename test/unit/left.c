@@ -1,6 +1,7 @@
 /* What a broken writer left behind the end of an array: it becomes fill before it becomes rows, and
  * rows that another writer has just put there, or this mount, do not. Objects that were put before
  * a moment count as two days old. */
+#include "cut.h"
 #include "told.h"
 
 #include "view/flats.h"
@@ -152,18 +153,6 @@ static void
 write_at(struct told *t, uint64_t off, const char *bytes, size_t n)
 {
 	CHECK_INT(file_write(t->file, off, (struct span){(const uint8_t *)bytes, n}, &how, 0), 0);
-}
-
-/* All that was written is in the store, and is not counted. */
-static void
-push(struct told *t)
-{
-	struct flat *w = flats_find(t->mount, "t");
-	struct flat_state st;
-	flat_now(w, &st);
-	CHECK_INT(array_flush(flat_variable(st.layout)->array, NULL), 0);
-	flat_state_done(&st);
-	flat_put(w);
 }
 
 /* kind, calls: another writer puts its row then; calls 0: not at all. */
@@ -324,11 +313,11 @@ test_own(const char *url)
 	put_bytes(played.store, "t/0", "\1\2\3\x63\x63\x63\x63\x63", 8);
 	struct told t = begin(url);
 	write_at(&t, 3, "\4", 1);
-	push(&t);
+	cut_push(t.mount);
 	is_stored("t/0", "\1\2\3\4\0\0\0\0", 8);
 	make_old();
 	write_at(&t, 4, "\5", 1);
-	push(&t);
+	cut_push(t.mount);
 	is_stored("t/0", "\1\2\3\4\5\0\0\0", 8);
 	close_file(&t);
 	end(&t);

@@ -1,5 +1,5 @@
-/* Two mounts write different bytes of one element whose bytes are stored in the other order: none
- * is lost, and nothing is read for it. */
+/* Two mounts write different bytes of one element, which is stored in the other byte order: none is
+ * lost, and nothing is read for it. */
 #include "mounted.h"
 
 #include <fcntl.h>
