@@ -1,4 +1,4 @@
-/* What fuse/shown.c and fuse/shown_pass.c share. No other file includes it. */
+/* What fuse/shown.c, fuse/shown_pass.c and fuse/shown_write.c share. No other file includes it. */
 #pragma once
 
 #include "fuse/shown.h"

@@ -117,8 +117,8 @@ is_same(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 	return same ? 0 : ZMAP_CHANGED;
 }
 
-/* The condition did not hold. 0: because an earlier request, whose answer was lost, put the object.
- */
+/* The condition did not hold. 0: because an earlier request put the object, and its answer was
+ * lost. */
 static int
 done_before(struct zmap *z, const struct putting *w, struct zmap_stat *ret)
 {
@@ -167,8 +167,8 @@ delete_once(struct zmap *z, const struct zmap_del *d, unsigned *ret_requests)
 	return r;
 }
 
-/* The object is not there, or is another one. 0: an earlier request, whose answer was lost, deleted
- * it. */
+/* The object is not there, or is another one. 0: an earlier request deleted it, and its answer was
+ * lost. */
 static int
 deleted_before(struct zmap *z, const struct zmap_del *d, int r)
 {

@@ -302,9 +302,9 @@ size_t staging_find_noted(const struct staging *, const struct array *, struct p
 uint64_t staging_noted_end(const struct staging *, uint64_t space);
 /* Is that version of the object with the chunk one that this mount has put with such rows? */
 bool staging_is_noted(struct array *, uint64_t chunk, const char *version);
-/* Forgets the objects all of whose rows the metadata count. */
+/* Forgets the objects of which the metadata count all rows. */
 void staging_rows_counted(const struct array *);
-/* Forgets the objects of the space whose rows end at `most` or before. The lock is held. */
+/* Forgets the objects of the space with no row behind `most`. The lock is held. */
 void staging_forget_rows(struct staging *, uint64_t space, uint64_t most);
 void staging_noted_free(struct staging *);
 /* A changed chunk, decoded, with what was written laid over what is stored (NULL: nothing is). *ret

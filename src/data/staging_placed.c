@@ -107,7 +107,7 @@ take_back(struct placed_list *l, const struct err *why)
 struct late {
 	struct task task; /* first */
 	struct late *next;
-	struct staged_space *space; /* which is held; NULL: no longer */
+	struct staged_space *space; /* which is held; NULL: no file hears of it */
 	struct placed_list list;    /* the array: a reference */
 	size_t noted;               /* the last ones of them: with rows that are not counted */
 	struct array_behind rest;   /* those with the end in them */
