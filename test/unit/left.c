@@ -11,14 +11,14 @@ static const struct array_want how;
 static struct {
 	struct zmap_ops ops; /* of the mount's store */
 	const struct zmap_ops *under;
-	int64_t until; /* clock_wall(): what was put before is old */
-	int calls;     /* of the kind below, until the other writer comes */
+	int64_t until;    /* clock_wall(): what was put before is old */
+	atomic_int calls; /* of the kind below, until the other writer comes */
 	enum zmap_kind kind;
 	struct zmap *store;
-	const char *key;  /* that it puts … */
-	struct span puts; /* … this in */
-	unsigned stored;  /* puts of chunks by the mount */
-	int answer;       /* to the next one of them, which is not done; 0: it is done */
+	const char *key;    /* that it puts … */
+	struct span puts;   /* … this in */
+	atomic_uint stored; /* puts of chunks by the mount */
+	atomic_int answer;  /* to the next one of them, which is not done; 0: it is done */
 } played;
 
 static bool
