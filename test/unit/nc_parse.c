@@ -138,6 +138,26 @@ test_open_count(void)
 	nc_file_free(&f);
 }
 
+/* A name that got shorter where it stands ends in NUL. */
+static void
+test_shorter_name(void)
+{
+	struct nc_file f, got;
+	size_t len;
+	small_file(&f);
+	uint8_t *name = memmem(f.header.data, f.header.len, "time", 4);
+	memcpy(name, "t\0\0", 4);
+	CHECK_INT(nc_parse(buf_span(&f.header), f.size, &got, &len), 0);
+	CHECK_STR(got.dim[0].name, "t");
+	CHECK_INT(len, f.header.len);
+	nc_file_free(&got);
+	memcpy(name, "t\0e", 4);
+	CHECK_INT(nc_parse(buf_span(&f.header), f.size, &got, &len), -EINVAL);
+	memcpy(name, "\0\0\0", 4);
+	CHECK_INT(nc_parse(buf_span(&f.header), f.size, &got, &len), -EINVAL);
+	nc_file_free(&f);
+}
+
 static void
 test_places(void)
 {
@@ -167,6 +187,7 @@ main(void)
 {
 	test_random();
 	test_open_count();
+	test_shorter_name();
 	test_places();
 	return check_end();
 }

@@ -93,6 +93,7 @@ take_padded(struct reader *r, uint64_t n)
 	return n > INT64_MAX ? take(r, n) : take(r, round_up(n, 4));
 }
 
+/* libnetcdf fills up a name that gets shorter outside of define mode with NUL. */
 static char *
 take_name(struct reader *r)
 {
@@ -102,6 +103,8 @@ take_name(struct reader *r)
 	const uint8_t *p = take_padded(r, len);
 	if (!p)
 		return NULL;
+	while (len > 1 && !p[len - 1])
+		len--;
 	if (memchr(p, 0, len)) {
 		wrong(r, "a name with NUL in it");
 		return NULL;
