@@ -285,14 +285,62 @@ flat_is_same(const struct array_meta *a, const struct array_meta *b)
 	return same;
 }
 
+/* What following a node comes to. */
+struct step {
+	struct node *before, *now;
+	struct layout *l; /* of the node as it is now, where the flat has none for it; or NULL */
+	bool lives, goes_on;
+	bool cut; /* another writer has made it shorter */
+};
+
+/* The flat has not changed since that was found. Lock held. */
+static bool
+holds(const struct flat *w, const struct step *s)
+{
+	return w->node == s->before && (s->l || bytes_of(w, s->now) <= w->layout->size);
+}
+
+/* Lock held. */
+static void
+take_step(struct flat *w, struct step *s)
+{
+	w->node = node_ref(s->now);
+	if (s->lives)
+		live_on(w, s->now, &s->l);
+	else
+		begin_anew(w, &s->l, s->goes_on);
+	w->cuts += s->cut;
+}
+
+/* What waits behind a new end is lost before the flat has that end: what is written behind it from
+ * then on are rows that are appended. False: another thread has changed the flat meanwhile. */
+static bool
+try_step(struct flat *w, struct step *s)
+{
+	bool same = false;
+	flat_take(w, &w->following);
+	LOCKED(&w->lock)
+		same = holds(w, s);
+	if (same && s->cut)
+		array_cut(flat_variable(s->l)->array);
+	LOCKED(&w->lock) {
+		same = same && holds(w, s);
+		if (same)
+			take_step(w, s);
+	}
+	flat_give(w, &w->following);
+	if (same)
+		node_unref(s->before);
+	return same;
+}
+
 /* False: another thread has changed the flat meanwhile. */
 static bool
 try_follow(struct flat *w, struct node *now)
 {
 	CLEAN(node_unrefp) struct node *before = NULL;
-	CLEAN(layout_unrefp) struct layout *l = NULL;
-	CLEAN(layout_unrefp) struct layout *now_is = NULL;
-	bool longer = false, same = false;
+	struct step s = {.now = now};
+	bool longer = false;
 	LOCKED(&w->lock) {
 		before = node_ref(w->node);
 		longer = bytes_of(w, now) > w->layout->size;
@@ -300,28 +348,18 @@ try_follow(struct flat *w, struct node *now)
 	if (before->serial >= now->serial)
 		return true;
 	bool alike = flat_is_same(before->array, now->array);
-	bool lives = variable_lives_on(before, now) && alike;
 	bool shorter = alike && now->array->rank && now->array->shape[0] < before->array->shape[0];
 	bool own = before->array->layout == now->array->layout &&
 		   model_is_own(w->mount->model, now->path, now);
-	if ((longer || !lives) && flat_lay_out(w->mount, now, w->width, (struct span){0}, &l) < 0)
+	s.before = before;
+	s.lives = variable_lives_on(before, now) && alike;
+	s.goes_on = own || shorter;
+	s.cut = shorter && !own;
+	if ((longer || !s.lives) &&
+		flat_lay_out(w->mount, now, w->width, (struct span){0}, &s.l) < 0)
 		return true; /* reading and writing what there was says that it is gone */
-	LOCKED(&w->lock) {
-		same = w->node == before && (l || bytes_of(w, now) <= w->layout->size);
-		if (!same)
-			break;
-		w->node = node_ref(now);
-		if (lives)
-			live_on(w, now, &l);
-		else
-			begin_anew(w, &l, own || shorter);
-		w->cuts += shorter && !own;
-		now_is = layout_ref(w->layout);
-	}
-	if (same)
-		node_unref(before);
-	if (same && shorter && !own) /* of what waits here, what is behind the end is lost */
-		array_cut(flat_variable(now_is)->array);
+	const bool same = try_step(w, &s);
+	layout_unref(s.l);
 	return same;
 }
 
@@ -352,21 +390,18 @@ flat_look_again(struct flat *w)
 bool
 flat_was_cut(struct flat *w, const struct flat_state *st, bool *ret_by_others)
 {
-	CLEAN(layout_unrefp) struct layout *l = NULL;
 	struct err why;
+	bool cut = false;
 	err_save(-EIO, &why);
 	if (variable_usable(flat_variable(st->layout)) == 0)
 		return false;
 	flat_look_again(w); /* the thread that has found it may not have come so far */
-	LOCKED(&w->lock)
-		if (w->epoch == st->epoch && w->layout->size < st->layout->size) {
-			l = layout_ref(w->layout);
-			*ret_by_others = w->cuts != st->cuts;
-		}
-	if (l && *ret_by_others)
-		array_cut(flat_variable(l)->array);
+	LOCKED(&w->lock) {
+		cut = w->epoch == st->epoch && w->layout->size < st->layout->size;
+		*ret_by_others = w->cuts != st->cuts;
+	}
 	err_restore(&why);
-	return l;
+	return cut;
 }
 
 int

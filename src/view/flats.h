@@ -25,8 +25,8 @@ struct flat {
 	atomic_bool is_stuck;
 	pthread_mutex_t lock; /* guards the rest */
 	pthread_cond_t free;
-	bool growing, storing; /* a thread does: one at a time */
-	struct node *node;     /* as the metadata were last */
+	bool growing, storing, following; /* a thread does: one at a time */
+	struct node *node;                /* as the metadata were last */
 	struct layout *layout; /* of one span: its elements, with those rows that the metadata do
 				  not know */
 	struct layout *former; /* which was written to and became another array; or NULL */
@@ -93,7 +93,8 @@ void flat_swap_layout(struct flat *, struct layout **l);
 int flat_stick(struct flat *, int code);
 int flat_is_stuck(struct flat *); /* 0, or that with its text */
 
-/* One at a time: the thread that grows the file, and the one that stores it. */
+/* One at a time: the thread that grows the file, the one that stores it, and the one that lets it
+ * follow a node. */
 void flat_take(struct flat *, bool *turn);
 void flat_give(struct flat *, bool *turn);
 
