@@ -1,9 +1,10 @@
 /* The inside of struct staging: staging.c (the table), staging_write.c (writing), staging_push.c
- * (what is stored when, by which thread, and what came of it), staging_store.c (one object),
- * staging_shard.c (one that is a shard), staging_left.c and staging_noted.c (what lies behind the
- * end), staging_placed.c (what was put lately), staging_pad.c (edges), staging_behind.c and
- * staging_found.c (what is stored behind an end that is to come), staging_trim.c (shrinking),
- * staging_cut.c (that another writer does it) and cover.c (reading). No other file includes it. */
+ * (what is stored when, by which thread, and what came of it), staging_flush.c (callers that wait
+ * for it), staging_store.c (one object), staging_shard.c (one that is a shard), staging_left.c and
+ * staging_noted.c (what lies behind the end), staging_placed.c (what was put lately), staging_pad.c
+ * (edges), staging_behind.c and staging_found.c (what is stored behind an end that is to come),
+ * staging_trim.c (shrinking), staging_cut.c (that another writer does it) and cover.c (reading). No
+ * other file includes it. */
 #pragma once
 
 #include "base/err.h"
