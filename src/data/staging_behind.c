@@ -146,6 +146,7 @@ behind_release(struct array_behind *b, struct array **ret_gone)
 	if (!p)
 		return;
 	p->held--;
+	s->held--;
 	staging_pump(s);
 	pthread_cond_broadcast(&s->moved);
 	*ret_gone = staging_release_space(s, p);
@@ -191,6 +192,7 @@ array_look_behind(struct array *a, uint64_t rows, uint64_t before, struct cancel
 		if (r < 0)
 			break;
 		b->space->held++;
+		s->held++;
 		r = staging_wait_stored(s, a->space, cancel);
 		b->noted = staging_noted_end(s, a->space);
 	}

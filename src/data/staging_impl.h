@@ -106,6 +106,7 @@ struct staging {
 	size_t told;     /* of them, what the cache knows of */
 	size_t borrowed; /* memory that stores under way need besides */
 	unsigned under_way;
+	unsigned held;         /* threads that make any array shorter */
 	uint64_t clock, ended; /* of writes; stores that have ended */
 	struct placed *placed; /* since the arrays were last looked at */
 	size_t n_placed, room_placed;
@@ -145,6 +146,8 @@ void staging_queue(struct staging *, struct staged_object *);
 /* Begins what is queued, and what must go because there is too much. The lock is open for a
  * moment. */
 void staging_pump(struct staging *);
+/* Is something being stored, or to be as soon as may be? */
+bool staging_moves(const struct staging *);
 /* Until something moves, or for a moment; the lock is open meanwhile. -EINTR; -EIO: not by then. */
 int staging_wait(struct staging *, int64_t deadline, struct cancel *);
 

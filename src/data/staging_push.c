@@ -31,17 +31,57 @@ staging_queue(struct staging *s, struct staged_object *o)
 	s->leaving += o->leaving;
 }
 
+/* From that one on the first that may be stored now. */
+static struct staged_object *
+free_from(struct staged_object *o)
+{
+	while (o && o->space->held)
+		o = o->newer;
+	return o;
+}
+
+bool
+staging_moves(const struct staging *s)
+{
+	return s->under_way || free_from(s->queue.oldest);
+}
+
+/* Bytes that go now. */
+static size_t
+leaving(const struct staging *s)
+{
+	size_t n = s->leaving;
+	for (const struct staged_object *o = s->held ? s->queue.oldest : NULL; o; o = o->newer)
+		n -= o->space->held ? o->leaving : 0;
+	return min_u64(n, s->bytes);
+}
+
+/* Of the list all but those of arrays that become shorter, as long as *left are too many bytes; up
+ * to the last one, which stays. */
+static void
+press_list(struct staging *s, struct staged_list *l, const struct staged_object *last, size_t *left)
+{
+	for (struct staged_object *o = free_from(l->oldest), *next;
+		o && o != last && *left > s->push; o = next) {
+		next = free_from(o->newer);
+		staging_queue(s, o);
+		*left -= min_u64(*left, o->leaving);
+	}
+}
+
 /* Wholly written ones first: they need not be read. The last one that is not stays: it may be
  * larger than all the memory there is, and would be stored again for each write to it. */
 static void
 press(struct staging *s)
 {
-	while (s->bytes - min_u64(s->bytes, s->leaving) > s->push) {
-		struct staged_object *o = s->whole.oldest ? s->whole.oldest : s->dirty.oldest;
-		if (!o || o == s->dirty.newest)
-			return;
-		staging_queue(s, o);
-	}
+	if (s->bytes <= s->push)
+		return;
+	const struct staged_object *last = s->dirty.newest;
+	size_t left = s->bytes - leaving(s);
+	while (last && last->space->held)
+		last = last->older;
+	press_list(s, &s->whole, NULL, &left);
+	press_list(s, &s->dirty, last, &left);
 }
 
 /* Memory that storing takes besides what is staged: what is there, decoded, and encoded anew. */
@@ -87,21 +127,12 @@ freeze(struct staged_object *o)
 
 static void run(struct task *t);
 
-static struct staged_object *
-next_queued(const struct staging *s)
-{
-	struct staged_object *o = s->queue.oldest;
-	while (o && o->space->held)
-		o = o->newer;
-	return o;
-}
-
 void
 staging_pump(struct staging *s)
 {
 	struct staged_object *go = NULL, *o;
 	press(s);
-	while ((o = next_queued(s)) && may_begin(s, o)) {
+	while ((o = free_from(s->queue.oldest)) && may_begin(s, o)) {
 		staged_list_remove(o);
 		staged_list_add(&s->storing, o);
 		o->state = STAGED_STORING;

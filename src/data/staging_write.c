@@ -141,6 +141,16 @@ put_part(struct writer *w, const struct part *p)
 	return r;
 }
 
+/* Will there be room? What waits of an array that becomes shorter goes when it is: its own writers
+ * do not add to that, others need not wait for it. The lock is held. */
+static bool
+is_to_come(const struct writer *w)
+{
+	const struct staging *s = w->staging;
+	const bool one = !s->queue.oldest && !s->whole.oldest && s->dirty.oldest == s->dirty.newest;
+	return staging_moves(s) || (w->space->held && !one) || (s->held && s->failed.oldest);
+}
+
 /* Waits while too much is not stored yet. The lock is held, and open meanwhile. */
 static int
 wait_for_room(struct writer *w)
@@ -149,9 +159,10 @@ wait_for_room(struct writer *w)
 	int r = 0;
 	while (r == 0 && s->bytes > s->most) {
 		staging_pump(s);
-		if (!s->under_way && !s->queue.oldest && !s->failed.oldest)
-			return 0; /* one object is all there is */
-		if (!s->under_way && !s->queue.oldest)
+		const bool waits = is_to_come(w);
+		if (!waits && !s->failed.oldest)
+			return 0; /* one object is all there is that can be stored */
+		if (!waits)
 			return err_set(-ENOSPC,
 				"no room in memory (see -o memory=): what was written "
 				"before cannot be stored");
