@@ -1,6 +1,6 @@
 #!/bin/bash
 # A mapping and a writer that changes the same pages, in one view or two of a variable (ROUNDS, SEED): neither undoes what the other did. A file that
-# was changed through a mapping is cut.
+# was changed through a mapping is cut, and one that is mapped becomes a flat file.
 . "$(dirname "$0")/functions.sh"
 
 needs gcc
@@ -44,5 +44,23 @@ m[10] = m[900] = 1
 os.ftruncate(fd, 500)
 os.ftruncate(fd, 1000)
 assert os.pread(fd, 1000, 0) == b"\7" * 10 + b"\1" + b"\7" * 989, "what was cut away is there"
+EOT
+
+timeout -k 5 200 "$python" - "$mnt/t" <<'EOT' || fail "a mapped file that becomes a flat one has not what the mapping has"
+import mmap
+import os
+import sys
+path = sys.argv[1]
+fd = os.open(path + ".new", os.O_RDWR | os.O_CREAT)
+os.ftruncate(fd, 1000)
+m = mmap.mmap(fd, 1000)
+os.close(fd)
+m[:500] = b"\3" * 500
+os.rename(path + ".new", path)
+m[500:] = b"\4" * 500
+m.flush()
+with open(path, "rb") as f:
+	assert f.read() == b"\3" * 500 + b"\4" * 500
+m.close()
 EOT
 umount_store

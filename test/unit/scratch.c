@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
 static const char STORE[] = "mem:scratch";
 
@@ -130,6 +131,57 @@ test_replaced_open(struct mount *m)
 	CHECK_INT(mount_refresh(m, NULL), 0);
 }
 
+static void
+check_bytes(struct mount *m, const char *path, const char *want)
+{
+	char got[16] = {0};
+	struct file *f = open_for(m, path, O_RDONLY, 0);
+	CHECK_INT(read_at(f, 0, sizeof got - 1, got), strlen(want));
+	CHECK_STR(got, want);
+	file_close(f);
+}
+
+/* What is written through a handle after its file has become a flat one is that one's too: a
+ * program has mapped it, and its pages come late. */
+static void
+test_became_flat(struct mount *m)
+{
+	static const uint8_t was[] = "abcdef", page[] = "abcdyz";
+	const struct array_want mapped = {.shown = was};
+	struct entry e = {0};
+	CHECK_INT(mount_create(m, "t.new", &e), 0);
+	entry_free(&e);
+	struct file *f = open_file(m, "t.new");
+	CHECK_INT(file_write(f, 0, (struct span){was, 6}, &how, 0), 0);
+	CHECK_INT(mount_rename(m, "t.new", "t", 0), 0);
+	check_bytes(m, "t", "abcdef");
+	CHECK_INT(file_write(f, 0, (struct span){page, 6}, &mapped, FILE_MAPPED), 0);
+	CHECK_INT(file_write(f, 1, (struct span){(const uint8_t *)"x", 1}, &how, 0), 0);
+	check_bytes(m, "t", "axcdyz");
+	CHECK_INT(mount_lost(m, NULL), 0);
+	close_file(f);
+	check_bytes(m, ".store/t/0", "axcdyz");
+}
+
+/* What that file cannot have is refused, and told at each close. */
+static void
+test_became_flat_refused(struct mount *m)
+{
+	const struct span some = {(const uint8_t *)"uvwxyz", 6};
+	struct entry e = {0};
+	CHECK_INT(mount_create(m, "t.new", &e), 0);
+	entry_free(&e);
+	struct file *f = open_file(m, "t.new");
+	CHECK_INT(file_write(f, 0, some, &how, 0), 0);
+	CHECK_INT(mount_rename(m, "t.new", "t", 0), 0);
+	CHECK_INT(file_truncate(f, 3, RESIZE_HANDLE, NULL), -EINVAL);
+	CHECK_INT(file_write(f, 0, some, &how, 0), -EINVAL);
+	CHECK_INT(file_settle(f, SETTLE_FLUSH, 0, NULL), -EINVAL);
+	CHECK_INT(file_settle(f, SETTLE_RELEASE, 0, NULL), -EINVAL);
+	file_close(f);
+	check_bytes(m, "t", "uvwxyz");
+}
+
 int
 main(void)
 {
@@ -148,6 +200,8 @@ main(void)
 	test_page(m, false);
 	test_refused(m, "bytes");
 	test_refused(m, "new.nc");
+	test_became_flat(m);
+	test_became_flat_refused(m);
 	CHECK_INT(mount_drain(m, NULL), 0);
 	mount_close(m);
 	zmap_close(z);

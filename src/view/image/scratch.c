@@ -96,6 +96,18 @@ look_refused(struct scratch *s)
 	return r < 0 ? r : turn_give(&s->turn, scratch_refused(s));
 }
 
+/* As its handles are told: what was refused, or what cannot be stored. */
+static int
+look_stored(struct scratch *s, enum settle_why why, const struct array_want *how)
+{
+	int r = turn_take(&s->turn, how->deadline);
+	if (r < 0)
+		return r;
+	r = scratch_settle_flat(s, why, how);
+	int refused = scratch_refused(s);
+	return turn_give(&s->turn, refused < 0 ? refused : r);
+}
+
 static int
 open_scratch(struct file *f, const struct entry *e, int flags)
 {
@@ -198,14 +210,16 @@ take_in(struct mount *m, const char *path, struct scratch *s, bool always,
 static bool
 is_last(struct mount *m, struct scratch *s)
 {
+	bool flat = false;
 	if (atomic_fetch_sub(&s->writers, 1) != 1)
 		return false;
 	if (turn_take(&s->turn, 0) == 0) {
+		flat = s->flat != NULL;
 		if (s->image && image_flows(s->image->image))
 			scratch_drop_image(s);
 		turn_give(&s->turn, 0);
 	}
-	return scratches_is_taken(m, s);
+	return flat || scratches_is_taken(m, s);
 }
 
 /* A new file that is a netCDF file by its name means something when it is closed. */
@@ -221,12 +235,12 @@ settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *can
 		return 0;
 	CLEAN(clean_free) char *path = scratches_target(m, s);
 	if (!path || !scratch_ends_with(path, ".nc"))
-		return look_refused(s);
+		return look_stored(s, why, &how);
 	int r = take_in(m, path, s, false, &how);
 	if (r < 0 && why == SETTLE_RELEASE)
 		images_stick(m, path, r);
 	if (r)
-		return r < 0 ? r : 0;
+		return r < 0 ? r : look_stored(s, why, &how);
 	scratches_become(m, s, path);
 	kinds_told(m);
 	return 0;
@@ -258,32 +272,6 @@ unlink_it(struct mount *m, const struct entry *e)
 	return e->view && kind_image.takes(e->view) ? scratches_hide(m, e->path) : ZMAP_ABSENT;
 }
 
-/* Bytes of a flat file, as O_TRUNC and write would put them; in turn. */
-static int
-put_flat(struct mount *m, const struct entry *to, struct scratch *s, const struct array_want *how)
-{
-	enum { PIECE = 1 << 20 };
-	struct file *f = NULL;
-	CLEAN(clean_free) uint8_t *bytes = malloc(PIECE);
-	int r = bytes ? file_open_for(m, to, O_WRONLY | O_TRUNC, &f)
-		      : err_set(-ENOMEM, "no memory for a file");
-	uint64_t size = s->bytes.size, n;
-	for (uint64_t at = 0; at < size && r == 0; at += n) {
-		n = min_u64(size - at, PIECE);
-		r = spill_read(&s->bytes, at, (size_t)n, bytes);
-		if (r == 0)
-			r = file_write(f, at, (struct span){bytes, (size_t)n}, how, 0);
-	}
-	if (r == 0)
-		r = file_settle(f, SETTLE_FLUSH, 0, how->cancel);
-	if (f) {
-		int e = file_settle(f, SETTLE_RELEASE, 0, how->cancel);
-		r = r < 0 ? r : e;
-	}
-	file_close(f);
-	return r;
-}
-
 static int
 rename_it(struct mount *m, const struct entry *from, const struct entry *to, unsigned flags)
 {
@@ -303,7 +291,7 @@ rename_it(struct mount *m, const struct entry *from, const struct entry *to, uns
 	const bool nc = scratch_ends_with(to->path, ".nc") && atomic_load(&s->size);
 	if (to->view && !*to->view->suffix) {
 		r = turn_take(&s->turn, 0);
-		r = r < 0 ? r : turn_give(&s->turn, put_flat(m, to, s, &how));
+		r = r < 0 ? r : turn_give(&s->turn, scratch_put_flat(m, s, to, &how));
 	} else if (to->view ? kind_image.takes(to->view) : nc && !to->ino) {
 		r = take_in(m, to->path, s, true, &how);
 		if (r < 0)

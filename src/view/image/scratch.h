@@ -23,6 +23,8 @@ struct scratch {
 	struct open_image *image; /* its bytes go to variables as they come, or went; NULL: they are
 				     in `bytes` */
 	bool waits;               /* they did not, and will not */
+	struct file *flat;        /* of the flat file that it has become: what is written goes there
+				     as well; NULL: it has not, or no handle may write */
 	struct err refused;       /* what was written is not all there; code 0: it is */
 	atomic_ullong size;       /* theirs: these are read without a turn */
 	atomic_llong mtime;
@@ -70,6 +72,11 @@ int scratch_resize(struct scratch *, uint64_t size, bool longer);
 int scratch_refused(const struct scratch *);
 /* Its turn, until turn_give; only if no write was refused. */
 int scratch_take(struct scratch *, int64_t deadline);
+/* Its bytes become those of a flat file, as O_TRUNC and write would put them. */
+int scratch_put_flat(
+	struct mount *, struct scratch *, const struct entry *to, const struct array_want *how);
+/* What was written to it since then is in the store, or why it is not. */
+int scratch_settle_flat(struct scratch *, enum settle_why, const struct array_want *how);
 /* Bytes of the file, *ret_n of them that there are. */
 int scratch_content(struct scratch *, const struct array_want *want, uint8_t *to, size_t *ret_n);
 /* All bytes are the file's own: they get another meaning, or none yet. */

@@ -7,6 +7,7 @@
 #include "base/check.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 static const size_t MEMORY = 64 << 20; /* bytes of one file that lie in memory */
@@ -47,13 +48,30 @@ scratch_drop_image(struct scratch *s)
 	s->size = 0;
 }
 
+/* Of a file that has become a flat one. */
+static int
+pass_on(struct mount *m, const struct scratch *s, uint64_t off, struct span bytes,
+	const struct array_want *how)
+{
+	struct stale *stale = atomic_load(&m->stale);
+	struct array_want w = *how;
+	w.shown = NULL;
+	int r = file_write(s->flat, off, bytes, &w, 0);
+	if (r == 0 && stale)
+		stale_push(stale, s->flat->path, STALE_PAGES);
+	return r;
+}
+
 static int
 put(struct mount *m, struct scratch *s, uint64_t off, struct span bytes,
 	const struct array_want *how)
 {
 	const uint64_t before = s->bytes.size;
-	int r = s->image ? image_write(s->image->image, off, bytes, NULL, how)
-			 : spill_write(&s->bytes, off, bytes, MEMORY);
+	int r = s->flat ? pass_on(m, s, off, bytes, how) : 0;
+	if (r < 0)
+		return r;
+	r = s->image ? image_write(s->image->image, off, bytes, NULL, how)
+		     : spill_write(&s->bytes, off, bytes, MEMORY);
 	leave_image(s);
 	if (r < 0 || s->image || s->waits || !image_would_flow(&s->bytes, MEMORY, before))
 		return r;
@@ -61,6 +79,52 @@ put(struct mount *m, struct scratch *s, uint64_t off, struct span bytes,
 	s->waits = !path || !scratch_ends_with(path, ".nc") || scratches_is_taken(m, s) ||
 		   images_stream(m, path, &s->bytes, how, &s->image) != 0;
 	return 0;
+}
+
+/* A file that was written wholly, or not at all, and that nothing more is written to. */
+static int
+end_flat(struct file *f, int code, struct cancel *cancel)
+{
+	int r = f ? file_settle(f, SETTLE_RELEASE, 0, cancel) : 0;
+	file_close(f);
+	return code < 0 ? code : r;
+}
+
+int
+scratch_settle_flat(struct scratch *s, enum settle_why why, const struct array_want *how)
+{
+	struct file *f = s->flat;
+	int r = f && why != SETTLE_RELEASE ? file_settle(f, why, how->deadline, how->cancel) : 0;
+	if (why != SETTLE_RELEASE)
+		return r;
+	s->flat = NULL;
+	return end_flat(f, 0, how->cancel);
+}
+
+int
+scratch_put_flat(
+	struct mount *m, struct scratch *s, const struct entry *to, const struct array_want *how)
+{
+	enum { PIECE = 1 << 20 };
+	struct file *f = NULL;
+	CLEAN(clean_free) uint8_t *bytes = malloc(PIECE);
+	int r = bytes ? file_open_for(m, to, O_WRONLY | O_TRUNC, &f)
+		      : err_set(-ENOMEM, "no memory for a file");
+	uint64_t size = s->bytes.size, n;
+	for (uint64_t at = 0; at < size && r == 0; at += n) {
+		n = min_u64(size - at, PIECE);
+		r = spill_read(&s->bytes, at, (size_t)n, bytes);
+		if (r == 0)
+			r = file_write(f, at, (struct span){bytes, (size_t)n}, how, 0);
+	}
+	if (r == 0)
+		r = file_settle(f, SETTLE_FLUSH, 0, how->cancel);
+	if (r == 0 && atomic_load(&s->writers)) {
+		s->flat = f;
+		s->changed = false;
+		return 0;
+	}
+	return end_flat(f, r, how->cancel);
 }
 
 int
@@ -132,7 +196,7 @@ scratch_write(struct mount *m, struct scratch *s, uint64_t off, struct span byte
 		r = put(m, s, flags & FILE_APPEND ? s->size : off, bytes, how);
 	s->size = s->image ? image_size(s->image->image) : s->bytes.size;
 	s->mtime = clock_wall();
-	s->changed = true;
+	s->changed = !s->flat;
 	return turn_give(&s->turn, stick(s, flags, r));
 }
 
@@ -148,6 +212,10 @@ scratch_resize(struct scratch *s, uint64_t size, bool longer)
 	r = scratch_refused(s);
 	if (r < 0 || (longer && size <= s->size))
 		return turn_give(&s->turn, r);
+	if (s->flat)
+		r = file_truncate(s->flat, size, longer ? RESIZE_LONGER : RESIZE_HANDLE, NULL);
+	if (r < 0)
+		return turn_give(&s->turn, stick(s, 0, r));
 	if (s->image && !size)
 		scratch_drop_image(s);
 	if (!size)
@@ -158,6 +226,6 @@ scratch_resize(struct scratch *s, uint64_t size, bool longer)
 	if (r == 0 && !s->image)
 		r = spill_truncate(&s->bytes, size, MEMORY);
 	s->size = s->image ? image_size(s->image->image) : s->bytes.size;
-	s->changed = true;
+	s->changed = !s->flat;
 	return turn_give(&s->turn, stick(s, 0, r));
 }

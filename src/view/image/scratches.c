@@ -40,6 +40,7 @@ free_scratch(struct scratch *s)
 	if (!s)
 		return;
 	images_end(s->image);
+	file_close(s->flat);
 	spill_free(&s->bytes);
 	turn_done(&s->turn);
 	free(s->path);
