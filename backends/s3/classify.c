@@ -201,15 +201,21 @@ renew_keys(struct s3_request *q, const struct client_reply *reply, const struct 
 	return credentials_renew(q->bucket->credentials, q->keys);
 }
 
-/* A server may refuse x-amz-checksum-mode, or what is before it take the header away, so that the
- * signature is wrong. */
+/* A server may refuse a header that it does not know, or what is before it take the header away, so
+ * that the signature is wrong. */
 static bool
-ask_plainly(struct s3_request *q, const struct client_reply *reply, const struct said *s)
+refuses_header(const struct client_reply *reply, const struct said *s)
 {
-	const bool refuses = reply->status == 501 || !strcmp(code_of(s), "SignatureDoesNotMatch") ||
-			     (reply->status == 400 && !is(s, expired) && !is(s, skewed) &&
-				     !is(s, elsewhere) && !is(s, passing));
-	if (!q->asks_sum || !refuses)
+	return reply->status == 501 || !strcmp(code_of(s), "SignatureDoesNotMatch") ||
+	       (reply->status == 400 && !is(s, expired) && !is(s, skewed) && !is(s, elsewhere) &&
+		       !is(s, passing));
+}
+
+/* Without x-amz-checksum-mode. */
+static bool
+ask_plainly(struct s3_request *q)
+{
+	if (!q->asks_sum || !q->refused)
 		return false;
 	q->plain = true;
 	return true;
@@ -380,8 +386,9 @@ s3_classify(void *request, const struct client_reply *reply, int *ret)
 		*ret = err_set(-ENOMEM, "no memory for an answer");
 		return CLIENT_DONE;
 	}
+	q->refused = refuses_header(reply, s);
 	bool again = put_region_right(q, reply, s) || put_clock_right(q, reply, s) ||
-		     renew_keys(q, reply, s) || ask_plainly(q, reply, s);
+		     renew_keys(q, reply, s) || ask_plainly(q);
 	enum client_verdict v = again ? CLIENT_AGAIN : outcome(q, reply, s, ret);
 	free(s);
 	return v;

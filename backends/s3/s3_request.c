@@ -124,7 +124,7 @@ prepare(void *arg, unsigned attempt, struct client_attempt *to)
 	struct s3_request *q = arg;
 	CLEAN(texts_free) struct texts t = {0};
 	keys_unref(MOVE(q->keys));
-	q->explained = false;
+	q->explained = q->refused = false;
 	(void)attempt;
 	q->asks_sum = wants_checksum(q);
 	int r = credentials_get(q->bucket->credentials, q->deadline, q->cancel, &q->keys);

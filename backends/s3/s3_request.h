@@ -60,6 +60,7 @@ struct s3_request {
 	bool moved, renewed, timed; /* what has been put right */
 	bool asks_sum;              /* the last attempt, for the checksum that the store keeps */
 	bool plain;                 /* no further one does, since that was refused */
+	bool refused;               /* the last attempt, as one with an unknown header may be */
 	bool resent;                /* since it came damaged */
 	bool explained;             /* err_text() already says what S3 said */
 };

@@ -13,9 +13,9 @@ struct s3 {
 	struct zmap z;
 	struct bucket bucket;
 	atomic_bool bare_versions; /* the server wants If-Match without quotation marks */
-	/* Set before other threads use the store: it deletes on a condition, it keeps the id of a
-	 * put. */
-	bool deletes_if, keeps_ids;
+	/* Set before other threads use the store: it deletes on a condition; it keeps the id of a
+	 * put, or refuses a put with one. */
+	bool deletes_if, keeps_ids, refuses_ids;
 };
 
 /* A key that no object can have is absent without asking: too long, or no UTF-8, which servers

@@ -1,7 +1,7 @@
 /* What a server makes of conditions, tried before anything is written: there are some that refuse
  * them, and some that know nothing of them and overwrite or delete. By two objects, so that what
  * does not depend on each other is asked at once: a mount waits for four answers, one after the
- * other. */
+ * other; for five where the server refuses puts that say an id. */
 #include "backends/s3/store.h"
 
 #include "base/err.h"
@@ -24,8 +24,10 @@ struct trial {
 	struct zmap *z;
 	char key[OBJECTS][48];
 	int64_t deadline;
-	int plain;      /* outcome of a put without a condition … */
-	struct err why; /* … and its text */
+	int plain;         /* outcome of a put without a condition … */
+	struct err why;    /* … and its text */
+	bool refused;      /* it was, as one with an unknown header may be */
+	struct err no_ids; /* why puts say no id; code 0: they do */
 	bool deletes_if;
 	bool keeps_ids;
 };
@@ -82,24 +84,38 @@ end(struct asked *a)
 
 /* ret: the object that puts are tried on. */
 static int
-put_both(struct trial *t, struct zmap_stat *ret)
+put_each(struct trial *t, struct zmap_stat *ret)
 {
+	const bool marked = !((struct s3 *)t->z)->refuses_ids;
 	const struct zmap_put p = {.key = t->key[PUT],
 		.bytes = {bytes, 1},
 		.if_absent = true,
 		.deadline = t->deadline};
 	struct asked plain = asked_of(t, CLIENT_PUT, DELETED);
 	char id[S3_PUT_ID];
-	int r = s3_new_put_id(id);
+	int r = marked ? s3_new_put_id(id) : 0;
 	if (r < 0)
 		return r;
 	plain.q.send = p.bytes;
-	plain.q.put_id = id;
+	plain.q.put_id = marked ? id : NULL;
 	begin(&plain);
 	r = s3_put(t->z, &p, ret);
 	t->plain = end(&plain);
 	t->why = plain.why;
+	t->refused = plain.q.refused;
 	return r;
+}
+
+/* With an id each, and where that is refused without. */
+static int
+put_both(struct trial *t, struct zmap_stat *ret)
+{
+	int r = put_each(t, ret);
+	if (r >= 0 || t->plain >= 0 || !t->refused)
+		return r;
+	t->no_ids = t->why;
+	((struct s3 *)t->z)->refuses_ids = true;
+	return put_each(t, ret);
 }
 
 /* What must not be done. -ENOTSUP: it is. */
@@ -172,6 +188,15 @@ try_conditions(struct trial *t)
 }
 
 static int
+say_no_ids(const struct trial *t, struct buf *said)
+{
+	return buf_addf(said,
+		"this server refuses " CLIENT_PUT_ID
+		" (%s): a chunk whose put was not answered is known again by its bytes\n",
+		t->no_ids.text);
+}
+
+static int
 try_all(struct trial *t, struct buf *said)
 {
 	struct s3 *s = (struct s3 *)t->z;
@@ -185,6 +210,7 @@ try_all(struct trial *t, struct buf *said)
 	} else if (r == 0) {
 		s->deletes_if = t->deletes_if;
 		s->keeps_ids = t->keeps_ids;
+		r = t->no_ids.code ? say_no_ids(t, said) : 0;
 	}
 	return r;
 }

@@ -38,7 +38,7 @@ s3_new_put_id(char ret[S3_PUT_ID])
 /* What one put does by several requests. */
 struct putting {
 	const struct zmap_put *put;
-	char id[S3_PUT_ID]; /* "": it has no condition */
+	char id[S3_PUT_ID]; /* "": it has no condition, or the server refuses ids */
 	unsigned requests;  /* of the last PUT */
 };
 
@@ -144,7 +144,8 @@ s3_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 		return err_set(-EFBIG,
 			"%zu bytes, where S3 takes at most %" PRIu64 " in one request",
 			p->bytes.len, PUT_MAX);
-	int r = p->if_match || p->if_absent ? s3_new_put_id(w.id) : 0;
+	const bool marked = (p->if_match || p->if_absent) && !((struct s3 *)z)->refuses_ids;
+	int r = marked ? s3_new_put_id(w.id) : 0;
 	if (r == 0)
 		r = p->if_match ? put_if_match(z, &w, ret) : put_once(z, &w, NULL, ret);
 	return r == ZMAP_CHANGED && w.requests > 1 ? done_before(z, &w, ret) : r;

@@ -22,9 +22,11 @@ struct object {
 };
 
 struct manner {
-	bool md5;     /* an ETag is that of the bytes; else each object has another one */
-	bool ids;     /* what a put says of itself is kept */
-	bool deletes; /* whatever the condition */
+	bool md5;            /* an ETag is that of the bytes; else each object has another one */
+	bool ids;            /* what a put says of itself is kept */
+	bool deletes;        /* whatever the condition */
+	const char *refuses; /* what a put that says anything of itself gets; NULL: it is taken … */
+	const char *why;     /* … and the body of that; NULL: it has none */
 };
 
 /* What becomes of the next change, before the connection dies. */
@@ -126,11 +128,15 @@ tell(const struct object *o, int fd, bool bytes)
 static bool
 serve_object(struct object *o, int fd, const char *head)
 {
+	const char *why = bucket.manner.why ? bucket.manner.why : "";
 	const bool reads = !strncmp(head, "GET", 3), looks = reads || !strncmp(head, "HEAD", 4);
 	if (looks && !o->there)
 		return answer(fd, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
 	if (looks)
 		return tell(o, fd, reads);
+	if (bucket.manner.refuses && strstr(head, "\r\nx-amz-meta-"))
+		return answer(fd, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n%s",
+			bucket.manner.refuses, strlen(why), why);
 	if (!holds(o, head))
 		return answer(fd, "HTTP/1.1 412 Precondition Failed\r\nContent-Length: 0\r\n\r\n");
 	return change(o, head) &&
@@ -142,7 +148,9 @@ static void
 wait_for_others(struct answerer *s, unsigned n)
 {
 	static const unsigned all[] = {2, 2, 5, 5, 5, 7, 7, 9, 9};
-	for (int i = 0; n < sizeof all / sizeof *all && s->requests < all[n]; i++) {
+	const unsigned vain = bucket.manner.refuses && n >= all[0] ? all[0] : 0;
+	for (int i = 0; n - vain < sizeof all / sizeof *all && s->requests < vain + all[n - vain];
+		i++) {
 		if (i == 400) {
 			bucket.alone++;
 			break;
@@ -231,6 +239,22 @@ test_deletes(void)
 	expect_put(if_absent, "two", UNTAKEN, ZMAP_CHANGED);
 }
 
+/* One line, if there is anything to say. */
+static void
+check_said(const struct manner *m, struct buf *said)
+{
+	static const char line[] = "this server refuses x-amz-meta-zarrfs-put (HTTP status ";
+	if (!m->refuses) {
+		CHECK_INT(said->len, 0);
+		return;
+	}
+	CHECK_INT(buf_terminate(said), 0);
+	const char *text = (const char *)said->data;
+	CHECK(!strncmp(text, line, sizeof line - 1));
+	CHECK(!strncmp(text + sizeof line - 1, m->refuses, 3));
+	CHECK(strchr(text, '\n') == text + strlen(text) - 1);
+}
+
 static void
 test_manner(struct manner m)
 {
@@ -251,8 +275,8 @@ test_manner(struct manner m)
 		0);
 	url_free(&u);
 	CHECK_INT(zmap_try_writing(store, &said), 0);
-	CHECK_INT(said.len, 0);
-	CHECK_INT(server.requests, 9);
+	check_said(&m, &said);
+	CHECK_INT(server.requests, m.refuses ? 11 : 9);
 	CHECK_INT(bucket.alone, 0);
 	CHECK(!bucket.object[1].there && !bucket.object[2].there);
 	if (m.deletes)
@@ -277,5 +301,9 @@ main(void)
 	test_manner((struct manner){.ids = true});
 	test_manner((struct manner){0});
 	test_manner((struct manner){.ids = true, .deletes = true});
+	test_manner((struct manner){.md5 = true, .refuses = "400 Bad Request"});
+	test_manner((struct manner){.refuses = "501 Not Implemented"});
+	test_manner((struct manner){.refuses = "403 Forbidden",
+		.why = "<Error><Code>SignatureDoesNotMatch</Code></Error>"});
 	return check_end();
 }
