@@ -148,8 +148,8 @@ set_changed(struct flat *w)
 		w->changed = true;
 }
 
-int
-flat_store(struct flat *w, struct cancel *cancel)
+static int
+store_and_tell(struct flat *w, void (*told)(struct mount *), struct cancel *cancel)
 {
 	CLEAN(node_unrefp) struct node *n = NULL;
 	int r = 0;
@@ -167,8 +167,20 @@ flat_store(struct flat *w, struct cancel *cancel)
 		return 0;
 	n = flat_node(w);
 	kinds_wrote(w->mount, n->path, w->path);
-	kinds_told(w->mount);
+	told(w->mount);
 	return r;
+}
+
+int
+flat_store(struct flat *w, struct cancel *cancel)
+{
+	return store_and_tell(w, kinds_told, cancel);
+}
+
+int
+flat_store_renamed(struct flat *w, struct cancel *cancel)
+{
+	return store_and_tell(w, kinds_told_mostly, cancel);
 }
 
 /* Not while an array grows. */

@@ -132,3 +132,6 @@ int kinds_error(struct mount *, const char *path, struct buf *ret);
 void kinds_wrote(struct mount *, const char *node_path, const char *except);
 /* Waits until the kernel has been told of all that was stale before. */
 void kinds_told(struct mount *);
+/* The same from a rename, for which the kernel holds the directory: names in it are stale once that
+ * was answered, so a moment at most. */
+void kinds_told_mostly(struct mount *);

@@ -1,6 +1,8 @@
 /* New names of a writable mount, before anything is taken in. */
 #include "mounted.h"
 
+#include "view/stale.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -182,6 +184,45 @@ test_became_flat_refused(struct mount *m)
 	check_bytes(m, "t", "uvwxyz");
 }
 
+static atomic_bool answered;
+static atomic_uint untold;
+
+/* The kernel, which takes no name of a directory while it renames in it. */
+static void
+hold(void *arg, const char *path, enum stale_what what, int64_t pushed)
+{
+	const int64_t until = clock_now() + 4 * SECOND;
+	if (what == STALE_ATTRIBUTES || what == STALE_WRITTEN)
+		return;
+	while (!atomic_load(&answered) && !clock_over(until))
+		nanosleep(&(struct timespec){.tv_nsec = SECOND / 1000}, NULL);
+	untold += !atomic_load(&answered);
+}
+
+/* A file that is longer is renamed over a flat one: that does not wait for names that are stale
+ * by it. */
+static void
+test_longer(void)
+{
+	struct zmap *z = store_new("mem:longer");
+	struct mount_options o = options_new();
+	o.rw = true;
+	o.unlimited = "x";
+	put_text(z, ".zgroup", "{\"zarr_format\": 2}");
+	put_meta(z, "t", "\"|u1\"", "[6]", "[6]", "\"fill_value\": null");
+	put_text(z, "t/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"x\"]}");
+	struct mount *m = mount_new("mem:longer", &o);
+	mount_on_stale(m, hold, NULL);
+	make_file(m, "t.new", (const uint8_t *)"abcdefgh", 8);
+	CHECK_INT(mount_rename(m, "t.new", "t", 0), 0);
+	atomic_store(&answered, true);
+	CHECK_INT(untold, 0);
+	check_bytes(m, "t", "abcdefgh");
+	mount_on_stale(m, NULL, NULL);
+	mount_close(m);
+	zmap_close(z);
+}
+
 int
 main(void)
 {
@@ -205,5 +246,6 @@ main(void)
 	CHECK_INT(mount_drain(m, NULL), 0);
 	mount_close(m);
 	zmap_close(z);
+	test_longer();
 	return check_end();
 }

@@ -118,7 +118,7 @@ scratch_put_flat(
 			r = file_write(f, at, (struct span){bytes, (size_t)n}, how, 0);
 	}
 	if (r == 0)
-		r = file_settle(f, SETTLE_FLUSH, 0, how->cancel);
+		r = file_settle(f, SETTLE_RENAME, 0, how->cancel);
 	if (r == 0 && atomic_load(&s->writers)) {
 		s->flat = f;
 		s->changed = false;
