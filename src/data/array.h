@@ -65,6 +65,9 @@ struct array_hooks {
 	 * the same of chunks in it that begin behind them. UINT64_MAX: all are good. NULL: that is
 	 * not to be asked. */
 	uint64_t (*rows)(void *arg, int64_t mtime, bool behind);
+	/* What tells the version of the array's metadata that was last seen from others. NULL: that
+	 * is not to be asked. */
+	uint64_t (*document)(void *arg);
 	/* What a broken writer left in the object of this key, all of it behind the end, cannot be
 	 * read and is replaced; with the thread's err_text. May be NULL. */
 	void (*left)(void *arg, const char *key);
@@ -199,6 +202,16 @@ int array_clear_left(struct array *, uint64_t element);
 /* Rows that were put and that the metadata do not count never will be: a broken writer left
  * them. */
 void array_give_up(struct array *);
+/* Has anything been put that metadata do not count? */
+bool data_has_rows(const struct data *);
+/* Rows of the array up to that one that were put, and that are to be counted by metadata that are
+ * this version by now: another program may have made the array shorter since, and as long again.
+ * Where that is not the version that they were put under, or were last found under, they are looked
+ * at: 0; -EIO names one that is gone, of those that were not fill. The array is the caller's
+ * alone. */
+int array_find_rows(struct array *, uint64_t rows, uint64_t document, struct cancel *);
+/* What was found to be gone is looked for no longer. */
+void data_give_up_rows(struct data *);
 /* Appends the leading indices, of [first, end) of objects, that objects may be stored at, as
  * uint64_t, in order. Where these are many they are listed; what array_may_not_list says: the store
  * does not list so many, and more than `most` objects may be there. */

@@ -265,6 +265,21 @@ layer_touches(const struct layer *l, size_t from, size_t to)
 	return next_written(l, max_u64(from, l->lo) - l->lo, end) < end;
 }
 
+size_t
+layer_find_other(const struct layer *l, size_t from, const uint8_t *item, size_t n)
+{
+	if (!l || !l->count || from >= l->lo + l->len)
+		return SIZE_MAX;
+	for (size_t in = next_written(l, max_u64(from, l->lo) - l->lo, l->len); in < l->len;) {
+		const size_t hole = next_hole(l, in, l->len);
+		for (size_t at = round_up(l->lo + in, n); at + n <= l->lo + hole; at += n)
+			if (memcmp(l->data + (at - l->lo), item, n) != 0)
+				return at;
+		in = next_written(l, hole, l->len);
+	}
+	return SIZE_MAX;
+}
+
 /* The first byte from `at` on that was not written to l, at most `end`. */
 static size_t
 hole_of(const struct layer *l, size_t at, size_t end)

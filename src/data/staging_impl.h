@@ -1,10 +1,10 @@
 /* The inside of struct staging: staging.c (the table), staging_write.c (writing), staging_push.c
  * (what is stored when, by which thread, and what came of it), staging_flush.c (callers that wait
  * for it), staging_store.c (one object), staging_shard.c (one that is a shard), staging_left.c and
- * staging_noted.c (what lies behind the end), staging_placed.c (what was put lately), staging_pad.c
- * (edges), staging_behind.c and staging_found.c (what is stored behind an end that is to come),
- * staging_trim.c (shrinking), staging_cut.c (that another writer does it) and cover.c (reading). No
- * other file includes it. */
+ * staging_noted.c (what lies behind the end), staging_there.c (whether that is still there),
+ * staging_placed.c (what was put lately), staging_pad.c (edges), staging_behind.c and
+ * staging_found.c (what is stored behind an end that is to come), staging_trim.c (shrinking),
+ * staging_cut.c (that another writer does it) and cover.c (reading). No other file includes it. */
 #pragma once
 
 #include "base/err.h"
@@ -85,6 +85,21 @@ struct placed {
 	uint64_t space, chunk;
 	int64_t when; /* clock_wall() */
 	char version[ZMAP_VERSION];
+};
+
+/* An object with rows that the metadata do not count. */
+struct noted {
+	uint64_t space, object;
+	uint64_t rows;     /* up to the end of the last one */
+	uint64_t coming;   /* the same of what is being put, which may fail */
+	uint64_t document; /* the hook's: before the first of them was put, or when all were found
+			      last */
+	uint64_t chunk;    /* one that is in it … */
+	size_t witness; /* … and where in it such a row has an element that is not fill; NO_FILL:
+			   none is known */
+	bool merged;    /* since that was put it was stored upon another writer's version */
+	bool gone;      /* it was not found */
+	char version[ZMAP_VERSION]; /* that was put last */
 };
 
 struct staging {
@@ -295,8 +310,10 @@ void store_say_left(const struct store *);
 
 /* Rows of the object that the metadata do not count are about to be put. -ENOMEM. */
 int staging_note_rows(const struct store *);
-/* Those rows were put. */
+/* Those rows were put; or the object was removed, for all of it is fill. */
 void staging_rows_put(const struct store *);
+/* The object with such rows; NULL: it has none. The lock is held. */
+struct noted *staging_noted(struct staging *, uint64_t space, uint64_t object);
 /* Has this mount put rows of the object that the metadata do not count? */
 bool staging_has_noted(const struct store *);
 /* Objects of the array with such rows behind its end, as if they were placed: how many. ret: room

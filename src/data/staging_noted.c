@@ -9,15 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An object with such rows. */
-struct noted {
-	uint64_t space, object;
-	uint64_t rows;              /* up to the end of the last one */
-	uint64_t coming;            /* the same of what is being put, which may fail */
-	uint64_t chunk;             /* one that is in it */
-	char version[ZMAP_VERSION]; /* that was put last */
-};
-
 static int
 by_object(const void *a, const void *b)
 {
@@ -40,6 +31,13 @@ store_rows_put(const struct store *st)
 				rows, index[0] * g->chunk[0] + ceil_div(end, g->chunk_step[0]));
 	}
 	return rows;
+}
+
+struct noted *
+staging_noted(struct staging *s, uint64_t space, uint64_t object)
+{
+	const struct noted key = {.space = space, .object = object};
+	return set_find(&s->noted_by, &key, by_object);
 }
 
 static uint64_t
@@ -74,12 +72,14 @@ staging_note_rows(const struct store *st)
 	const uint64_t counted = rows_counted(a);
 	if (counted == UINT64_MAX)
 		return 0;
-	const struct noted key = {.space = a->space,
+	struct noted key = {.space = a->space,
 		.object = array_object(a, st->chunk->number),
-		.coming = store_rows_put(st)};
+		.coming = store_rows_put(st),
+		.witness = NO_FILL};
 	struct noted *n = NULL;
 	if (key.coming <= counted)
 		return 0;
+	key.document = a->hooks.document ? a->hooks.document(a->hooks.arg) : 0;
 	LOCKED(&s->lock) {
 		n = set_find(&s->noted_by, &key, by_object);
 		n = n ? n : add(s, &key);
@@ -89,19 +89,71 @@ staging_note_rows(const struct store *st)
 	return n ? 0 : err_set(-ENOMEM, "no memory for what is written behind the end");
 }
 
+/* Of what was put, the first row that the metadata do not count and that is not all fill. */
+static void
+find_witness(const struct store *st, struct noted *ret)
+{
+	const struct array *a = st->array;
+	const struct grid *g = &a->grid;
+	const uint64_t counted = rows_counted(a);
+	uint64_t index[RANK_MAX], lowest = UINT64_MAX;
+	ret->chunk = st->chunk->number;
+	ret->witness = NO_FILL;
+	for (const struct staged_chunk *c = st->chunk; c && !a->fill_error; c = c->next) {
+		grid_index(g, c->number, index);
+		const uint64_t first = index[0] * g->chunk[0],
+			       behind = counted > first ? counted - first : 0;
+		if (behind >= g->chunk[0])
+			continue;
+		const size_t at =
+			layer_find_other(c->storing, behind * g->chunk_step[0], a->fill, g->item);
+		if (at == NO_FILL || first + at / g->chunk_step[0] >= lowest)
+			continue;
+		lowest = first + at / g->chunk_step[0];
+		ret->chunk = c->number;
+		ret->witness = at;
+	}
+}
+
+static bool
+covers_witness(const struct store *st, const struct noted *n)
+{
+	for (const struct staged_chunk *c = st->chunk; c; c = c->next)
+		if (c->number == n->chunk && n->witness != NO_FILL)
+			return layer_touches(
+				c->storing, n->witness, n->witness + st->array->grid.item);
+	return false;
+}
+
+/* put: what there is to be seen of it. The lock is held. */
+static void
+take_put(struct noted *n, const struct store *st, const struct noted *put)
+{
+	const bool upon_others = st->based && (st->absent || strcmp(st->stat.version, n->version));
+	if (!st->based || n->witness == NO_FILL || covers_witness(st, n)) {
+		n->chunk = put->chunk;
+		n->witness = put->witness;
+		n->merged = n->gone = false;
+	} else if (upon_others) {
+		n->merged = true;
+	}
+	if (!*st->version)
+		n->witness = NO_FILL;
+	n->rows = max_u64(n->rows, n->coming);
+	memcpy(n->version, st->version, sizeof n->version);
+}
+
 void
 staging_rows_put(const struct store *st)
 {
 	const struct array *a = st->array;
 	struct staging *s = st->staging;
-	const struct noted key = {.space = a->space, .object = array_object(a, st->chunk->number)};
+	struct noted put;
+	find_witness(st, &put);
 	LOCKED(&s->lock) {
-		struct noted *n = set_find(&s->noted_by, &key, by_object);
-		if (n) {
-			n->rows = max_u64(n->rows, n->coming);
-			n->chunk = st->chunk->number;
-			memcpy(n->version, st->version, sizeof n->version);
-		}
+		struct noted *n = staging_noted(s, a->space, array_object(a, st->chunk->number));
+		if (n)
+			take_put(n, st, &put);
 	}
 }
 
@@ -134,10 +186,9 @@ bool
 staging_is_noted(struct array *a, uint64_t chunk, const char *version)
 {
 	struct staging *s = a->data->staging;
-	const struct noted key = {.space = a->space, .object = array_object(a, chunk)};
 	bool is = false;
 	LOCKED(&s->lock) {
-		const struct noted *n = set_find(&s->noted_by, &key, by_object);
+		const struct noted *n = staging_noted(s, a->space, array_object(a, chunk));
 		is = n && strcmp(n->version, version) == 0;
 	}
 	return is;
@@ -148,11 +199,11 @@ staging_has_noted(const struct store *st)
 {
 	const struct array *a = st->array;
 	struct staging *s = st->staging;
-	const struct noted key = {.space = a->space, .object = array_object(a, st->chunk->number)};
 	const uint64_t counted = rows_counted(a);
 	bool has = false;
 	LOCKED(&s->lock) {
-		const struct noted *n = set_find(&s->noted_by, &key, by_object);
+		const struct noted *n =
+			staging_noted(s, a->space, array_object(a, st->chunk->number));
 		has = n && n->rows > counted;
 	}
 	return has;

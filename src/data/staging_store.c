@@ -261,6 +261,8 @@ del(struct store *st)
 	pool_unblocking();
 	atomic_fetch_add(&st->staging->counts.deleted, r == 0);
 	*st->version = '\0';
+	if (r == 0)
+		staging_rows_put(st);
 	return r == ZMAP_ABSENT ? 0 : r;
 }
 

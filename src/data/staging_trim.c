@@ -175,6 +175,7 @@ array_forget(struct array *a, struct cancel *cancel)
 	int r = 0;
 	LOCKED(&s->lock) {
 		struct staged_space *p = staging_space(s, a->space);
+		staging_forget_rows(s, a->space, UINT64_MAX);
 		if (!p)
 			break;
 		p->users++;

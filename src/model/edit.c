@@ -21,6 +21,8 @@ struct edit {
 	uint8_t *fill; /* fills: what missing chunks hold; NULL: nothing */
 	bool resizes, grows;
 	uint64_t least; /* elements that it has before */
+	edit_check_fn *check;
+	void *check_arg;
 	uint64_t lead;
 	char **with;
 	size_t nwith;
@@ -195,6 +197,13 @@ edit_expect(struct edit *e, uint64_t lead)
 	e->least = lead;
 }
 
+void
+edit_check(struct edit *e, edit_check_fn *fn, void *arg)
+{
+	e->check = fn;
+	e->check_arg = arg;
+}
+
 int
 edit_resize_with(struct edit *e, const char *path)
 {
@@ -261,6 +270,8 @@ apply(struct commit *c, void *arg)
 		.lead = e->lead,
 		.seen = e->grows ? 0 : e->node->array->shape[0],
 		.least = e->least,
+		.check = e->check,
+		.check_arg = e->check_arg,
 		.with = e->with,
 		.nwith = e->nwith};
 	r = commit_resize(c, &size);

@@ -48,6 +48,10 @@ int edit_resize(struct edit *, uint64_t lead);
 int edit_grow(struct edit *, uint64_t lead);
 /* It is an error if another writer has made it shorter than that by then. */
 void edit_expect(struct edit *, uint64_t lead);
+/* Called for each array that grows, as it is just before that is stored on condition that it is
+ * still so; what fails fails the commit. It may be called again for another attempt. */
+typedef int edit_check_fn(const struct node *, void *arg);
+void edit_check(struct edit *, edit_check_fn *, void *arg);
 int edit_resize_with(struct edit *, const char *path);
 /* Length of the leading dimension after the last commit. */
 uint64_t edit_lead(const struct edit *);

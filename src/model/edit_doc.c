@@ -227,6 +227,7 @@ doc_meta(const struct edit_doc *d, struct meta *ret)
 	ret->data = ret->owner->bytes.len ? (const char *)ret->owner->bytes.data : "";
 	ret->len = ret->owner->bytes.len;
 	ret->mtime = d->mtime;
+	memcpy(ret->version, d->version, sizeof ret->version);
 	return 0;
 }
 

@@ -182,9 +182,11 @@ int commit_share_named(struct commit *, const struct edit_part *array, const cha
 /* edit_size.c: the leading dimension of an array, and of what shares it. */
 struct edit_size {
 	const char *path;
-	uint64_t lead, seen; /* wanted; when the edit began, or 0: it is to become no shorter */
-	uint64_t least;      /* it has so many before */
-	char *const *with;   /* other arrays, of pure Zarr */
+	uint64_t lead, seen;  /* wanted; when the edit began, or 0: it is to become no shorter */
+	uint64_t least;       /* it has so many before */
+	edit_check_fn *check; /* or NULL */
+	void *check_arg;
+	char *const *with; /* other arrays, of pure Zarr */
 	size_t nwith;
 	uint64_t ret; /* the length that it gets */
 };

@@ -98,6 +98,19 @@ settle(struct edit_size *s, const char *name, uint64_t now, uint64_t most)
 	return 0;
 }
 
+/* Each array that gets the length, while its documents are as they were read. */
+static int
+check_parts(const struct commit *c, const struct edit_size *s)
+{
+	int r = 0;
+	for (size_t k = 0; s->check && r == 0 && k < c->parts; k++) {
+		const struct node *n = c->part[k]->before;
+		if (n && n->array && n->array->rank)
+			r = s->check(n, s->check_arg);
+	}
+	return r;
+}
+
 int
 commit_resize(struct commit *c, struct edit_size *s)
 {
@@ -116,6 +129,8 @@ commit_resize(struct commit *c, struct edit_size *s)
 	if (at.size > most)
 		most = at.size;
 	r = settle(s, fqn ? fqn : s->path, now, most);
+	if (r == 0)
+		r = check_parts(c, s);
 	if (r == 0)
 		r = set_shapes(c, p, fqn, s->ret);
 	if (r == 0 && at.doc)

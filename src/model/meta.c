@@ -76,10 +76,17 @@ keep_attrs(const struct metas *m, bool pure, struct node *n)
 	return 0;
 }
 
+static uint64_t
+print_of(const struct meta *m)
+{
+	return hash_end(hash_number(hash_text(HASH_START, m->version), (uint64_t)m->mtime));
+}
+
 static int
 finish(const struct metas *m, const struct parsed *p, const struct dim_scope *s, struct node *n)
 {
 	snprintf(n->version, sizeof n->version, "%016" PRIx64, p->hash);
+	n->document = print_of(&m->of[META_ARRAY]);
 	for (unsigned k = 0; k < META_KINDS; k++)
 		if (m->of[k].data && m->of[k].mtime > n->mtime &&
 			(k != META_ALL || n->kind == NODE_GROUP))
@@ -262,6 +269,7 @@ meta_v3(const char *path, const struct metas *m, const struct dim_scope *s, stru
 		return r;
 	snprintf(n->version, sizeof n->version, "%016" PRIx64, p.hash);
 	n->mtime = doc->mtime;
+	n->document = print_of(doc);
 	n->nczarr = !dim_scope_pure(s) && nczarr_types(docs.attrs, NULL);
 	if (doc->data)
 		r = keep_attrs_v3(doc, dim_scope_pure(s), n);

@@ -86,6 +86,8 @@ struct node {
 	const char *name;           /* last part of path */
 	int64_t mtime;              /* newest metadata object's, ns; 0: unknown */
 	char version[ZMAP_VERSION]; /* of the node's own metadata objects together */
+	uint64_t document;          /* of an array: what tells the version of the object that makes
+				       it one from others, also of equal bytes */
 	uint64_t size;              /* NODE_OBJECT: bytes */
 	struct array_meta *array;   /* NODE_ARRAY whose shape and type are known, else NULL */
 	struct group_meta *group;   /* NODE_GROUP, else NULL */

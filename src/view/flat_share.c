@@ -296,6 +296,7 @@ static int
 commit_by(struct shared_rows *s, int (*resize)(struct edit *, uint64_t), struct cancel *cancel)
 {
 	CLEAN(edit_freep) struct edit *e = NULL;
+	struct flat_sought sought = {s->mount, s->rows, cancel};
 	int r = model_edit(s->mount->model, s->of->path, &e);
 	if (r == ZMAP_ABSENT)
 		r = err_set(-EIO, "array '%s' is no longer in the store", s->of->path);
@@ -303,6 +304,7 @@ commit_by(struct shared_rows *s, int (*resize)(struct edit *, uint64_t), struct 
 		r = variable_say_rewritten(s->of->path);
 	if (r == 0) {
 		edit_expect(e, s->least);
+		edit_check(e, s->fewer ? NULL : flat_find_rows, &sought);
 		r = resize(e, s->rows);
 	}
 	for (size_t at = 0; r == 0 && !s->of->nczarr && at < s->paths.len;) {

@@ -130,6 +130,15 @@ rows(void *arg, int64_t mtime, bool behind)
 		       : UINT64_MAX;
 }
 
+static uint64_t
+document(void *arg)
+{
+	struct variable *v = arg;
+	CLEAN(node_unrefp) struct node *now = NULL;
+	model_seen(v->mount->model, v->node->path, 0, &now);
+	return now ? now->document : 0;
+}
+
 static void
 left(void *arg, const char *key)
 {
@@ -207,6 +216,7 @@ own_array(struct variable *v, struct array *a)
 				   .seen = fixed ? NULL : seen,
 				   .outdated = fixed ? NULL : outdated,
 				   .rows = fixed ? NULL : rows,
+				   .document = fixed ? NULL : document,
 				   .left = left,
 				   .other = fixed ? NULL : other,
 				   .changed = changed,

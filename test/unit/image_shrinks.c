@@ -241,6 +241,31 @@ test_is_cut_meanwhile(void)
 	close_all();
 }
 
+/* Another program removes the record with others, and the array is as long again before its count
+ * comes. */
+static void *
+cut_and_grow(void *arg)
+{
+	cut(NULL);
+	put_rows(ROWS);
+	return arg;
+}
+
+/* The record is lost; a refresh stores it once more. */
+static void
+test_grows_again_meanwhile(void)
+{
+	CLEAN(buf_free) struct buf said = {0};
+	begin("sync", cut_and_grow);
+	CHECK_INT(append(), -EIO);
+	CHECK(strstr(err_text(), "row 8 that was written to 't' is lost"));
+	end();
+	CHECK_INT(mount_refresh(mount, &said), 0);
+	CHECK_INT(file_settle(image, SETTLE_FSYNC, 0, NULL), 0);
+	check_rows(ROWS + 1);
+	close_all();
+}
+
 /* Another program takes the record away as soon as it is counted. */
 static void *
 take_record(void *arg)
@@ -285,6 +310,7 @@ main(void)
 {
 	test_shrinks_meanwhile();
 	test_is_cut_meanwhile();
+	test_grows_again_meanwhile();
 	test_appends_meanwhile();
 	test_writes_meanwhile();
 	test_taken_when_counted();

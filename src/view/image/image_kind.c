@@ -318,6 +318,8 @@ retry(struct mount *m, struct buf *said)
 		images_put(all[i], false);
 	}
 	images_unstick(m, NULL, said);
+	if (lost)
+		data_give_up_rows(m->data);
 	/* Elements that it brought wait no longer, either. */
 	return lost ? data_retry(m->data, said) : r;
 }
