@@ -184,6 +184,22 @@ test_became_flat_refused(struct mount *m)
 	check_bytes(m, "t", "uvwxyz");
 }
 
+/* A file that is too short takes the place of no flat one, of which nothing changes; another one
+ * does. */
+static void
+test_shorter(struct mount *m)
+{
+	make_file(m, "t.new", (const uint8_t *)"abcdef", 6);
+	CHECK_INT(mount_rename(m, "t.new", "t", 0), 0);
+	make_file(m, "t.new", (const uint8_t *)"rst", 3);
+	CHECK_INT(mount_rename(m, "t.new", "t", 0), -EINVAL);
+	check_bytes(m, "t", "abcdef");
+	CHECK_INT(mount_unlink(m, "t.new"), 0);
+	make_file(m, "t.new", (const uint8_t *)"uvwxyz", 6);
+	CHECK_INT(mount_rename(m, "t.new", "t", 0), 0);
+	check_bytes(m, "t", "uvwxyz");
+}
+
 static atomic_bool answered;
 static atomic_uint untold;
 
@@ -242,6 +258,7 @@ main(void)
 	test_refused(m, "bytes");
 	test_refused(m, "new.nc");
 	test_became_flat(m);
+	test_shorter(m);
 	test_became_flat_refused(m);
 	CHECK_INT(mount_drain(m, NULL), 0);
 	mount_close(m);

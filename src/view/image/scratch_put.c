@@ -107,6 +107,10 @@ scratch_put_flat(
 {
 	enum { PIECE = 1 << 20 };
 	struct file *f = NULL;
+	if (s->bytes.size && s->bytes.size < to->size)
+		return err_set(-EINVAL,
+			"it has %llu bytes, '%s' %llu, and no dimension becomes shorter",
+			(unsigned long long)s->bytes.size, to->path, (unsigned long long)to->size);
 	CLEAN(clean_free) uint8_t *bytes = malloc(PIECE);
 	int r = bytes ? file_open_for(m, to, O_WRONLY | O_TRUNC, &f)
 		      : err_set(-ENOMEM, "no memory for a file");
