@@ -9,7 +9,7 @@
 
 static const char STORE[] = "mem:scratch";
 
-enum { MOST = 1 << 20 };
+enum { MOST = 1 << 20, LONG = 1200000 /* bytes of the variable `l` */ };
 
 static const struct array_want how;
 
@@ -184,17 +184,25 @@ test_became_flat_refused(struct mount *m)
 	check_bytes(m, "t", "uvwxyz");
 }
 
-/* A file that is too short takes the place of no flat one, of which nothing changes; another one
- * does. */
+/* A file that is too short or too long takes the place of no flat one, of which nothing changes;
+ * another one does. */
 static void
-test_shorter(struct mount *m)
+test_other_size(struct mount *m)
 {
+	static uint8_t longer[2 << 20];
+	struct file *l = open_for(m, "l", O_RDONLY, 0);
 	make_file(m, "t.new", (const uint8_t *)"abcdef", 6);
 	CHECK_INT(mount_rename(m, "t.new", "t", 0), 0);
 	make_file(m, "t.new", (const uint8_t *)"rst", 3);
 	CHECK_INT(mount_rename(m, "t.new", "t", 0), -EINVAL);
 	check_bytes(m, "t", "abcdef");
 	CHECK_INT(mount_unlink(m, "t.new"), 0);
+	make_file(m, "l.new", longer, sizeof longer);
+	CHECK_INT(mount_rename(m, "l.new", "l", 0), -EFBIG);
+	CHECK_INT(read_at(l, 0, sizeof longer, longer), LONG);
+	CHECK_INT(longer[0], 7);
+	file_close(l);
+	CHECK_INT(mount_unlink(m, "l.new"), 0);
 	make_file(m, "t.new", (const uint8_t *)"uvwxyz", 6);
 	CHECK_INT(mount_rename(m, "t.new", "t", 0), 0);
 	check_bytes(m, "t", "uvwxyz");
@@ -249,6 +257,7 @@ main(void)
 	put_meta(z, "t", "\"|u1\"", "[6]", "[6]", "\"fill_value\": null");
 	put_text(z, "t/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"x\"]}");
 	put_bytes(z, "t/0", "\1\2\3\4\5\6", 6);
+	put_meta(z, "l", "\"|u1\"", "[1200000]", "[600000]", "\"fill_value\": 7");
 	struct mount *m = mount_new(STORE, &o);
 	test_replaced(m, false);
 	test_replaced(m, true);
@@ -258,7 +267,7 @@ main(void)
 	test_refused(m, "bytes");
 	test_refused(m, "new.nc");
 	test_became_flat(m);
-	test_shorter(m);
+	test_other_size(m);
 	test_became_flat_refused(m);
 	CHECK_INT(mount_drain(m, NULL), 0);
 	mount_close(m);

@@ -2,6 +2,7 @@
 #include "view/image/scratch.h"
 
 #include "view/kind.h"
+#include "view/length.h"
 #include "view/state.h"
 
 #include "base/check.h"
@@ -101,19 +102,33 @@ scratch_settle_flat(struct scratch *s, enum settle_why why, const struct array_w
 	return end_flat(f, 0, how->cancel);
 }
 
+/* A flat file that cannot have so many bytes gets none of them. */
+static int
+check_size(struct mount *m, const struct scratch *s, const struct entry *to)
+{
+	const bool fewer = s->bytes.size &&
+			   s->bytes.size<to->size, more = s->bytes.size> to->size &&
+			   !length_grows(m, to->node);
+	if (!fewer && !more)
+		return 0;
+	return err_set(fewer ? -EINVAL : -EFBIG,
+		"it has %llu bytes, '%s' %llu, and no dimension %s",
+		(unsigned long long)s->bytes.size, to->path, (unsigned long long)to->size,
+		fewer ? "becomes shorter" : "that is not unlimited becomes longer");
+}
+
 int
 scratch_put_flat(
 	struct mount *m, struct scratch *s, const struct entry *to, const struct array_want *how)
 {
 	enum { PIECE = 1 << 20 };
 	struct file *f = NULL;
-	if (s->bytes.size && s->bytes.size < to->size)
-		return err_set(-EINVAL,
-			"it has %llu bytes, '%s' %llu, and no dimension becomes shorter",
-			(unsigned long long)s->bytes.size, to->path, (unsigned long long)to->size);
+	int r = check_size(m, s, to);
+	if (r < 0)
+		return r;
 	CLEAN(clean_free) uint8_t *bytes = malloc(PIECE);
-	int r = bytes ? file_open_for(m, to, O_WRONLY | O_TRUNC, &f)
-		      : err_set(-ENOMEM, "no memory for a file");
+	r = bytes ? file_open_for(m, to, O_WRONLY | O_TRUNC, &f)
+		  : err_set(-ENOMEM, "no memory for a file");
 	uint64_t size = s->bytes.size, n;
 	for (uint64_t at = 0; at < size && r == 0; at += n) {
 		n = min_u64(size - at, PIECE);
