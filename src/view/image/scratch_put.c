@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 
 static const size_t MEMORY = 64 << 20; /* bytes of one file that lie in memory */
@@ -106,15 +107,13 @@ scratch_settle_flat(struct scratch *s, enum settle_why why, const struct array_w
 static int
 check_size(struct mount *m, const struct scratch *s, const struct entry *to)
 {
-	const bool fewer = s->bytes.size &&
-			   s->bytes.size<to->size, more = s->bytes.size> to->size &&
-			   !length_grows(m, to->node);
-	if (!fewer && !more)
+	const uint64_t bytes = s->bytes.size;
+	if (!bytes || bytes == to->size || (bytes > to->size && length_grows(m, to->node)))
 		return 0;
-	return err_set(fewer ? -EINVAL : -EFBIG,
-		"it has %llu bytes, '%s' %llu, and no dimension %s",
-		(unsigned long long)s->bytes.size, to->path, (unsigned long long)to->size,
-		fewer ? "becomes shorter" : "that is not unlimited becomes longer");
+	return err_set(bytes < to->size ? -EINVAL : -EFBIG,
+		"it has %" PRIu64 " bytes, '%s' %" PRIu64 ", and no dimension %s", bytes, to->path,
+		to->size,
+		bytes < to->size ? "becomes shorter" : "that is not unlimited becomes longer");
 }
 
 int
