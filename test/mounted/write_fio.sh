@@ -1,6 +1,6 @@
 #!/bin/bash
 # fio writes blocks that carry their checksums into flat files and finds them again: at odd places through the kernel's pages, past them and
-# through a mapping, at once, in another process, and on a mount that did not write them. STORES_FORM as in stores.py.
+# through a mapping, at once, in another process, and on a mount that did not write them.
 . "$(dirname "$0")/functions.sh"
 
 needs fio
