@@ -1,7 +1,7 @@
 """write_crash.py make STORE: two arrays of numbers, of Zarr V2 or as STORES_FORM says.
 write_crash.py run MOUNT LEFT FROM: writes numbers above FROM to both at random until the mount dies, four writers at once, half of a chunk each time; says
 `begun` when all do. LEFT gets, for each half of a chunk, whether one was stored for certain, the least that may be there then, and the last that was written.
-write_crash.py check STORE LEFT MOUNT: each half of a chunk in STORE, and in MOUNT, has one number, no older than the one that was stored."""
+write_crash.py check STORE|s3:KEY LEFT MOUNT: each half of a chunk in STORE, and in MOUNT, has one number, no older than the one that was stored."""
 
 import json
 import os
@@ -14,6 +14,7 @@ import numcodecs
 import numpy as np
 
 import as_v3
+import bucket
 import stores
 
 CHUNK, CHUNKS, WRITERS = 64, 64, 4
@@ -101,6 +102,10 @@ def run(mount, left, last):
 
 
 def values(store, name):
+    if store.startswith("s3:"):
+        stored = bucket.Stored(store[3:])
+        stored.look()
+        return stored.array(name)
     if not store.endswith(".zip"):
         return stores.values(store, name)
     with zipfile.ZipFile(store) as archive:
