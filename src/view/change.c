@@ -176,7 +176,7 @@ commit(struct mount *m, const struct entry *e, struct edit *edit)
 	if (r == 0)
 		r = zmap_sync(m->zmap);
 	if (r == 0 && e->kind == ENTRY_FILE)
-		kinds_told(m);
+		kinds_told(m, SETTLE_FLUSH);
 	return r;
 }
 

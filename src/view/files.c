@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* A program that wrote waits so long at most until other views of that have been dropped. */
-static const int64_t TOLD_WITHIN = 5 * SECOND, MOSTLY_WITHIN = SECOND / 10;
+static const int64_t TOLD_WITHIN = 5 * SECOND, RENAMED_WITHIN = SECOND / 10;
 
 void
 files_add(struct file *f)
@@ -106,22 +106,10 @@ kinds_wrote(struct mount *m, const char *node_path, const char *except)
 	views_stale(m, node_path, except, STALE_ATTRIBUTES);
 }
 
-static void
-told(struct mount *m, int64_t within)
+void
+kinds_told(struct mount *m, enum settle_why why)
 {
 	struct stale *s = atomic_load(&m->stale);
 	if (s)
-		stale_flush(s, clock_now() + within);
-}
-
-void
-kinds_told(struct mount *m)
-{
-	told(m, TOLD_WITHIN);
-}
-
-void
-kinds_told_mostly(struct mount *m)
-{
-	told(m, MOSTLY_WITHIN);
+		stale_flush(s, clock_now() + (why == SETTLE_RENAME ? RENAMED_WITHIN : TOLD_WITHIN));
 }

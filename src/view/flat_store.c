@@ -148,8 +148,8 @@ set_changed(struct flat *w)
 		w->changed = true;
 }
 
-static int
-store_and_tell(struct flat *w, void (*told)(struct mount *), struct cancel *cancel)
+int
+flat_store(struct flat *w, enum settle_why why, struct cancel *cancel)
 {
 	CLEAN(node_unrefp) struct node *n = NULL;
 	int r = 0;
@@ -167,20 +167,8 @@ store_and_tell(struct flat *w, void (*told)(struct mount *), struct cancel *canc
 		return 0;
 	n = flat_node(w);
 	kinds_wrote(w->mount, n->path, w->path);
-	told(w->mount);
+	kinds_told(w->mount, why);
 	return r;
-}
-
-int
-flat_store(struct flat *w, struct cancel *cancel)
-{
-	return store_and_tell(w, kinds_told, cancel);
-}
-
-int
-flat_store_renamed(struct flat *w, struct cancel *cancel)
-{
-	return store_and_tell(w, kinds_told_mostly, cancel);
 }
 
 /* Not while an array grows. */
@@ -202,8 +190,8 @@ shorten(struct flat *w, unsigned epoch, uint64_t rows, struct cancel *cancel)
 {
 	CLEAN(node_unrefp) struct node *n = NULL;
 	bool same = false;
-	int r = flat_store(
-		w, cancel); /* what was written behind the metadata's end becomes rows first */
+	/* What was written behind the metadata's end becomes rows first. */
+	int r = flat_store(w, SETTLE_FLUSH, cancel);
 	if (r < 0)
 		return r;
 	flat_take(w, &w->storing);
@@ -219,7 +207,7 @@ shorten(struct flat *w, unsigned epoch, uint64_t rows, struct cancel *cancel)
 		r = zmap_sync(w->mount->zmap);
 	flat_give(w, &w->storing);
 	kinds_wrote(w->mount, n->path, w->path);
-	kinds_told(w->mount);
+	kinds_told(w->mount, SETTLE_FLUSH);
 	return r;
 }
 
@@ -251,7 +239,7 @@ settle(struct flat *w, enum settle_why why, struct cancel *cancel)
 {
 	bool end = why == SETTLE_RELEASE;
 	int r = end ? flat_complete(w) : flat_is_stuck(w);
-	return r < 0 ? r : flat_store(w, cancel);
+	return r < 0 ? r : flat_store(w, why, cancel);
 }
 
 /* Of all files at once, so that a store that does not answer is waited for once, not for one file
@@ -347,7 +335,7 @@ flat_retry(struct mount *m, struct buf *said)
 	for (size_t i = 0; all && all[i]; i++) {
 		struct flat *w = all[i];
 		if (unstick(w)) {
-			e = flat_store(w, NULL);
+			e = flat_store(w, SETTLE_FLUSH, NULL);
 			if (e < 0) {
 				if (said)
 					buf_addf(said, "given up: '%s': %s\n", w->path, err_text());

@@ -389,13 +389,13 @@ flat_settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel
 {
 	struct flat_file *own = own_of(f);
 	struct flat *w = own->flat;
-	const bool release = why == SETTLE_RELEASE, renamed = why == SETTLE_RENAME;
+	const bool release = why == SETTLE_RELEASE, last = release || why == SETTLE_RENAME;
 	if (!file_writes(f) && release)
 		return 0;
-	int r = (release || renamed) && flat_count_writer(w, 0) == 1 ? flat_complete(w) : 0;
+	int r = last && flat_count_writer(w, 0) == 1 ? flat_complete(w) : 0;
 	bool fresh = r < 0;
 	if (r == 0)
-		r = renamed ? flat_store_renamed(w, cancel) : flat_store(w, cancel);
+		r = flat_store(w, why, cancel);
 	/* A file is released after close() has returned: by then a retry may have forgotten this
 	 * error. */
 	if (r == 0)

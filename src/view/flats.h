@@ -131,9 +131,7 @@ int flat_clear_tail(struct flat *, uint64_t rows, struct cancel *);
 
 /* All that was written is in the store, and the metadata know it; the kernel knows of all that
  * shows it. */
-int flat_store(struct flat *, struct cancel *);
-/* The same from a rename, see kinds_told_mostly. */
-int flat_store_renamed(struct flat *, struct cancel *);
+int flat_store(struct flat *, enum settle_why, struct cancel *);
 /* What could not be stored is given up: the file is as long as the store says, and may be written
  * again. */
 void flat_give_up(struct flat *);

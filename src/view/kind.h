@@ -130,8 +130,6 @@ int kinds_error(struct mount *, const char *path, struct buf *ret);
  * Then kinds_told. Never from a write or a read, whose pages are locked, and never with kinds_told
  * from what changes a directory's names. */
 void kinds_wrote(struct mount *, const char *node_path, const char *except);
-/* Waits until the kernel has been told of all that was stale before. */
-void kinds_told(struct mount *);
-/* The same from a rename, for which the kernel holds the directory: names in it are stale once that
- * was answered, so a moment at most. */
-void kinds_told_mostly(struct mount *);
+/* Waits until the kernel has been told of all that was stale before. In a rename, for which the
+ * kernel holds the directory, names in it are stale once that was answered: so a moment at most. */
+void kinds_told(struct mount *, enum settle_why);

@@ -189,7 +189,7 @@ static void
 tell(struct open_image *o)
 {
 	images_tell(o);
-	kinds_told(o->mount);
+	kinds_told(o->mount, SETTLE_FLUSH);
 }
 
 static int

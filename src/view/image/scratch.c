@@ -242,7 +242,7 @@ settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *can
 	if (r)
 		return r < 0 ? r : look_stored(s, why, &how);
 	scratches_become(m, s, path);
-	kinds_told(m);
+	kinds_told(m, why);
 	return 0;
 }
 

@@ -96,9 +96,8 @@ int
 scratch_settle_flat(struct scratch *s, enum settle_why why, const struct array_want *how)
 {
 	struct file *f = s->flat;
-	int r = f && why != SETTLE_RELEASE ? file_settle(f, why, how->deadline, how->cancel) : 0;
 	if (why != SETTLE_RELEASE)
-		return r;
+		return f ? file_settle(f, why, how->deadline, how->cancel) : 0;
 	s->flat = NULL;
 	return end_flat(f, 0, how->cancel);
 }
