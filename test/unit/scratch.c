@@ -1,6 +1,7 @@
 /* New names of a writable mount, before anything is taken in. */
 #include "mounted.h"
 
+#include "view/image/turn.h"
 #include "view/stale.h"
 
 #include <errno.h>
@@ -208,41 +209,117 @@ test_other_size(struct mount *m)
 	check_bytes(m, "t", "uvwxyz");
 }
 
-static atomic_bool answered;
-static atomic_uint untold;
+static struct meanwhile {
+	void (*fn)(struct mount *);
+	struct mount *mount;
+	unsigned turn; /* before which it is called; 0: it was */
+} meanwhile;
+static int64_t longest; /* ns that the kernel was waited for */
 
-/* The kernel, which takes no name of a directory while it renames in it. */
-static void
-hold(void *arg, const char *path, enum stale_what what, int64_t pushed)
+/* The linker makes them turn_take() and stale_flush(). */
+int __real_turn_take(struct turn *, int64_t deadline);
+int __wrap_turn_take(struct turn *, int64_t deadline);
+bool __real_stale_flush(struct stale *, int64_t until);
+bool __wrap_stale_flush(struct stale *, int64_t until);
+
+int
+__wrap_turn_take(struct turn *t, int64_t deadline)
 {
-	const int64_t until = clock_now() + 4 * SECOND;
-	if (what == STALE_ATTRIBUTES || what == STALE_WRITTEN)
-		return;
-	while (!atomic_load(&answered) && !clock_over(until))
-		nanosleep(&(struct timespec){.tv_nsec = SECOND / 1000}, NULL);
-	untold += !atomic_load(&answered);
+	if (meanwhile.turn && --meanwhile.turn == 0)
+		meanwhile.fn(meanwhile.mount);
+	return __real_turn_take(t, deadline);
 }
 
-/* A file that is longer is renamed over a flat one: that does not wait for names that are stale
- * by it. */
+bool
+__wrap_stale_flush(struct stale *s, int64_t until)
+{
+	const int64_t wait = until - clock_now();
+	longest = wait > longest ? wait : longest;
+	return __real_stale_flush(s, until);
+}
+
 static void
-test_longer(void)
+rename_t(struct mount *m)
+{
+	CHECK_INT(mount_rename(m, "t.new", "t", 0), 0);
+}
+
+/* A new file is renamed over a flat one while a program opens it: that program looks up the name
+ * again, for what it wrote here would be seen by none. */
+static void
+test_renamed_meanwhile(struct mount *m, int flags)
+{
+	struct entry e = {0};
+	struct file *f = NULL;
+	make_file(m, "t.new", (const uint8_t *)"abcdef", 6);
+	CHECK_INT(mount_lookup(m, "t.new", &e), 0);
+	meanwhile = (struct meanwhile){rename_t, m, 1};
+	CHECK_INT(file_open_for(m, &e, flags, &f), -ESTALE);
+	CHECK_INT(meanwhile.turn, 0);
+	entry_free(&e);
+	file_close(f);
+	check_bytes(m, "t", "abcdef");
+}
+
+static struct file *refuses;
+
+static void
+refuse(struct mount *m)
+{
+	CHECK_INT(file_write(refuses, INT64_MAX, (struct span){(const uint8_t *)"x", 1}, &how, 0),
+		-EFBIG);
+}
+
+/* A write is refused while the file is renamed, before it takes that turn: such a file takes the
+ * place of no other. */
+static void
+test_refused_meanwhile(struct mount *m, unsigned turn)
+{
+	struct entry e = {0};
+	CHECK_INT(mount_create(m, "t.new", &e), 0);
+	entry_free(&e);
+	refuses = open_file(m, "t.new");
+	CHECK_INT(file_write(refuses, 0, (struct span){(const uint8_t *)"ghijkl", 6}, &how, 0), 0);
+	meanwhile = (struct meanwhile){refuse, m, turn};
+	int r = mount_rename(m, "t.new", "t", 0);
+	CHECK_INT(r, meanwhile.turn ? 0 : -EFBIG);
+	meanwhile.turn = 0;
+	file_close(refuses);
+	if (r < 0)
+		CHECK_INT(mount_unlink(m, "t.new"), 0);
+}
+
+static void
+ignore(void *arg, const char *path, enum stale_what what, int64_t pushed)
+{
+}
+
+/* A file that is longer is renamed over a flat one, by which names of the directory are stale: the
+ * kernel takes none of them before that is answered, so it is not waited for. */
+static void
+test_longer(struct mount *m)
+{
+	mount_on_stale(m, ignore, NULL);
+	make_file(m, "t.new", (const uint8_t *)"abcdefgh", 8);
+	longest = 0;
+	rename_t(m);
+	CHECK(longest > 0 && longest <= SECOND / 10);
+	check_bytes(m, "t", "abcdefgh");
+	mount_on_stale(m, NULL, NULL);
+}
+
+static void
+test_unlimited(void)
 {
 	struct zmap *z = store_new("mem:longer");
 	struct mount_options o = options_new();
 	o.rw = true;
 	o.unlimited = "x";
 	put_text(z, ".zgroup", "{\"zarr_format\": 2}");
-	put_meta(z, "t", "\"|u1\"", "[6]", "[6]", "\"fill_value\": null");
+	put_meta(z, "t", "\"|u1\"", "[6]", "[6]", "\"fill_value\": 7");
 	put_text(z, "t/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"x\"]}");
 	struct mount *m = mount_new("mem:longer", &o);
-	mount_on_stale(m, hold, NULL);
-	make_file(m, "t.new", (const uint8_t *)"abcdefgh", 8);
-	CHECK_INT(mount_rename(m, "t.new", "t", 0), 0);
-	atomic_store(&answered, true);
-	CHECK_INT(untold, 0);
-	check_bytes(m, "t", "abcdefgh");
-	mount_on_stale(m, NULL, NULL);
+	test_longer(m);
 	mount_close(m);
 	zmap_close(z);
 }
@@ -269,9 +346,13 @@ main(void)
 	test_became_flat(m);
 	test_other_size(m);
 	test_became_flat_refused(m);
+	for (unsigned turn = 1; turn < 5; turn++)
+		test_refused_meanwhile(m, turn);
+	test_renamed_meanwhile(m, O_RDWR);
+	test_renamed_meanwhile(m, O_WRONLY | O_TRUNC);
 	CHECK_INT(mount_drain(m, NULL), 0);
 	mount_close(m);
 	zmap_close(z);
-	test_longer();
+	test_unlimited();
 	return check_end();
 }

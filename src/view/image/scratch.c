@@ -89,13 +89,6 @@ create(struct mount *m, const char *path, struct entry *ret)
 	return r;
 }
 
-static int
-look_refused(struct scratch *s)
-{
-	int r = turn_take(&s->turn, 0);
-	return r < 0 ? r : turn_give(&s->turn, scratch_refused(s));
-}
-
 /* As its handles are told: what was refused, or what cannot be stored. */
 static int
 look_stored(struct scratch *s, enum settle_why why, const struct array_want *how)
@@ -118,12 +111,10 @@ open_scratch(struct file *f, const struct entry *e, int flags)
 		return err_set(-ESTALE, "'%s' has changed since it was looked up", e->path);
 	}
 	if (file_writes(f))
-		r = flags & O_TRUNC ? scratch_resize(s, 0, false) : look_refused(s);
+		r = scratch_add_writer(f->mount, s, e->path, flags & O_TRUNC);
 	f->own = s;
 	f->size = atomic_load(&s->size);
 	f->direct = true;
-	if (r == 0 && file_writes(f))
-		atomic_fetch_add(&s->writers, 1);
 	return r;
 }
 
@@ -162,9 +153,8 @@ truncate_scratch(struct file *f, uint64_t size, enum file_resize by, struct canc
 
 /* --- taking in --- */
 
-/* In turn. */
 static int
-take_in_now(struct mount *m, const char *path, struct scratch *s, const struct array_want *how)
+store_image(struct mount *m, const char *path, struct scratch *s, const struct array_want *how)
 {
 	if (!s->image)
 		return images_take_in(m, path, &s->bytes, how);
@@ -185,23 +175,27 @@ forget_refused(struct mount *m, const char *path)
 		images_unstick(m, path, NULL);
 }
 
-/* What was written becomes what the path says. always: also if that was tried before. */
+/* What was written becomes what the path says. In turn. */
 static int
-take_in(struct mount *m, const char *path, struct scratch *s, bool always,
-	const struct array_want *how)
+take_in_now(struct mount *m, const char *path, struct scratch *s, const struct array_want *how)
+{
+	int r = store_image(m, path, s, how);
+	if (r)
+		return r;
+	s->changed = false;
+	forget_refused(m, path);
+	scratches_become(m, s, path);
+	return 0;
+}
+
+/* ZMAP_ABSENT: nothing was written since that was tried. */
+static int
+take_in(struct mount *m, const char *path, struct scratch *s, const struct array_want *how)
 {
 	int r = scratch_take(s, how->deadline);
 	if (r < 0)
 		return r;
-	if (always || (s->changed && s->size)) {
-		r = take_in_now(m, path, s, how);
-		if (r == 0) {
-			s->changed = false;
-			forget_refused(m, path);
-		}
-	} else {
-		r = ZMAP_ABSENT;
-	}
+	r = s->changed && s->size ? take_in_now(m, path, s, how) : ZMAP_ABSENT;
 	return turn_give(&s->turn, r);
 }
 
@@ -236,12 +230,11 @@ settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *can
 	CLEAN(clean_free) char *path = scratches_target(m, s);
 	if (!path || !scratch_ends_with(path, ".nc"))
 		return look_stored(s, why, &how);
-	int r = take_in(m, path, s, false, &how);
+	int r = take_in(m, path, s, &how);
 	if (r < 0 && why == SETTLE_RELEASE)
 		images_stick(m, path, r);
 	if (r)
 		return r < 0 ? r : look_stored(s, why, &how);
-	scratches_become(m, s, path);
 	kinds_told(m, why);
 	return 0;
 }
@@ -272,40 +265,40 @@ unlink_it(struct mount *m, const struct entry *e)
 	return e->view && kind_image.takes(e->view) ? scratches_hide(m, e->path) : ZMAP_ABSENT;
 }
 
+/* In turn, all of it: nothing is written to it and no handle comes before it is the other one. */
+static int
+rename_now(struct mount *m, struct scratch *s, const struct entry *to)
+{
+	const struct array_want how = {.cancel = NULL};
+	int r = scratch_take_back(s, &how);
+	if (r < 0)
+		return r;
+	const bool nc = scratch_ends_with(to->path, ".nc") && atomic_load(&s->size);
+	if (to->view && !*to->view->suffix) {
+		r = scratch_put_flat(m, s, to, &how);
+		if (r == 0)
+			scratches_become(m, s, to->path);
+		return r;
+	}
+	if (to->view ? kind_image.takes(to->view) : nc && !to->ino) {
+		r = take_in_now(m, to->path, s, &how);
+		return r < 0 ? err_add(r, "to '%s'", to->path) : r;
+	}
+	if (to->ino && to->by != &kind_scratch)
+		return err_set(-EACCES, "'%s' cannot be written", to->path);
+	r = check_dir(m, to->path);
+	return r < 0 ? r : scratches_move(m, s, to->path);
+}
+
 static int
 rename_it(struct mount *m, const struct entry *from, const struct entry *to, unsigned flags)
 {
-	const struct array_want how = {.cancel = NULL};
 	struct scratch *s = from->by == &kind_scratch ? scratches_hold(m, from->path) : NULL;
-	int r;
 	if (!s)
 		return ZMAP_ABSENT;
-	r = look_refused(s);
+	int r = scratch_take(s, 0);
 	if (r == 0)
-		r = turn_take(&s->turn, 0);
-	r = r < 0 ? r : turn_give(&s->turn, scratch_take_back(s, &how));
-	if (r < 0) {
-		scratches_put(m, s);
-		return r;
-	}
-	const bool nc = scratch_ends_with(to->path, ".nc") && atomic_load(&s->size);
-	if (to->view && !*to->view->suffix) {
-		r = turn_take(&s->turn, 0);
-		r = r < 0 ? r : turn_give(&s->turn, scratch_put_flat(m, s, to, &how));
-	} else if (to->view ? kind_image.takes(to->view) : nc && !to->ino) {
-		r = take_in(m, to->path, s, true, &how);
-		if (r < 0)
-			r = err_add(r, "to '%s'", to->path);
-	} else if (to->ino && to->by != &kind_scratch) {
-		r = err_set(-EACCES, "'%s' cannot be written", to->path);
-	} else {
-		r = check_dir(m, to->path);
-		r = r < 0 ? r : scratches_move(m, s, to->path);
-		scratches_put(m, s);
-		return r;
-	}
-	if (r == 0)
-		scratches_become(m, s, to->path);
+		r = turn_give(&s->turn, rename_now(m, s, to));
 	scratches_put(m, s);
 	return r;
 }
@@ -327,7 +320,7 @@ settle_all(struct mount *m, const char *dir, enum settle_why why, struct cancel 
 	int r = why == SETTLE_RELEASE ? scratches_taken(m, &all) : 0, worst = 0;
 	for (size_t i = 0; all && all[i]; i++) {
 		CLEAN(clean_free) char *path = scratches_target(m, all[i]);
-		int e = path && waits(all[i]) ? take_in(m, path, all[i], false, &how) : 0;
+		int e = path && waits(all[i]) ? take_in(m, path, all[i], &how) : 0;
 		if (e < 0)
 			worst = images_stick(m, path, e);
 		scratches_put(m, all[i]);

@@ -47,6 +47,7 @@ int scratches_paths(struct mount *, const char *dir, struct buf *ret);
 int scratches_taken(struct mount *, struct scratch ***ret);
 /* What its path is now, of one that has a name or was taken in, else NULL; the caller frees it. */
 char *scratches_target(struct mount *, struct scratch *);
+bool scratches_is_named(struct mount *, struct scratch *);
 bool scratches_is_taken(struct mount *, struct scratch *);
 /* The name is gone; handles that are open go on. */
 void scratches_unname(struct mount *, struct scratch *);
@@ -62,8 +63,10 @@ bool scratches_hides(struct mount *, const char *path);
 
 size_t scratch_dir_len(const char *path); /* of the path of its directory */
 
-/* --- scratch_put.c; all but scratch_write and scratch_resize in turn --- */
+/* --- scratch_put.c; all but these three in turn --- */
 
+/* A handle more that may write, by that path. -ESTALE: it leads elsewhere by now. */
+int scratch_add_writer(struct mount *, struct scratch *, const char *path, bool truncates);
 int scratch_write(struct mount *, struct scratch *, uint64_t off, struct span,
 	const struct array_want *how, unsigned flags);
 /* longer: if it is shorter. To nothing: what was refused before counts no more. */

@@ -217,22 +217,20 @@ scratch_write(struct mount *m, struct scratch *s, uint64_t off, struct span byte
 	return turn_give(&s->turn, stick(s, flags, r));
 }
 
-int
-scratch_resize(struct scratch *s, uint64_t size, bool longer)
+/* In turn. */
+static int
+resize(struct scratch *s, uint64_t size, bool longer)
 {
 	const struct array_want how = {.cancel = NULL};
-	int r = turn_take(&s->turn, 0);
-	if (r < 0)
-		return r;
 	if (!size)
 		s->refused = (struct err){0};
-	r = scratch_refused(s);
+	int r = scratch_refused(s);
 	if (r < 0 || (longer && size <= s->size))
-		return turn_give(&s->turn, r);
+		return r;
 	if (s->flat)
 		r = file_truncate(s->flat, size, longer ? RESIZE_LONGER : RESIZE_HANDLE, NULL);
 	if (r < 0)
-		return turn_give(&s->turn, stick(s, 0, r));
+		return stick(s, 0, r);
 	if (s->image && !size)
 		scratch_drop_image(s);
 	if (!size)
@@ -244,5 +242,27 @@ scratch_resize(struct scratch *s, uint64_t size, bool longer)
 		r = spill_truncate(&s->bytes, size, MEMORY);
 	s->size = s->image ? image_size(s->image->image) : s->bytes.size;
 	s->changed = !s->flat;
-	return turn_give(&s->turn, stick(s, 0, r));
+	return stick(s, 0, r);
+}
+
+int
+scratch_resize(struct scratch *s, uint64_t size, bool longer)
+{
+	int r = turn_take(&s->turn, 0);
+	return r < 0 ? r : turn_give(&s->turn, resize(s, size, longer));
+}
+
+int
+scratch_add_writer(struct mount *m, struct scratch *s, const char *path, bool truncates)
+{
+	int r = turn_take(&s->turn, 0);
+	if (r < 0)
+		return r;
+	if (!scratches_is_named(m, s))
+		r = err_set(-ESTALE, "'%s' has changed since it was looked up", path);
+	else
+		r = truncates ? resize(s, 0, false) : scratch_refused(s);
+	if (r == 0)
+		atomic_fetch_add(&s->writers, 1);
+	return turn_give(&s->turn, r);
 }
