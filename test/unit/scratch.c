@@ -289,6 +289,25 @@ test_refused_meanwhile(struct mount *m, unsigned turn)
 		CHECK_INT(mount_unlink(m, "t.new"), 0);
 }
 
+/* A handle of the flat file has truncated it, and written as much as is renamed over it next. */
+static void
+test_truncated_by_other(struct mount *m)
+{
+	struct file *other = open_for(m, "t", O_WRONLY | O_TRUNC, 0);
+	make_file(m, "t.new", (const uint8_t *)"mnopqr", 6);
+	rename_t(m);
+	check_bytes(m, "t", "mnopqr");
+	CHECK_INT(file_truncate(other, 0, RESIZE_HANDLE, NULL), 0);
+	CHECK_INT(file_write(other, 0, (struct span){(const uint8_t *)"rst", 3}, &how, 0), 0);
+	make_file(m, "t.new", (const uint8_t *)"uvw", 3);
+	CHECK_INT(mount_rename(m, "t.new", "t", 0), -EINVAL);
+	CHECK_INT(mount_unlink(m, "t.new"), 0);
+	check_bytes(m, "t", "rst");
+	CHECK_INT(file_write(other, 3, (struct span){(const uint8_t *)"uvw", 3}, &how, 0), 0);
+	close_file(other);
+	check_bytes(m, "t", "rstuvw");
+}
+
 static void
 ignore(void *arg, const char *path, enum stale_what what, int64_t pushed)
 {
@@ -350,6 +369,7 @@ main(void)
 		test_refused_meanwhile(m, turn);
 	test_renamed_meanwhile(m, O_RDWR);
 	test_renamed_meanwhile(m, O_WRONLY | O_TRUNC);
+	test_truncated_by_other(m);
 	CHECK_INT(mount_drain(m, NULL), 0);
 	mount_close(m);
 	zmap_close(z);

@@ -1,8 +1,8 @@
 /* What is written to a new name: it is the file's own, or goes to variables as it comes. */
 #include "view/image/scratch.h"
 
+#include "view/flats.h"
 #include "view/kind.h"
-#include "view/length.h"
 #include "view/state.h"
 
 #include "base/check.h"
@@ -13,6 +13,7 @@
 #include <string.h>
 
 static const size_t MEMORY = 64 << 20; /* bytes of one file that lie in memory */
+enum { PIECE = 1 << 20 };
 
 bool
 scratch_ends_with(const char *path, const char *suffix)
@@ -102,31 +103,40 @@ scratch_settle_flat(struct scratch *s, enum settle_why why, const struct array_w
 	return end_flat(f, 0, how->cancel);
 }
 
-/* A flat file that cannot have so many bytes gets none of them. */
+/* A flat file that cannot have so many bytes gets none of them. What it shows does not count: other
+ * handles may have truncated it. */
 static int
-check_size(struct mount *m, const struct scratch *s, const struct entry *to)
+check_size(const struct scratch *s, const struct file *f)
 {
 	const uint64_t bytes = s->bytes.size;
-	if (!bytes || bytes == to->size || (bytes > to->size && length_grows(m, to->node)))
+	struct flat *w = flats_find(f->mount, f->path);
+	struct flat_state st;
+	if (!w)
+		return err_set(-ESTALE, "'%s' has changed since it was looked up", f->path);
+	flat_now(w, &st);
+	const uint64_t size = st.size;
+	const bool grows = w->grows;
+	flat_state_done(&st);
+	flat_put(w);
+	if (!bytes || bytes == size || (bytes > size && grows))
 		return 0;
-	return err_set(bytes < to->size ? -EINVAL : -EFBIG,
-		"it has %" PRIu64 " bytes, '%s' %" PRIu64 ", and no dimension %s", bytes, to->path,
-		to->size,
-		bytes < to->size ? "becomes shorter" : "that is not unlimited becomes longer");
+	return err_set(bytes < size ? -EINVAL : -EFBIG,
+		"it has %" PRIu64 " bytes, '%s' %" PRIu64 ", and no dimension %s", bytes, f->path,
+		size, bytes < size ? "becomes shorter" : "that is not unlimited becomes longer");
 }
 
 int
 scratch_put_flat(
 	struct mount *m, struct scratch *s, const struct entry *to, const struct array_want *how)
 {
-	enum { PIECE = 1 << 20 };
 	struct file *f = NULL;
-	int r = check_size(m, s, to);
-	if (r < 0)
-		return r;
 	CLEAN(clean_free) uint8_t *bytes = malloc(PIECE);
-	r = bytes ? file_open_for(m, to, O_WRONLY | O_TRUNC, &f)
-		  : err_set(-ENOMEM, "no memory for a file");
+	int r = bytes ? file_open_for(m, to, O_WRONLY, &f)
+		      : err_set(-ENOMEM, "no memory for a file");
+	if (r == 0)
+		r = check_size(s, f);
+	if (r == 0)
+		r = file_truncate(f, 0, RESIZE_HANDLE, NULL);
 	uint64_t size = s->bytes.size, n;
 	for (uint64_t at = 0; at < size && r == 0; at += n) {
 		n = min_u64(size - at, PIECE);
