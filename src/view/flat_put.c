@@ -313,3 +313,23 @@ flat_lengthen(struct flat *w, unsigned epoch, uint64_t size, struct cancel *canc
 	flat_state_done(&st);
 	return r;
 }
+
+int
+flat_find_end(struct flat *w, uint64_t *off)
+{
+	struct flat_state st;
+	struct stale *s = atomic_load(&w->mount->stale);
+	flat_now(w, &st);
+	bool cut = st.shown < st.size;
+	bool longer = w->row && st.size > st.rows * w->row;
+	flat_state_done(&st);
+	int r = cut || longer || !w->grows ? 0 : flat_look_again(w);
+	if (r < 0 || cut)
+		return r;
+	flat_now(w, &st);
+	if (*off != st.size && s)
+		stale_push(s, w->path, STALE_PAGES);
+	*off = st.size;
+	flat_state_done(&st);
+	return 0;
+}

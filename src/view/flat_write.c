@@ -237,29 +237,6 @@ flat_read(struct file *f, const struct array_want *want, struct reply *ret)
 
 /* --- writing --- */
 
-/* Where data that are appended go: behind what the dimension has in the store now, unless this
- * mount has written there already. Where that is not what the kernel thinks, its pages have them in
- * the wrong place. */
-static int
-find_end(struct flat *w, uint64_t *off)
-{
-	struct flat_state st;
-	struct stale *s = atomic_load(&w->mount->stale);
-	flat_now(w, &st);
-	bool cut = st.shown < st.size;
-	bool longer = w->row && st.size > st.rows * w->row;
-	flat_state_done(&st);
-	int r = cut || longer || !w->grows ? 0 : flat_look_again(w);
-	if (r < 0 || cut)
-		return r;
-	flat_now(w, &st);
-	if (*off != st.size && s)
-		stale_push(s, w->path, STALE_PAGES);
-	*off = st.size;
-	flat_state_done(&st);
-	return 0;
-}
-
 /* Of a page that a program has mapped, what it has changed: the rest may be older than what others
  * have written. */
 static int
@@ -320,7 +297,7 @@ flat_write(
 	if (r == 0)
 		r = look_same(own);
 	if (r == 0 && flags & FILE_APPEND)
-		r = find_end(w, &off);
+		r = flat_find_end(w, &off);
 	if (r == 0)
 		r = flags & FILE_MAPPED ? put_differing(f, off, b, how)
 					: flat_put_bytes(w, own->epoch, off, b, how);

@@ -110,6 +110,10 @@ void flat_show_all(struct flat *);
  * that epoch, also where this found that out. */
 int flat_put_bytes(
 	struct flat *, unsigned epoch, uint64_t off, struct span, const struct array_want *how);
+/* Where data that are appended go: behind what the dimension has in the store now, unless this
+ * mount has written there already. Where that is not what the kernel thinks, its pages have them in
+ * the wrong place. *off: that, and stays for a file that was truncated. */
+int flat_find_end(struct flat *, uint64_t *off);
 /* It has this size at least, by whole rows that are fill where it had not. -EIO likewise. */
 int flat_lengthen(struct flat *, unsigned epoch, uint64_t size, struct cancel *);
 /* The file ends with a whole row: the rest of the last one is fill. */

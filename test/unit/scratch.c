@@ -327,6 +327,34 @@ test_longer(struct mount *m)
 	mount_on_stale(m, NULL, NULL);
 }
 
+/* A handle of a file that has become a flat one appends behind what there is of that by now, and
+ * reads it. */
+static void
+test_appends(struct mount *m)
+{
+	struct entry e = {0};
+	char got[16] = {0};
+	CHECK_INT(mount_create(m, "t.new", &e), 0);
+	entry_free(&e);
+	struct file *f = open_file(m, "t.new");
+	CHECK_INT(file_write(f, 0, (struct span){(const uint8_t *)"abcdefgh", 8}, &how, 0), 0);
+	rename_t(m);
+	struct file *other = open_for(m, "t", O_WRONLY, 0);
+	CHECK_INT(file_write(other, 8, (struct span){(const uint8_t *)"ij", 2}, &how, FILE_APPEND),
+		0);
+	CHECK_INT(file_write(f, 8, (struct span){(const uint8_t *)"kl", 2}, &how, FILE_APPEND), 0);
+	check_bytes(m, "t", "abcdefghijkl");
+	CHECK_INT(read_at(f, 0, sizeof got, got), 12);
+	CHECK_STR(got, "abcdefghijkl");
+	CHECK_INT(file_write(other, 12, (struct span){(const uint8_t *)"m", 1}, &how, 0), 0);
+	CHECK_INT(file_truncate(f, 14, RESIZE_LONGER, NULL), 0);
+	CHECK_INT(read_at(f, 11, sizeof got, got), 3);
+	CHECK_MEM(got, "lm\7", 3);
+	close_file(other);
+	close_file(f);
+	check_bytes(m, "t", "abcdefghijklm\7");
+}
+
 static void
 test_unlimited(void)
 {
@@ -339,6 +367,7 @@ test_unlimited(void)
 	put_text(z, "t/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"x\"]}");
 	struct mount *m = mount_new("mem:longer", &o);
 	test_longer(m);
+	test_appends(m);
 	mount_close(m);
 	zmap_close(z);
 }

@@ -65,12 +65,42 @@ pass_on(struct mount *m, const struct scratch *s, uint64_t off, struct span byte
 	return r;
 }
 
+/* Others have made the flat file longer: what they wrote is the file's own as well, up to there. */
+static int
+follow(struct scratch *s, uint64_t to, const struct array_want *how)
+{
+	CLEAN(clean_free) uint8_t *bytes = NULL;
+	struct array_want w = {.deadline = how->deadline, .cancel = how->cancel};
+	int r = 0;
+	if (!s->flat || to <= s->bytes.size)
+		return 0;
+	bytes = malloc(PIECE);
+	if (!bytes)
+		return err_set(-ENOMEM, "no memory for a file");
+	while (r == 0 && s->bytes.size < to) {
+		struct reply reply = {0};
+		w.off = s->bytes.size;
+		w.len = (size_t)min_u64(to - w.off, PIECE);
+		r = file_read(s->flat, &w, &reply);
+		const size_t n = reply.len;
+		if (r == 0)
+			reply_copy(&reply, bytes);
+		reply_done(&reply);
+		if (r < 0 || !n)
+			break;
+		r = spill_write(&s->bytes, w.off, (struct span){bytes, n}, MEMORY);
+	}
+	return r;
+}
+
 static int
 put(struct mount *m, struct scratch *s, uint64_t off, struct span bytes,
 	const struct array_want *how)
 {
 	const uint64_t before = s->bytes.size;
 	int r = s->flat ? pass_on(m, s, off, bytes, how) : 0;
+	if (r == 0)
+		r = follow(s, off, how);
 	if (r < 0)
 		return r;
 	r = s->image ? image_write(s->image->image, off, bytes, NULL, how)
@@ -210,6 +240,19 @@ scratch_take(struct scratch *s, int64_t deadline)
 	return r < 0 ? turn_give(&s->turn, r) : 0;
 }
 
+/* Where data that are appended go. */
+static int
+find_end(const struct scratch *s, uint64_t *ret)
+{
+	struct flat *w = s->flat ? flats_find(s->flat->mount, s->flat->path) : NULL;
+	*ret = s->size;
+	if (!w)
+		return 0;
+	int r = flat_find_end(w, ret);
+	flat_put(w);
+	return r;
+}
+
 int
 scratch_write(struct mount *m, struct scratch *s, uint64_t off, struct span bytes,
 	const struct array_want *how, unsigned flags)
@@ -217,10 +260,11 @@ scratch_write(struct mount *m, struct scratch *s, uint64_t off, struct span byte
 	int r = scratch_take(s, how->deadline);
 	if (r < 0)
 		return r;
-	if (flags & FILE_MAPPED)
-		r = put_page(m, s, off, bytes, how);
-	else
-		r = put(m, s, flags & FILE_APPEND ? s->size : off, bytes, how);
+	if (flags & FILE_APPEND)
+		r = find_end(s, &off);
+	if (r == 0)
+		r = flags & FILE_MAPPED ? put_page(m, s, off, bytes, how)
+					: put(m, s, off, bytes, how);
 	s->size = s->image ? image_size(s->image->image) : s->bytes.size;
 	s->mtime = clock_wall();
 	s->changed = !s->flat;
@@ -245,7 +289,8 @@ resize(struct scratch *s, uint64_t size, bool longer)
 		scratch_drop_image(s);
 	if (!size)
 		s->waits = false;
-	if (s->image)
+	r = follow(s, size, &how);
+	if (r == 0 && s->image)
 		r = image_truncate(s->image->image, size, longer, &how);
 	leave_image(s);
 	if (r == 0 && !s->image)
