@@ -151,7 +151,8 @@ open_entry(struct request *r, struct inode *i, const struct entry *e, struct ope
 	const bool paged = result == 0 && !e->unknown_length && !file_is_direct(file);
 	if (paged)
 		result = page_coherence_open(s, i, file,
-			file_keep_cache(file) && !atomic_exchange(&i->islands, false), &how);
+			file_keep_cache(file) && !atomic_exchange(&i->islands, false), r->pid,
+			&how);
 	if (result == 0) {
 		f->paged = paged;
 		f->since = how.since;
@@ -234,7 +235,7 @@ late_read(const struct request *r)
 static void
 end_read(const struct request *r)
 {
-	page_coherence_read(r->inode);
+	page_coherence_read(r->inode, r->pid);
 }
 
 static void

@@ -1,5 +1,6 @@
 #include "fuse/page_coherence.h"
 
+#include "fuse/askers.h"
 #include "fuse/notify.h"
 #include "fuse/open_file.h"
 #include "fuse/server.h"
@@ -9,13 +10,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-/* ns. No read() is under way if none has asked for anything for QUIET; longer where processes wait
- * for a processor, and may stand still in the midst of one: so many times as each processor has to
- * do, at most BUSIEST. */
-static const int64_t QUIET = SECOND / 10, LOOK_EVERY = SECOND / 200;
-enum { BUSIEST = 10, PARKED_MOST = 4 /* times that */ };
+/* ns. No read() is under way if none has asked for anything for askers_quiet(), and of the threads
+ * that are known none can be in the midst of one. */
+static const int64_t LOOK_EVERY = SECOND / 200;
+enum { PARKED_MOST = 4 /* times that */ };
 /* When an inode is tried again: after one that reads on in order, that could not be had quiet, or
  * has reads that hang. */
 static const int64_t AGAIN_ORDER = SECOND / 5, AGAIN_BUSY = SECOND / 2;
@@ -32,6 +31,7 @@ struct page_coherence {
 	struct inode *inode;
 	_Atomic int64_t since, read; /* clock_now(); of the end of the last read */
 	_Atomic int64_t dropped;     /* of when the kernel was told last; 0: never */
+	struct askers askers;
 	/* The rest is under the renewer's lock. */
 	unsigned opens, writers; /* writers: of those that have it open */
 	int64_t begun;           /* 0: it has no pages yet */
@@ -130,13 +130,14 @@ admit(const struct server *s, struct page_coherence *p, bool keep, bool reading,
 
 int
 page_coherence_open(struct server *s, struct inode *i, const struct file *f, bool keep,
-	struct page_coherence_opened *ret)
+	pid_t opener, struct page_coherence_opened *ret)
 {
 	struct page_coherence *p = page_coherence_of(i);
 	bool reading = queue_reads(s->queue, i, 0);
 	int r = 0;
 	if (!p)
 		return err_set(-ENOMEM, "no memory for an open file");
+	askers_note(&p->askers, opener);
 	LOCKED(&s->renewer->lock) {
 		bool young = keep && !too_old(s, p) && file_noticed(f) < atomic_load(&p->since);
 		r = admit(s, p, young, reading, ret);
@@ -194,11 +195,13 @@ page_coherence_dropped_at(const struct inode *i)
 }
 
 void
-page_coherence_read(struct inode *i)
+page_coherence_read(struct inode *i, pid_t reader)
 {
 	struct page_coherence *p = atomic_load_explicit(&i->pages, memory_order_acquire);
-	if (p)
-		atomic_store(&p->read, clock_now());
+	if (!p)
+		return;
+	askers_note(&p->askers, reader);
+	atomic_store(&p->read, clock_now());
 }
 
 /* --- beginning anew --- */
@@ -262,7 +265,7 @@ page_coherence_aged(struct server *s, struct inode *i)
 		return;
 	inodes_get(s->inodes, inodes_id(s->inodes, i));
 	LOCKED(&n->lock)
-		listed = clock_now() - atomic_load(&p->read) > QUIET && enlist(n, p);
+		listed = clock_now() - atomic_load(&p->read) > ASKERS_QUIET && enlist(n, p);
 	if (!listed)
 		inodes_put(s->inodes, i);
 }
@@ -290,25 +293,22 @@ ending(struct invalidator *n)
 	return end;
 }
 
-static int64_t
-quiet_time(void)
-{
-	double load = 0;
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	if (getloadavg(&load, 1) != 1 || cpus < 1)
-		return QUIET;
-	load /= (double)cpus;
-	return (int64_t)((double)QUIET * (load < 1 ? 1 : load > BUSIEST ? BUSIEST : load));
-}
-
+/* The kernel has dropped the pages. */
 static bool
 wait_for_quiet(struct invalidator *n, struct page_coherence *p)
 {
-	int64_t quiet = quiet_time(), until = clock_now() + PARKED_MOST * quiet;
+	const int64_t quiet = askers_quiet(), until = clock_now() + PARKED_MOST * quiet;
+	int64_t looked = -1;
+	struct askers_look look;
 	for (int64_t now = 0; now < until && !ending(n); now = clock_now()) {
-		if (!queue_reads(n->server->queue, p->inode, 0) &&
-			now - atomic_load(&p->read) > quiet)
+		const bool asked = queue_reads(n->server->queue, p->inode, 0);
+		const int64_t read = atomic_load(&p->read);
+		if (!asked && read != looked) {
+			askers_look(&p->askers, &look);
+			looked = read;
+		} else if (!asked && now - read > quiet && askers_are_out(&look)) {
 			return true;
+		}
 		nanosleep(&(struct timespec){.tv_nsec = LOOK_EVERY}, NULL);
 	}
 	return false;
@@ -334,6 +334,7 @@ move(struct invalidator *n, struct page_coherence *p, const struct array_move *m
 		done = p->noticed_last <= m->to;
 		p->noticed = done ? 0 : p->noticed_last;
 	}
+	askers_forget(&p->askers);
 	notifier_drop(n->server->notifier, p->inode);
 	return done;
 }
@@ -427,9 +428,11 @@ page_coherence_wait(struct request *r)
 {
 	struct invalidator *n = r->server->renewer;
 	struct page_coherence *p = atomic_load(&r->inode->pages);
+	if (p)
+		askers_note(&p->askers, r->pid);
 	if (!p || !atomic_load_explicit(&p->parked, memory_order_relaxed))
 		return;
-	int64_t until = clock_now() + BUSIEST * PARKED_MOST * QUIET;
+	int64_t until = clock_now() + ASKERS_BUSIEST * PARKED_MOST * ASKERS_QUIET;
 	struct timespec t = {until / SECOND, until % SECOND};
 	LOCKED(&n->lock) {
 		int e = 0;

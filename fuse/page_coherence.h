@@ -21,6 +21,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct file;
 struct inode;
@@ -41,10 +42,11 @@ struct page_coherence_opened {
 	int64_t since; /* the handle reads past the pages, which are too old for it, and sees what
 			  there is since then; 0: what the inode's readers see */
 };
-/* One more handle is open, of this file. keep: the kernel's pages are young enough. -ESTALE: the
- * path is to be looked up again, which gives another inode, because other handles read this one. */
+/* One more handle is open, of this file. opener: the thread. keep: the kernel's pages are young
+ * enough. -ESTALE: the path is to be looked up again, which gives another inode, because other
+ * handles read this one. */
 int page_coherence_open(struct server *, struct inode *, const struct file *, bool keep,
-	struct page_coherence_opened *ret);
+	pid_t opener, struct page_coherence_opened *ret);
 void page_coherence_close(struct server *, struct inode *, bool wrote);
 /* Is it open to be written? What is written is in these pages, and not in those of other inodes of
  * the path. */
@@ -56,7 +58,7 @@ int64_t page_coherence_dropped_at(const struct inode *);
 /* The kernel is about to be told to drop them, or has dropped them. */
 void page_coherence_dropped(const struct inode *);
 /* A read of an opened inode is about to end. */
-void page_coherence_read(struct inode *);
+void page_coherence_read(struct inode *, pid_t reader);
 /* The kernel asks before a read() begins: waits until that may be. */
 void page_coherence_wait(struct request *);
 /* A chunk has changed. False: no handle of it is open, and its pages may go. */

@@ -70,7 +70,8 @@ class Reader:
         self.reads += 1
         if values.min() != values.max():
             change = int(np.argmax(values != values[0])) * 4 + at
-            self.fail("one read gave both version %d and, from byte %d on, %d" % (values[0], change, values[-1]))
+            self.fail("%d: one read of %d bytes from %d on gave both version %d and, from byte %d on, %d"
+                      % (os.getpid(), len(got), at, values[0], change, values[-1]))
         return int(values[0])
 
     def saw(self, chunk, version):
