@@ -292,6 +292,8 @@ put(struct dir *d, const struct zmap_put *p, struct zmap_stat *ret)
 		if (try >= MAKES_AT_ONCE) /* the threads that empty it come to an end */
 			usleep((useconds_t)PAUSE_FIRST << min_u64(try - MAKES_AT_ONCE, 6));
 		r = put_once(d, p, parent, ret);
+		if (r < 0) /* a directory that was made for it is of no use */
+			remove_empty(d, parent);
 		if (r != DIR_AGAIN)
 			return r;
 	}

@@ -243,10 +243,12 @@ int array_forget(struct array *, struct cancel *);
 /* What missing chunks hold is about to become something else: from now on none of the array is
  * deleted for being all fill (delete_empty), and none is on its way to be. -EINTR, -ENOMEM. */
 int array_keep_empty(struct array *, struct cancel *);
-/* A new array, which nothing leads to yet, and of which nothing is stored: before the first write.
- * From now on its objects are put where nothing is, or what this put there: if another writer's is
- * there, storing fails with -EEXIST. */
-int array_begin(struct array *);
+/* A new array, which nothing leads to yet: before the first write. From now on its objects are put
+ * where nothing is, or what this put there. exclusive: if another writer's is there, storing fails
+ * with -EEXIST; else that is replaced, and array_undo leaves it. */
+int array_begin(struct array *, bool exclusive);
+/* Is it such a one still? */
+bool array_is_new(const struct array *);
 /* Metadata lead to it: it is as any other. */
 void array_made(struct array *);
 /* It is not to be, and what was written to it is forgotten: what was put of it goes. How many

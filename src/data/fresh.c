@@ -12,6 +12,7 @@ struct fresh_object {
 	uint64_t number; /* array_object's */
 	uint64_t chunk;  /* one that is in it */
 	int64_t mtime;   /* 0: not known */
+	bool other;      /* something was there before, which was replaced: it stays */
 	char version[ZMAP_VERSION];
 };
 
@@ -20,7 +21,8 @@ struct fresh {
 	struct set objects;   /* borrows from put */
 	struct fresh_object **put;
 	size_t n;
-	atomic_bool met; /* another writer's object was there */
+	bool exclusive;  /* another writer's object is an error, and not replaced */
+	atomic_bool met; /* one was there */
 };
 
 static int
@@ -31,12 +33,14 @@ by_number(const void *a, const void *b)
 }
 
 int
-array_begin(struct array *a)
+array_begin(struct array *a, bool exclusive)
 {
-	struct fresh *f = calloc(1, sizeof *f);
+	struct fresh *f = a->fresh ? a->fresh : calloc(1, sizeof *f);
 	if (!f)
 		return err_set(-ENOMEM, "no memory for a new array");
-	pthread_mutex_init(&f->lock, NULL);
+	if (!a->fresh)
+		pthread_mutex_init(&f->lock, NULL);
+	f->exclusive = exclusive;
 	a->fresh = f;
 	atomic_store(&a->made, false);
 	return 0;
@@ -60,10 +64,16 @@ fresh_free(struct array *a)
 	free(f);
 }
 
-static bool
-is_fresh(const struct array *a)
+bool
+array_is_new(const struct array *a)
 {
 	return a->fresh && !atomic_load(&a->made);
+}
+
+static bool
+is_exclusive(const struct array *a)
+{
+	return array_is_new(a) && a->fresh->exclusive;
 }
 
 /* *ret: the version that was put here; "": none was, or the store does not say. */
@@ -98,6 +108,7 @@ add(struct fresh *f, uint64_t number)
 	return o;
 }
 
+/* version NULL: another writer's. */
 static int
 note(struct array *a, uint64_t chunk, const char *version)
 {
@@ -109,7 +120,8 @@ note(struct array *a, uint64_t chunk, const char *version)
 		o = o ? o : add(f, key.number);
 		if (o) {
 			o->chunk = chunk;
-			memcpy(o->version, version, sizeof o->version);
+			o->other |= !version;
+			memcpy(o->version, version ? version : "", version ? sizeof o->version : 1);
 		}
 	}
 	return o ? 0 : err_set(-ENOMEM, "no memory for a new array");
@@ -126,7 +138,7 @@ not_ours(const struct store *st)
 bool
 fresh_stays(const struct store *st)
 {
-	return is_fresh(st->array);
+	return is_exclusive(st->array);
 }
 
 int
@@ -134,9 +146,13 @@ fresh_condition(const struct store *st, struct zmap_put *ret, char **ret_match)
 {
 	struct array *a = st->array;
 	char version[ZMAP_VERSION];
-	if (!is_fresh(a) || !(a->zmap->caps & ZMAP_CONDITIONAL))
+	if (!array_is_new(a) || !(a->zmap->caps & ZMAP_CONDITIONAL))
 		return 0;
 	const bool ours = known(a->fresh, array_object(a, st->chunk->number), version);
+	if (!a->fresh->exclusive) {
+		ret->if_absent |= !ours && !st->based;
+		return 0;
+	}
 	if (st->based && !st->absent && (!ours || strcmp(version, st->stat.version) != 0))
 		return not_ours(st);
 	if (!ours)
@@ -148,12 +164,34 @@ fresh_condition(const struct store *st, struct zmap_put *ret, char **ret_match)
 		       : err_set(-ENOMEM, "no memory for a version");
 }
 
+/* What was there is replaced, and noted as that. A put on no condition is not known to have been
+ * the first one. */
+static int
+shared_was_put(struct store *st, int result, const struct zmap_stat *now)
+{
+	struct array *a = st->array;
+	const uint64_t chunk = st->chunk->number;
+	const bool there = result == ZMAP_CHANGED || (st->based && !st->absent);
+	char version[ZMAP_VERSION];
+	if (result < 0 || !(a->zmap->caps & ZMAP_CONDITIONAL))
+		return result;
+	if (!there || known(a->fresh, array_object(a, chunk), version)) {
+		int r = result ? 0 : note(a, chunk, now->version);
+		return r < 0 ? r : result;
+	}
+	atomic_store(&a->fresh->met, true);
+	int r = note(a, chunk, NULL);
+	return r < 0 ? r : result;
+}
+
 int
 fresh_was_put(struct store *st, int result, struct zmap_stat *now)
 {
 	struct array *a = st->array;
-	if (!is_fresh(a))
+	if (!array_is_new(a))
 		return result;
+	if (!a->fresh->exclusive)
+		return shared_was_put(st, result, now);
 	if (result == ZMAP_CHANGED)
 		return not_ours(st);
 	return result ? result : note(a, st->chunk->number, now->version);
@@ -217,7 +255,8 @@ static void
 undo_one(void *arg, size_t i)
 {
 	struct undoing *u = arg;
-	int r = remove_one(u->array, u->array->fresh->put[i], u->alone);
+	const struct fresh_object *put = u->array->fresh->put[i];
+	int r = put->other ? ZMAP_CHANGED : remove_one(u->array, put, u->alone);
 	if (r && r != ZMAP_ABSENT)
 		atomic_fetch_add(&u->left, 1);
 }
@@ -227,7 +266,7 @@ array_undo(struct array *a, bool alone, size_t *ret_put, size_t *ret_left)
 {
 	struct undoing u = {.array = a, .alone = alone};
 	*ret_put = *ret_left = 0;
-	if (!is_fresh(a))
+	if (!array_is_new(a))
 		return;
 	*ret_put = a->fresh->n;
 	in_parallel(a->fresh->n, a->remote, undo_one, &u);

@@ -190,6 +190,19 @@ cat "$mnt/.zarrfs/refresh" >/dev/null
 cp "$tmp/plain" "$mnt/a" || fail "room on the disk again"
 umount_store
 left "$tmp/small/a.zarr" | cmp - "$tmp/plain" || fail "after a full disk"
+"$ZARRFS" "$tmp/small/a.zarr" "$tmp/at" -- cp "$tmp/at/a.nc" "$tmp/plain.nc" || fail "a.nc"
+
+# a new file that the disk has no room for leaves nothing, and is copied again when there is
+mkdir "$tmp/small/b.zarr" && echo '{"zarr_format": 2}' >"$tmp/small/b.zarr/.zgroup"
+must_mount "$tmp/small/b.zarr" rw
+dd if=/dev/zero of="$tmp/small/filler" status=none 2>/dev/null
+cp "$tmp/plain.nc" "$mnt/a.nc" 2>"$tmp/said" && fail "cp of a new file does not fail though the disk is full"
+grep -q "No space left" "$tmp/said" || fail "a new file on a full disk: $(cat "$tmp/said")"
+[ -z "$(ls "$tmp/small/b.zarr")" ] || fail "a new file on a full disk leaves $(ls "$tmp/small/b.zarr")"
+rm "$tmp/small/filler"
+cp "$tmp/plain.nc" "$mnt/a.nc" || fail "a new file, and room on the disk again"
+umount_store
+"$ZARRFS" "$tmp/small/b.zarr" "$tmp/at" -- cmp "$tmp/at/a" "$tmp/plain" || fail "a new file after a full disk"
 umount "$tmp/small"
 
 # That a codec's library is gone is said when a file is opened, not when its first chunk is stored; what needs none of it is read.

@@ -436,12 +436,15 @@ settle_header(struct image *im, const struct array_want *how)
 		r = ops->bind(im->start.arg, &c, now, how);
 	if (r == 0)
 		r = image_values(im, &c, how, false);
+	const bool begun = r == 0;
 	if (r == 0)
 		r = image_values(im, &c, how, true);
 	if (r == 0)
 		r = take_rest(im, now, how, &rest, &end);
 	if (r == 0)
 		r = ops->commit(im->start.arg, &c, how);
+	if (r < 0 && begun)
+		r = image_undo(im, now, r);
 	if (r < 0)
 		image_form_free(now, &ops->store, im->start.arg);
 	else {

@@ -84,7 +84,7 @@ image_new_begin(void *arg, const struct image_form *now)
 		const struct image_target *t = now->source[i].target;
 		r = check_place(o, t->node->path);
 		if (r == 0)
-			r = array_begin(t->array);
+			r = array_begin(t->array, true);
 	}
 	return r;
 }
@@ -134,16 +134,22 @@ undo(struct open_image *o, const struct image_target *t, bool alone)
 			o->path, put, t->node->path);
 }
 
+static bool
+is_new(const struct image_target *t)
+{
+	return t && array_is_new(t->array);
+}
+
 void
 image_new_undo(void *arg, const struct image_form *now)
 {
 	bool alone = true;
 	for (size_t i = 0; i < now->file.nvars; i++) {
 		const struct image_target *t = now->source[i].target;
-		alone &= !t || !array_met(t->array);
+		alone &= !is_new(t) || !array_met(t->array);
 	}
 	for (size_t i = 0; i < now->file.nvars; i++)
-		if (now->source[i].target)
+		if (is_new(now->source[i].target))
 			undo(arg, now->source[i].target, alone);
 }
 

@@ -159,6 +159,8 @@ plan_array(struct open_image *o, const struct change *c, size_t var, const struc
 		r = model_plan_array(m->model, path, &t->new->is, &t->node);
 	if (r == 0)
 		r = array_open(m->data, m->zmap, path, t->node->array, 0, &t->array);
+	if (r == 0)
+		r = array_begin(t->array, false);
 	if (r == -ENOTSUP || r == -EPERM)
 		return err_add(-EINVAL, "variable '%s' cannot be stored here", f->var[var].name);
 	return r;

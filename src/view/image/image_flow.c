@@ -131,6 +131,16 @@ end(struct image *im)
 	held_drop(&im->over, 0, UINT64_MAX / 2);
 }
 
+int
+image_undo(struct image *im, const struct image_form *now, int code)
+{
+	struct err why;
+	err_save(code, &why);
+	if (code != -EINTR && im->start.ops->undo) /* which waits */
+		im->start.ops->undo(im->start.arg, now);
+	return err_restore(&why);
+}
+
 /* Its variables are not to be, and what it was shows again beneath what waits. */
 static void
 go_back(struct image *im)

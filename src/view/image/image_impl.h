@@ -51,6 +51,8 @@ int image_flow_end(struct image *, const struct array_want *how); /* as image_fl
 /* The arrays are made. -EINVAL: the file is shorter than its header says. */
 int image_flow_settle(struct image *, const struct array_want *how);
 void image_flow_drop(struct image *); /* with all that came */
+/* What was written of the form's new variables goes. Returns code. */
+int image_undo(struct image *, const struct image_form *now, int code);
 /* Bytes of variables, and of gaps, that nothing is compared with. IMAGE_MUST_WAIT: they change the
  * header, and nothing was done. */
 int image_blind(struct image *, uint64_t off, struct span, const struct array_want *how);
