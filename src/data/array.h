@@ -202,14 +202,17 @@ int array_clear_left(struct array *, uint64_t element);
 /* Rows that were put and that the metadata do not count never will be: a broken writer left
  * them. */
 void array_give_up(struct array *);
-/* Has anything been put that metadata do not count? */
+/* Has anything been put that metadata did not count when it was last looked at? */
 bool data_has_rows(const struct data *);
-/* Rows of the array up to that one that were put, and that are to be counted by metadata that are
- * this version by now: another program may have made the array shorter since, and as long again.
- * Where that is not the version that they were put under, or were last found under, they are looked
- * at: 0; -EIO names one that is gone, of those that were not fill. The array is the caller's
- * alone. */
+bool array_has_rows(const struct array *);
+/* Rows of the array up to that one that were put, and that are to be counted, or are counted, by
+ * metadata that are this version by now: another program may have made the array shorter since, and
+ * as long again. Where that is not the version that they were put under, or were last found under,
+ * they are looked at: 0; -EIO names one that is gone, of those that were not fill. The array is the
+ * caller's alone. */
 int array_find_rows(struct array *, uint64_t rows, uint64_t document, struct cancel *);
+/* Metadata that this mount has stored count rows up to that one, which were looked for before. */
+void array_rows_counted(const struct array *, uint64_t rows);
 /* What was found to be gone is looked for no longer. */
 void data_give_up_rows(struct data *);
 /* Appends the leading indices, of [first, end) of objects, that objects may be stored at, as

@@ -87,6 +87,14 @@ struct placed {
 	char version[ZMAP_VERSION];
 };
 
+enum { WITNESSES = 8 };
+
+/* An element that was put, and that is not fill: with its row it is gone. */
+struct witness {
+	uint64_t row, chunk;
+	size_t at; /* of the chunk's bytes */
+};
+
 /* An object with rows that the metadata do not count. */
 struct noted {
 	uint64_t space, object;
@@ -94,11 +102,13 @@ struct noted {
 	uint64_t coming;   /* the same of what is being put, which may fail */
 	uint64_t document; /* the hook's: before the first of them was put, or when all were found
 			      last */
-	uint64_t chunk;    /* one that is in it … */
-	size_t witness; /* … and where in it such a row has an element that is not fill; NO_FILL:
-			   none is known */
-	bool merged;    /* since that was put it was stored upon another writer's version */
-	bool gone;      /* it was not found */
+	uint64_t chunk;    /* one that is in it */
+	struct witness witness[WITNESSES]; /* in order, of such rows: the first, the last, and some
+					      between them; one place is spare */
+	unsigned witnesses;
+	bool merged;   /* since some of these were put it was stored upon another writer's version,
+			  or there was none */
+	uint64_t gone; /* the first row of which one was not found; UINT64_MAX: all were */
 	char version[ZMAP_VERSION]; /* that was put last */
 };
 
@@ -323,7 +333,7 @@ size_t staging_find_noted(const struct staging *, const struct array *, struct p
 uint64_t staging_noted_end(const struct staging *, uint64_t space);
 /* Is that version of the object with the chunk one that this mount has put with such rows? */
 bool staging_is_noted(struct array *, uint64_t chunk, const char *version);
-/* Forgets the objects of which the metadata count all rows. */
+/* Forgets the objects of which the metadata count all rows, and that were looked at since. */
 void staging_rows_counted(const struct array *);
 /* Forgets the objects of the space with no row behind `most`. The lock is held. */
 void staging_forget_rows(struct staging *, uint64_t space, uint64_t most);

@@ -47,6 +47,12 @@ rows_counted(const struct array *a)
 	return h->rows && a->grid.rank ? h->rows(h->arg, 0, false) : UINT64_MAX;
 }
 
+static uint64_t
+metadata_of(const struct array *a)
+{
+	return a->hooks.document ? a->hooks.document(a->hooks.arg) : 0;
+}
+
 /* The lock is held. */
 static struct noted *
 add(struct staging *s, const struct noted *key)
@@ -75,11 +81,11 @@ staging_note_rows(const struct store *st)
 	struct noted key = {.space = a->space,
 		.object = array_object(a, st->chunk->number),
 		.coming = store_rows_put(st),
-		.witness = NO_FILL};
+		.gone = UINT64_MAX};
 	struct noted *n = NULL;
 	if (key.coming <= counted)
 		return 0;
-	key.document = a->hooks.document ? a->hooks.document(a->hooks.arg) : 0;
+	key.document = metadata_of(a);
 	LOCKED(&s->lock) {
 		n = set_find(&s->noted_by, &key, by_object);
 		n = n ? n : add(s, &key);
@@ -89,39 +95,106 @@ staging_note_rows(const struct store *st)
 	return n ? 0 : err_set(-ENOMEM, "no memory for what is written behind the end");
 }
 
-/* Of what was put, the first row that the metadata do not count and that is not all fill. */
+/* --- what is seen of them --- */
+
+static int
+compare(const struct witness *x, const struct witness *y)
+{
+	if (x->row != y->row)
+		return x->row < y->row ? -1 : 1;
+	if (x->chunk != y->chunk)
+		return x->chunk < y->chunk ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
 static void
-find_witness(const struct store *st, struct noted *ret)
+remove_witness(struct noted *n, unsigned i)
+{
+	memmove(&n->witness[i], &n->witness[i + 1], (--n->witnesses - i) * sizeof n->witness[0]);
+}
+
+/* The one goes between whose neighbours fewest rows lie. */
+static void
+thin(struct noted *n)
+{
+	unsigned least = 1;
+	for (unsigned i = 2; i + 1 < n->witnesses; i++)
+		if (n->witness[i + 1].row - n->witness[i - 1].row <
+			n->witness[least + 1].row - n->witness[least - 1].row)
+			least = i;
+	remove_witness(n, least);
+}
+
+static void
+add_witness(struct noted *n, const struct witness *w)
+{
+	unsigned i = n->witnesses;
+	while (i > 0 && compare(w, &n->witness[i - 1]) < 0)
+		i--;
+	if (i > 0 && compare(w, &n->witness[i - 1]) == 0)
+		return;
+	memmove(&n->witness[i + 1], &n->witness[i], (n->witnesses - i) * sizeof *w);
+	n->witness[i] = *w;
+	if (++n->witnesses == WITNESSES)
+		thin(n);
+}
+
+static void
+add_at(struct noted *n, const struct array *a, const struct staged_chunk *c, size_t at)
+{
+	const struct grid *g = &a->grid;
+	uint64_t index[RANK_MAX];
+	grid_index(g, c->number, index);
+	add_witness(n,
+		&(struct witness){index[0] * g->chunk[0] + at / g->chunk_step[0], c->number, at});
+}
+
+/* Of what was put of the chunk from that byte on: at even distances, and the last one. */
+static void
+find_in(const struct array *a, const struct staged_chunk *c, size_t from, struct noted *ret)
+{
+	const struct layer *l = c->storing;
+	const size_t item = a->grid.item;
+	size_t at = layer_find_other(l, from, a->fill, item), last = at;
+	size_t apart = at == NO_FILL ? 0 : ceil_div((layer_end(l) - at) / item, WITNESSES - 2);
+	bool even = true;
+	for (; apart; at = layer_find_other(l, last + apart * item, a->fill, item)) {
+		if (at == NO_FILL) {
+			apart /= 2;
+			even = false;
+			continue;
+		}
+		last = at;
+		if (even)
+			add_at(ret, a, c, at);
+	}
+	if (last != NO_FILL)
+		add_at(ret, a, c, last);
+}
+
+/* Of what was put, rows that the metadata do not count. */
+static void
+find_witnesses(const struct store *st, struct noted *ret)
 {
 	const struct array *a = st->array;
 	const struct grid *g = &a->grid;
 	const uint64_t counted = rows_counted(a);
-	uint64_t index[RANK_MAX], lowest = UINT64_MAX;
-	ret->chunk = st->chunk->number;
-	ret->witness = NO_FILL;
+	uint64_t index[RANK_MAX];
 	for (const struct staged_chunk *c = st->chunk; c && !a->fill_error; c = c->next) {
 		grid_index(g, c->number, index);
 		const uint64_t first = index[0] * g->chunk[0],
 			       behind = counted > first ? counted - first : 0;
-		if (behind >= g->chunk[0])
-			continue;
-		const size_t at =
-			layer_find_other(c->storing, behind * g->chunk_step[0], a->fill, g->item);
-		if (at == NO_FILL || first + at / g->chunk_step[0] >= lowest)
-			continue;
-		lowest = first + at / g->chunk_step[0];
-		ret->chunk = c->number;
-		ret->witness = at;
+		if (behind < g->chunk[0])
+			find_in(a, c, behind * g->chunk_step[0], ret);
 	}
 }
 
 static bool
-covers_witness(const struct store *st, const struct noted *n)
+is_put_over(const struct store *st, const struct witness *w)
 {
 	for (const struct staged_chunk *c = st->chunk; c; c = c->next)
-		if (c->number == n->chunk && n->witness != NO_FILL)
-			return layer_touches(
-				c->storing, n->witness, n->witness + st->array->grid.item);
+		if (c->number == w->chunk)
+			return layer_has(c->storing, NULL, w->at, st->array->grid.item);
 	return false;
 }
 
@@ -129,16 +202,17 @@ covers_witness(const struct store *st, const struct noted *n)
 static void
 take_put(struct noted *n, const struct store *st, const struct noted *put)
 {
-	const bool upon_others = st->based && (st->absent || strcmp(st->stat.version, n->version));
-	if (!st->based || n->witness == NO_FILL || covers_witness(st, n)) {
-		n->chunk = put->chunk;
-		n->witness = put->witness;
-		n->merged = n->gone = false;
-	} else if (upon_others) {
-		n->merged = true;
+	for (unsigned i = n->witnesses; i-- > 0;)
+		if (is_put_over(st, &n->witness[i]))
+			remove_witness(n, i);
+	n->merged |= st->based && (st->absent || strcmp(st->stat.version, n->version) != 0);
+	if (!n->witnesses) {
+		n->merged = false;
+		n->gone = UINT64_MAX;
 	}
-	if (!*st->version)
-		n->witness = NO_FILL;
+	for (unsigned i = 0; i < put->witnesses; i++)
+		add_witness(n, &put->witness[i]);
+	n->chunk = st->chunk->number;
 	n->rows = max_u64(n->rows, n->coming);
 	memcpy(n->version, st->version, sizeof n->version);
 }
@@ -148,14 +222,16 @@ staging_rows_put(const struct store *st)
 {
 	const struct array *a = st->array;
 	struct staging *s = st->staging;
-	struct noted put;
-	find_witness(st, &put);
+	struct noted put = {0};
+	find_witnesses(st, &put);
 	LOCKED(&s->lock) {
 		struct noted *n = staging_noted(s, a->space, array_object(a, st->chunk->number));
 		if (n)
 			take_put(n, st, &put);
 	}
 }
+
+/* --- */
 
 size_t
 staging_find_noted(const struct staging *s, const struct array *a, struct placed *ret)
@@ -209,13 +285,15 @@ staging_has_noted(const struct store *st)
 	return has;
 }
 
-void
-staging_forget_rows(struct staging *s, uint64_t space, uint64_t most)
+/* unless: they are of other metadata than these; NULL: whatever they are of. */
+static void
+forget(struct staging *s, uint64_t space, uint64_t most, const uint64_t *unless)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < s->n_noted; i++) {
 		struct noted *n = s->noted[i];
-		if (n->space != space || max_u64(n->rows, n->coming) > most) {
+		const bool other = unless && n->witnesses && n->document != *unless;
+		if (n->space != space || max_u64(n->rows, n->coming) > most || other) {
 			s->noted[kept++] = n;
 			continue;
 		}
@@ -226,13 +304,28 @@ staging_forget_rows(struct staging *s, uint64_t space, uint64_t most)
 }
 
 void
+staging_forget_rows(struct staging *s, uint64_t space, uint64_t most)
+{
+	forget(s, space, most, NULL);
+}
+
+void
 staging_rows_counted(const struct array *a)
 {
-	const uint64_t counted = rows_counted(a);
+	const uint64_t counted = rows_counted(a); /* before it is asked which metadata those are */
+	const uint64_t document = metadata_of(a);
 	struct staging *s = a->data->staging;
 	LOCKED(&s->lock)
 		if (counted != UINT64_MAX)
-			staging_forget_rows(s, a->space, counted);
+			forget(s, a->space, counted, &document);
+}
+
+void
+array_rows_counted(const struct array *a, uint64_t rows)
+{
+	struct staging *s = a->data->staging;
+	LOCKED(&s->lock)
+		staging_forget_rows(s, a->space, rows);
 }
 
 void

@@ -261,8 +261,6 @@ del(struct store *st)
 	pool_unblocking();
 	atomic_fetch_add(&st->staging->counts.deleted, r == 0);
 	*st->version = '\0';
-	if (r == 0)
-		staging_rows_put(st);
 	return r == ZMAP_ABSENT ? 0 : r;
 }
 
@@ -270,10 +268,15 @@ static int
 put_or_del(struct store *st)
 {
 	int r;
-	if (st->nothing)
+	if (st->nothing) {
+		if (st->absent)
+			staging_rows_put(st);
 		return 0;
+	}
 	if (st->empty) {
 		r = del(st);
+		if (r == 0)
+			staging_rows_put(st);
 		if (r != -ENOTSUP)
 			return r;
 		st->keeps = true;

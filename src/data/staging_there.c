@@ -21,19 +21,11 @@ struct seeking {
 	struct err err;       /* why one could not be looked at */
 };
 
-static uint64_t
-row_of(const struct array *a, const struct noted *n)
-{
-	uint64_t index[RANK_MAX];
-	grid_index(&a->grid, n->chunk, index);
-	return index[0] * a->grid.chunk[0] + n->witness / a->grid.chunk_step[0];
-}
-
 static bool
 is_sought(const struct array *a, const struct noted *n, uint64_t rows, uint64_t document)
 {
-	return n->space == a->space && n->document != document && n->witness != NO_FILL &&
-	       row_of(a, n) < rows;
+	return n->space == a->space && n->document != document && n->witnesses &&
+	       n->witness[0].row < rows;
 }
 
 /* Copies of them. The lock is held. */
@@ -54,25 +46,28 @@ collect(const struct staging *s, uint64_t rows, uint64_t document, struct seekin
 
 /* The object is another version, into which other writers may have taken the rows over. */
 static int
-read_witness(const struct seeking *l, struct noted *n)
+read_witnesses(const struct seeking *l, struct noted *n)
 {
 	struct array *a = l->array;
 	const size_t item = a->grid.item;
 	const struct array_want want = {
 		.deadline = clock_now() + a->data->options.timeout, .cancel = l->cancel};
-	CLEAN(clean_free) uint8_t *got = malloc(item);
+	struct sieve sieve[WITNESSES];
+	CLEAN(clean_free) uint8_t *got = malloc(n->witnesses * item);
 	struct stream *s = NULL;
-	int r = got ? stream_new(a, &s) : err_set(-ENOMEM, "no memory for an element");
+	for (unsigned i = 0; got && i < n->witnesses; i++)
+		sieve[i] = (struct sieve){.chunk = n->witness[i].chunk,
+			.first = n->witness[i].at,
+			.rows = 1,
+			.columns = 1,
+			.bytes = item,
+			.to = got + i * item};
+	int r = got ? stream_new(a, &s) : err_set(-ENOMEM, "no memory for elements");
 	if (r == 0)
-		r = stream_sift(s, &want,
-			&(struct sieve){.chunk = n->chunk,
-				.first = n->witness,
-				.rows = 1,
-				.columns = 1,
-				.bytes = item,
-				.to = got},
-			1);
-	n->gone = r == 0 && memcmp(got, a->fill, item) == 0;
+		r = stream_sift(s, &want, sieve, n->witnesses);
+	for (unsigned i = n->witnesses; r == 0 && i-- > 0;)
+		if (memcmp(sieve[i].to, a->fill, item) == 0)
+			n->gone = n->witness[i].row;
 	stream_free(s);
 	return r;
 }
@@ -90,9 +85,9 @@ seek(void *arg, size_t i)
 		r = zmap_stat_while(a->zmap, key, l->cancel, &now);
 	if (r == -EACCES && a->data->options.missing_403)
 		r = ZMAP_ABSENT;
-	n->gone = r == ZMAP_ABSENT;
+	n->gone = r == ZMAP_ABSENT ? n->witness[0].row : UINT64_MAX;
 	if (r == 0 && (n->merged || strcmp(now.version, n->version) != 0))
-		r = read_witness(l, n);
+		r = read_witnesses(l, n);
 	if (r < 0)
 		LOCKED(&l->lock)
 			err_save(r, &l->err);
@@ -107,12 +102,11 @@ conclude(struct staging *s, const struct seeking *l, uint64_t document)
 	for (size_t i = 0; i < l->n; i++) {
 		const struct noted *was = &l->at[i];
 		struct noted *n = staging_noted(s, was->space, was->object);
-		if (was->gone)
-			gone = min_u64(gone, row_of(l->array, was));
+		gone = min_u64(gone, was->gone);
 		if (!n || n->document != was->document || strcmp(n->version, was->version) != 0)
 			continue;
 		n->gone = was->gone;
-		if (!n->gone)
+		if (n->gone == UINT64_MAX)
 			n->document = document;
 	}
 	return gone;
@@ -163,12 +157,22 @@ data_has_rows(const struct data *d)
 	return has;
 }
 
+bool
+array_has_rows(const struct array *a)
+{
+	struct staging *s = a->data->staging;
+	bool has = false;
+	LOCKED(&s->lock)
+		has = staging_noted_end(s, a->space) > 0;
+	return has;
+}
+
 void
 data_give_up_rows(struct data *d)
 {
 	struct staging *s = d->staging;
 	LOCKED(&s->lock)
 		for (size_t i = 0; i < s->n_noted; i++)
-			if (s->noted[i]->gone)
-				s->noted[i]->witness = NO_FILL;
+			if (s->noted[i]->gone != UINT64_MAX)
+				s->noted[i]->witnesses = 0;
 }

@@ -296,7 +296,6 @@ static int
 commit_by(struct shared_rows *s, int (*resize)(struct edit *, uint64_t), struct cancel *cancel)
 {
 	CLEAN(edit_freep) struct edit *e = NULL;
-	struct flat_sought sought = {s->mount, s->rows, cancel};
 	int r = model_edit(s->mount->model, s->of->path, &e);
 	if (r == ZMAP_ABSENT)
 		r = err_set(-EIO, "array '%s' is no longer in the store", s->of->path);
@@ -304,7 +303,6 @@ commit_by(struct shared_rows *s, int (*resize)(struct edit *, uint64_t), struct 
 		r = variable_say_rewritten(s->of->path);
 	if (r == 0) {
 		edit_expect(e, s->least);
-		edit_check(e, s->fewer ? NULL : flat_find_rows, &sought);
 		r = resize(e, s->rows);
 	}
 	for (size_t at = 0; r == 0 && !s->of->nczarr && at < s->paths.len;) {
@@ -312,6 +310,8 @@ commit_by(struct shared_rows *s, int (*resize)(struct edit *, uint64_t), struct 
 		r = edit_resize_with(e, path);
 		at += strlen(path) + 1;
 	}
+	if (r == 0 && !s->fewer)
+		return flat_commit_rows(s->mount, e, s->rows, cancel);
 	return r < 0 ? r : edit_commit(e, clock_now() + s->mount->options.data.timeout, cancel);
 }
 

@@ -4,7 +4,9 @@
 
 #include <stdint.h>
 
+struct array;
 struct cancel;
+struct edit;
 struct mount;
 struct node;
 
@@ -21,14 +23,14 @@ int flat_share_rows(
 int flat_share_clear(struct mount *, const struct node *, uint64_t rows, struct cancel *);
 int flat_share_commit(
 	struct mount *, const struct node *, uint64_t least, uint64_t rows, struct cancel *);
-/* Rows that metadata are about to count. */
-struct flat_sought {
-	struct mount *mount;
-	uint64_t rows;
-	struct cancel *cancel;
-};
-/* An edit_check_fn; arg: struct flat_sought. Where another program has stored the metadata since
- * rows of the array were put: -EIO if some are no longer there. */
-int flat_find_rows(const struct node *, void *arg);
 /* They get fewer rows than the node has: the metadata first, then what the others were goes. */
 int flat_share_fewer(struct mount *, const struct node *, uint64_t rows, struct cancel *);
+
+/* --- flat_sought.c --- */
+
+/* Commits an edit by which metadata count so many rows. Where another program has stored the
+ * metadata since such rows were put: -EIO if some are no longer there. */
+int flat_commit_rows(struct mount *, struct edit *, uint64_t rows, struct cancel *);
+/* The same of rows that were put through the array and that another program may have counted. */
+int flat_find_counted(
+	struct mount *, const struct array *, const struct node *, uint64_t rows, struct cancel *);

@@ -30,18 +30,24 @@ is_ahead(const struct flat *w, const struct flat_state *st)
 	return w->unshared || (w->row && st->size / w->row > st->rows);
 }
 
-/* Rows that are written whole and that the metadata do not know. */
+/* Rows that are written whole and that the metadata do not know; or that another program has
+ * counted, for which nothing is stored. */
 static int
 store_rows(struct flat *w, const struct flat_state *st, struct cancel *cancel)
 {
 	CLEAN(node_unrefp) struct node *n = NULL;
 	uint64_t rows = 0;
+	bool ahead = false;
 	LOCKED(&w->lock) {
-		if (w->epoch != st->epoch || !is_ahead(w, st))
+		if (w->epoch != st->epoch)
 			return 0;
 		n = node_ref(w->node);
 		rows = w->row ? st->size / w->row : 0;
+		ahead = is_ahead(w, st);
 	}
+	if (!ahead)
+		return flat_find_counted(
+			w->mount, flat_variable(st->layout)->array, n, rows, cancel);
 	int r = flat_share_rows(w->mount, n, st->rows, rows, cancel);
 	LOCKED(&w->lock)
 		w->unshared = r < 0;

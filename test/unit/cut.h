@@ -26,15 +26,22 @@ cut_store(const char *url, const char *dims)
 	return c;
 }
 
-/* The mount, and the file in it. */
+/* The mount, and the file in it. empty: what it does with chunks that are all fill. */
 static inline void
-cut_mount(struct cut *c, const char *url, const char *file)
+cut_mount_with(struct cut *c, const char *url, const char *file, enum empty_chunks empty)
 {
 	struct mount_options o = options_new();
 	o.rw = o.zmap.writable = true;
 	o.unlimited = "time";
+	o.empty_chunks = empty;
 	c->mount = mount_new(url, &o);
 	c->file = open_for(c->mount, file, O_RDWR, 0);
+}
+
+static inline void
+cut_mount(struct cut *c, const char *url, const char *file)
+{
+	cut_mount_with(c, url, file, EMPTY_KEEP);
 }
 
 static inline void
@@ -70,14 +77,20 @@ cut_check_chunk(struct cut *c, const char *key, const char *bytes, size_t n)
 	CHECK(!bytes || (got.len == n && !memcmp(got.data, bytes, n)));
 }
 
-/* All that was written to t is in the store, and its metadata were not looked at since. */
+/* All that was written to that file is in the store, and its metadata were not looked at since. */
 static inline void
-cut_push(struct mount *m)
+cut_push_to(struct mount *m, const char *file)
 {
-	struct flat *w = flats_find(m, "t");
+	struct flat *w = flats_find(m, file);
 	struct flat_state st;
 	flat_now(w, &st);
 	CHECK_INT(array_flush(flat_variable(st.layout)->array, NULL), 0);
 	flat_state_done(&st);
 	flat_put(w);
+}
+
+static inline void
+cut_push(struct mount *m)
+{
+	cut_push_to(m, "t");
 }

@@ -266,6 +266,30 @@ test_grows_again_meanwhile(void)
 	close_all();
 }
 
+/* It is longer by then than the record makes it, and the mount has heard of that. */
+static void *
+cut_and_grow_more(void *arg)
+{
+	struct node *now = NULL;
+	cut(NULL);
+	put_rows(ROWS + 2);
+	CHECK_INT(model_look_again(mount->model, "t", &now), 0);
+	node_unref(now);
+	return arg;
+}
+
+static void
+test_grows_more_meanwhile(void)
+{
+	CLEAN(buf_free) struct buf said = {0};
+	begin("sync", cut_and_grow_more);
+	CHECK_INT(append(), -EIO);
+	CHECK(strstr(err_text(), "row 8 that was written to 't' is lost"));
+	end();
+	CHECK_INT(mount_refresh(mount, &said), 0);
+	close_all();
+}
+
 /* Another program takes the record away as soon as it is counted. */
 static void *
 take_record(void *arg)
@@ -311,6 +335,7 @@ main(void)
 	test_shrinks_meanwhile();
 	test_is_cut_meanwhile();
 	test_grows_again_meanwhile();
+	test_grows_more_meanwhile();
 	test_appends_meanwhile();
 	test_writes_meanwhile();
 	test_taken_when_counted();

@@ -209,15 +209,19 @@ share_rows(struct open_image *o, const struct change *c, const struct array_want
 		CLEAN(node_unrefp) struct node *n = NULL;
 		if (!t || !rows || done[dim])
 			continue;
-		done[dim] = true;
 		r = model_lookup(o->mount->model, t->node->path, &n);
 		if (r == ZMAP_ABSENT || (r == 0 && !n->array))
 			r = err_set(
 				-EIO, "'%s' is no longer in the store", t->variable->node->path);
-		if (r == 0 && n->array->shape[0] < rows)
-			r = commits ? flat_share_commit(o->mount, n, t->least, rows, how->cancel)
-				    : flat_share_clear(o->mount, n, rows, how->cancel);
-		if (r == 0 && commits && n->array->shape[0] < rows)
+		if (r < 0 || n->array->shape[0] >= rows) {
+			if (r == 0 && commits)
+				r = flat_find_counted(o->mount, t->array, n, rows, how->cancel);
+			continue;
+		}
+		done[dim] = true;
+		r = commits ? flat_share_commit(o->mount, n, t->least, rows, how->cancel)
+			    : flat_share_clear(o->mount, n, rows, how->cancel);
+		if (r == 0 && commits)
 			set_counted(c, dim);
 	}
 	return r == -ENOTSUP ? -EINVAL : r;
