@@ -351,9 +351,9 @@ own_cut(const char *url)
 }
 
 static void
-put_wide(struct cut *c, const char *shape)
+put_one(struct cut *c, const char *shape, const char *chunks)
 {
-	put_meta(c->store, "t", "\"|i1\"", shape, "[4, 3]", "\"fill_value\": 9");
+	put_meta(c->store, "t", "\"|i1\"", shape, chunks, "\"fill_value\": 9");
 }
 
 /* Of the row's elements the first and the last one become fill before it goes. */
@@ -361,23 +361,17 @@ static void
 part_is_filled(void)
 {
 	struct cut c = cut_store("mem:cut", "[\"time\", \"x\"]");
-	put_wide(&c, "[1, 3]");
+	put_one(&c, "[1, 3]", "[4, 3]");
 	cut_mount(&c, "mem:cut", "t");
 	append(&c, "\7\7\7");
 	put_at(&c, 3, "\11");
 	put_at(&c, 5, "\11");
-	put_wide(&c, "[0, 3]");
+	put_one(&c, "[0, 3]", "[4, 3]");
 	CHECK_INT(zmap_del(c.store, &(struct zmap_del){.key = "t/0.0"}), 0);
-	put_wide(&c, "[1, 3]");
+	put_one(&c, "[1, 3]", "[4, 3]");
 	CHECK_INT(cut_settle(&c), -EIO);
 	CHECK(strstr(err_text(), "row 1 that was written to 't' is lost"));
 	cut_end(&c);
-}
-
-static void
-put_long(struct cut *c, const char *shape)
-{
-	put_meta(c->store, "t", "\"|i1\"", shape, "[99]", "\"fill_value\": 9");
 }
 
 /* Of many rows in one object, the last ones of which are fill, another writer stores all but one:
@@ -390,7 +384,7 @@ many_rows(size_t step, unsigned lost)
 	CLEAN(buf_free) struct buf object = {0};
 	struct cut c = cut_store("mem:cut", "[\"time\"]");
 	char text[64] = "";
-	put_long(&c, "[8]");
+	put_one(&c, "[8]", "[99]");
 	cut_mount(&c, "mem:cut", "t");
 	for (size_t at = 0; at < sizeof rows - 1; at += step) {
 		snprintf(text, step + 1, "%s", rows + at);
@@ -399,9 +393,9 @@ many_rows(size_t step, unsigned lost)
 	key = "t/0";
 	get(&c, &object);
 	object.data[lost] = 9;
-	put_long(&c, "[2]");
+	put_one(&c, "[2]", "[99]");
 	put_bytes(c.store, key, object.data, object.len);
-	put_long(&c, "[8]");
+	put_one(&c, "[8]", "[99]");
 	snprintf(text, sizeof text, "row %u that was written to 't' is lost", lost);
 	CHECK_INT(cut_settle(&c), -EIO);
 	CHECK(strstr(err_text(), text));
