@@ -98,8 +98,7 @@ struct dir {
 	bool closing;
 	pthread_cond_t closed;
 
-	atomic_int sync_error; /* errno of a sync that no call has returned yet; 0: none */
-	bool sweeping;         /* there is a sweeper, to be joined */
+	bool sweeping; /* there is a sweeper, to be joined */
 	pthread_t sweeper;
 };
 
@@ -170,9 +169,9 @@ const char *dir_local_locks(const char *mountinfo, dev_t dev);
 int dir_temporary(int up, char ret_name[DIR_TEMPORARY_SIZE]);
 /* Removes what killed writers left there more than a day ago. */
 void dir_sweep_one(int fd);
-/* This directory has names that a crash may undo. Its descriptor may be taken over, and is -1
- * then. */
-void dir_unsynced(struct dir *, int *fd);
+/* This directory has names that a crash may undo: the next sync sees to it, or this call. Its
+ * descriptor may be taken over, and is -1 then. 0 or -errno. */
+int dir_unsynced(struct dir *, int *fd);
 int dir_sync(struct zmap *);
 int dir_try_writing(struct zmap *, struct buf *said);
 /* What was begun by try_writing and put comes to its end. */

@@ -37,6 +37,28 @@ dir_is_metadata(const char *key)
 	return false;
 }
 
+/* Is there nothing, or nothing that this process may ever lock? What else keeps it from opening a
+ * file passes, and another writer may hold the lock meanwhile. */
+static bool
+is_unlockable(int r)
+{
+	switch (-r) {
+	case ENOENT:
+	case ENOTDIR:
+	case ENAMETOOLONG:
+	case EISDIR:
+	case EACCES:
+	case EPERM:
+	case EROFS:
+	case EXDEV:
+	case ELOOP:
+	case ENXIO:
+	case ENODEV:
+	case ENOTSUP: return true;
+	default: return false;
+	}
+}
+
 /* A descriptor, -ENOENT: there are none in this folder ("" or "a/b/"), or -errno. */
 static int
 open_metadata(struct dir *d, const char *folder, size_t len)
@@ -68,7 +90,7 @@ open_lock(struct dir *d, const char *key, size_t *ret_len)
 		while (len && key[len - 1] != '/');
 		fd = open_metadata(d, key, len);
 	}
-	if (fd == -ENOMEM)
+	if (fd < 0 && !is_unlockable(fd))
 		return fd;
 	if (fd < 0)
 		fd = dir_open_below(d, key, O_RDWR);
@@ -152,7 +174,7 @@ dir_lock(struct dir *d, const char *key, int64_t deadline, struct cancel *cancel
 		CLEAN(dir_clean_fd) int fd = open_lock(d, key, &len);
 		if (fd < 0 && fd != -EAGAIN && fd != -ESTALE) {
 			*ret = -1;
-			return fd == -ENOMEM ? err_set(fd, "no memory for a path") : 0;
+			return is_unlockable(fd) ? 0 : err_sys(-fd, "open the file that is locked");
 		}
 		int r = fd < 0 ? 0 : wait_for(fd, key, len, deadline, cancel);
 		if (r < 0)

@@ -49,7 +49,9 @@ open_parent(struct dir *d, char *path, int *ret)
 			return r;
 		if (mkdirat(up, name, 0777) != 0 && errno != EEXIST)
 			return err_sys(errno, "make directory '%s'", path);
-		fsync(up);
+		r = dir_unsynced(d, &up);
+		if (r < 0)
+			return r;
 		fd = dir_open_below(d, path, O_RDONLY | O_DIRECTORY);
 	}
 	if (fd == -EXDEV)
@@ -247,6 +249,13 @@ take_place(struct dir *d, int up, const char *temp, const struct zmap_put *p, in
 
 /* --- put and delete --- */
 
+/* By another machine: a server calls a directory stale then. */
+static bool
+is_removed(int r)
+{
+	return r == -ENOENT || r == -ESTALE;
+}
+
 /* DIR_AGAIN: the directory was removed meanwhile. */
 static int
 put_once(struct dir *d, const struct zmap_put *p, char *parent, struct zmap_stat *ret)
@@ -256,10 +265,10 @@ put_once(struct dir *d, const struct zmap_put *p, char *parent, struct zmap_stat
 	struct stat s;
 	int r = open_parent(d, parent, &up);
 	if (r < 0)
-		return r == -ENOENT ? DIR_AGAIN : r;
+		return is_removed(r) ? DIR_AGAIN : r;
 	CLEAN(dir_clean_fd) int fd = dir_temporary(up, temp);
 	if (fd < 0)
-		return fd == -ENOENT ? DIR_AGAIN : fd;
+		return is_removed(fd) ? DIR_AGAIN : fd;
 	r = write_temporary(up, path_name(p->key), p, fd);
 	if (r == 0 && dir_is_metadata(p->key))
 		r = dir_sync(&d->z);
@@ -273,8 +282,8 @@ put_once(struct dir *d, const struct zmap_put *p, char *parent, struct zmap_stat
 		return err_sys(errno, "stat");
 	dir_say_stat(&s, ret);
 	dir_note_own(d, &s);
-	dir_unsynced(d, &up);
-	return dir_is_metadata(p->key) ? dir_sync(&d->z) : 0;
+	r = dir_unsynced(d, &up);
+	return r == 0 && dir_is_metadata(p->key) ? dir_sync(&d->z) : r;
 }
 
 static int
@@ -297,7 +306,8 @@ put(struct dir *d, const struct zmap_put *p, struct zmap_stat *ret)
 		if (r != DIR_AGAIN)
 			return r;
 	}
-	return err_set(-EIO, "its directory is removed all the time");
+	r = dir_look_now(d);
+	return r < 0 ? r : err_set(-EIO, "its directory is removed all the time");
 }
 
 int
@@ -327,8 +337,7 @@ del_once(struct dir *d, const struct zmap_del *del, const char *parent)
 		return r;
 	if (unlinkat(up, path_name(del->key), 0) != 0)
 		return errno == ENOENT || errno == EISDIR ? ZMAP_ABSENT : err_sys(errno, "unlink");
-	dir_unsynced(d, &up);
-	return 0;
+	return dir_unsynced(d, &up);
 }
 
 int

@@ -13,13 +13,20 @@
 
 /* --- directories to be synced --- */
 
-void
+/* 0 or errno. Some file systems cannot sync a directory at all. */
+static int
+sync_one(int fd)
+{
+	return fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+}
+
+int
 dir_unsynced(struct dir *d, int *fd)
 {
 	struct stat s;
 	bool noted = false;
 	if (fstat(*fd, &s) != 0)
-		return;
+		return err_sys(errno, "look at the directory");
 	LOCKED(&d->unsynced_lock) {
 		for (unsigned i = 0; i < d->unsynced_count && !noted; i++)
 			noted = d->unsynced[i].dev == s.st_dev && d->unsynced[i].ino == s.st_ino;
@@ -30,8 +37,8 @@ dir_unsynced(struct dir *d, int *fd)
 			noted = true;
 		}
 	}
-	if (!noted && fsync(*fd) != 0)
-		atomic_store(&d->sync_error, errno);
+	int e = noted ? 0 : sync_one(*fd);
+	return e ? err_sys(e, "fsync of the directory") : 0;
 }
 
 static unsigned
@@ -46,23 +53,25 @@ take_unsynced(struct dir *d, struct dir_unsynced ret[DIR_UNSYNCED])
 	return n;
 }
 
+/* What could not be synced is tried again by the next caller: its names may be in there. (A
+ * directory that was removed is not.) */
 int
 dir_sync(struct zmap *z)
 {
 	struct dir *d = (struct dir *)z;
 	struct dir_unsynced all[DIR_UNSYNCED];
-	int e = 0;
+	int failed = 0;
 	LOCKED(&d->syncing) { /* a second thread waits for what the first one took */
 		unsigned n = take_unsynced(d, all);
 		for (unsigned i = 0; i < n; i++) {
-			if (fsync(all[i].fd) != 0)
-				e = errno;
-			close(all[i].fd);
+			int e = sync_one(all[i].fd);
+			failed = e ? e : failed;
+			if (e && e != ENOENT && e != ESTALE)
+				dir_unsynced(d, &all[i].fd);
+			dir_clean_fd(&all[i].fd);
 		}
-		int before = atomic_exchange(&d->sync_error, 0);
-		e = e ? e : before;
 	}
-	return e ? err_sys(e, "fsync of the directory") : 0;
+	return failed ? err_sys(failed, "fsync of the directory") : 0;
 }
 
 /* --- what a killed writer left --- */
@@ -185,6 +194,8 @@ dir_write_end(struct dir *d)
 	if (d->sweeping)
 		pthread_join(d->sweeper, NULL);
 	dir_sync(&d->z);
+	for (unsigned i = 0; i < d->unsynced_count; i++)
+		close(d->unsynced[i].fd);
 }
 
 /* --- trying --- */

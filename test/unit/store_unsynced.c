@@ -1,0 +1,201 @@
+/* A directory store whose file system refuses what it is asked for, now and then: to sync a
+ * directory, to make one, to open one more file. What was put is not said to be there for good, and
+ * no lock is passed by. */
+#include "check.h"
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+static struct place here;
+static struct zmap *z;
+
+/* Of the directory with that number fsync fails; 0: of none. */
+static ino_t failing;
+static int with;
+static unsigned stale; /* so many directories cannot be made */
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+int __real_mkdirat(int up, const char *name, mode_t mode);
+int __wrap_mkdirat(int up, const char *name, mode_t mode);
+
+int
+__wrap_fsync(int fd)
+{
+	struct stat s;
+	if (!failing || fstat(fd, &s) != 0 || s.st_ino != failing)
+		return __real_fsync(fd);
+	errno = with;
+	return -1;
+}
+
+int
+__wrap_mkdirat(int up, const char *name, mode_t mode)
+{
+	if (!stale)
+		return __real_mkdirat(up, name, mode);
+	stale--;
+	errno = ESTALE;
+	return -1;
+}
+
+static void
+begin(void)
+{
+	here = place_new();
+	z = store_open("", "dir", here.path, true);
+}
+
+static void
+end(void)
+{
+	failing = 0;
+	stale = 0;
+	z = zmap_close(z);
+	place_remove(&here);
+}
+
+static void
+fail_in(const char *folder, int e)
+{
+	char path[512];
+	struct stat s = {0};
+	snprintf(path, sizeof path, "%s/%s", here.path, folder);
+	CHECK_INT(stat(path, &s), 0);
+	failing = s.st_ino;
+	with = e;
+}
+
+static int
+put(const char *key)
+{
+	return zmap_put(
+		z, &(struct zmap_put){.key = key, .bytes = {(const uint8_t *)"x", 1}}, NULL);
+}
+
+/* Each caller that asks hears of it, not only the first one. */
+static void
+all_are_told(void)
+{
+	begin();
+	CHECK_INT(put("v/0"), 0);
+	fail_in("v", EIO);
+	CHECK_INT(zmap_sync(z), -EIO);
+	CHECK_INT(zmap_sync(z), -EIO);
+	CHECK_INT(put("w/.zarray"), -EIO);
+	CHECK_INT(zmap_sync(z), -EIO);
+	failing = 0;
+	CHECK_INT(zmap_sync(z), 0);
+	end();
+}
+
+/* A directory that was made is there for good only if the one above it is synced. */
+static void
+new_directory(void)
+{
+	begin();
+	fail_in(".", EIO);
+	CHECK_INT(put("v/c/0"), 0);
+	CHECK_INT(zmap_sync(z), -EIO);
+	failing = 0;
+	CHECK_INT(zmap_sync(z), 0);
+	end();
+}
+
+/* More directories than are noted. */
+static void
+many(void)
+{
+	enum { MANY = 100 };
+	char key[32];
+	int r = 0;
+	begin();
+	CHECK_INT(put("last/0"), 0);
+	CHECK_INT(zmap_sync(z), 0);
+	fail_in("last", EIO);
+	for (int i = 0; i < MANY; i++) {
+		snprintf(key, sizeof key, "v/%d/0", i);
+		CHECK_INT(put(key), 0);
+	}
+	r = put("last/1");
+	CHECK_INT(r < 0 ? r : zmap_sync(z), -EIO);
+	failing = 0;
+	CHECK_INT(put("last/1"), 0);
+	CHECK_INT(zmap_sync(z), 0);
+	end();
+}
+
+/* File systems that do not sync directories say so. */
+static void
+cannot(void)
+{
+	begin();
+	CHECK_INT(put("v/0"), 0);
+	fail_in("v", EINVAL);
+	CHECK_INT(zmap_sync(z), 0);
+	CHECK_INT(put("v/.zarray"), 0);
+	end();
+}
+
+/* Another machine has removed the directory that was just opened to make one in it. */
+static void
+removed(void)
+{
+	begin();
+	stale = 2;
+	CHECK_INT(put("v/0"), 0);
+	CHECK_INT(stale, 0);
+	end();
+}
+
+/* As many files more may be opened as the directory and the temporary file. */
+static void
+leave_two(struct rlimit *ret_before)
+{
+	const int a = open("/dev/null", O_RDONLY | O_CLOEXEC),
+		  b = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	CHECK(a >= 0 && b > a);
+	close(a);
+	close(b);
+	CHECK_INT(getrlimit(RLIMIT_NOFILE, ret_before), 0);
+	struct rlimit few = *ret_before;
+	few.rlim_cur = (rlim_t)b + 1;
+	CHECK_INT(setrlimit(RLIMIT_NOFILE, &few), 0);
+}
+
+/* What is compared is locked, or not replaced: there is no descriptor for the lock. */
+static void
+no_descriptor(void)
+{
+	struct rlimit before;
+	struct zmap_stat s;
+	begin();
+	CHECK_INT(put("v/.zarray"), 0);
+	CHECK_INT(put("v/0"), 0);
+	CHECK_INT(zmap_sync(z), 0);
+	CHECK_INT(zmap_stat(z, "v/0", &s), 0);
+	leave_two(&before);
+	const struct zmap_put p = {
+		.key = "v/0", .bytes = {(const uint8_t *)"y", 1}, .if_match = s.version};
+	int r = zmap_put(z, &p, NULL);
+	CHECK_INT(setrlimit(RLIMIT_NOFILE, &before), 0);
+	CHECK_INT(r, -EMFILE);
+	store_expect(z, (struct zmap_get){.key = "v/0"}, 0, "x");
+	CHECK_INT(zmap_put(z, &p, NULL), 0);
+	end();
+}
+
+int
+main(void)
+{
+	all_are_told();
+	new_directory();
+	many();
+	cannot();
+	removed();
+	no_descriptor();
+	return check_end();
+}
