@@ -1,7 +1,7 @@
 /* New names of a writable mount, before anything is taken in. */
 #include "mounted.h"
 
-#include "view/image/turn.h"
+#include "view/image/scratch.h"
 #include "view/stale.h"
 
 #include <errno.h>
@@ -244,8 +244,8 @@ rename_t(struct mount *m)
 	CHECK_INT(mount_rename(m, "t.new", "t", 0), 0);
 }
 
-/* A new file is renamed over a flat one while a program opens it: that program looks up the name
- * again, for what it wrote here would be seen by none. */
+/* A new file is renamed over a flat one while a program opens it: what that writes is the flat
+ * file's, as of a program that had it open before. */
 static void
 test_renamed_meanwhile(struct mount *m, int flags)
 {
@@ -254,10 +254,27 @@ test_renamed_meanwhile(struct mount *m, int flags)
 	make_file(m, "t.new", (const uint8_t *)"abcdef", 6);
 	CHECK_INT(mount_lookup(m, "t.new", &e), 0);
 	meanwhile = (struct meanwhile){rename_t, m, 1};
-	CHECK_INT(file_open_for(m, &e, flags, &f), -ESTALE);
+	CHECK_INT(file_open_for(m, &e, flags, &f), 0);
 	CHECK_INT(meanwhile.turn, 0);
 	entry_free(&e);
-	file_close(f);
+	check_bytes(m, "t", flags & O_TRUNC ? "" : "abcdef");
+	CHECK_INT(file_write(f, 0, (struct span){(const uint8_t *)"uvwxyz", 6}, &how, 0), 0);
+	close_file(f);
+	check_bytes(m, "t", "uvwxyz");
+	check_bytes(m, ".store/t/0", "uvwxyz");
+}
+
+/* It has looked up the name before, and comes after: it looks it up again, for what it wrote would
+ * be seen by none. */
+static void
+test_renamed_before(struct mount *m, bool truncates)
+{
+	make_file(m, "t.new", (const uint8_t *)"abcdef", 6);
+	struct scratch *s = scratches_hold(m, "t.new");
+	rename_t(m);
+	CHECK_INT(scratch_add_writer(m, s, "t.new", truncates), -ESTALE);
+	CHECK_INT(s->writers, 0);
+	scratches_put(m, s);
 	check_bytes(m, "t", "abcdef");
 }
 
@@ -268,6 +285,37 @@ refuse(struct mount *m)
 {
 	CHECK_INT(file_write(refuses, INT64_MAX, (struct span){(const uint8_t *)"x", 1}, &how, 0),
 		-EFBIG);
+}
+
+static void
+release(struct mount *m)
+{
+	file_settle(refuses, SETTLE_RELEASE, 0, NULL);
+	file_close(refuses);
+}
+
+/* A handle is refused that came while the last one was released: the flat file is let go of. */
+static void
+test_refused_before(struct mount *m)
+{
+	struct entry e = {0};
+	CHECK_INT(mount_create(m, "t.new", &e), 0);
+	entry_free(&e);
+	struct file *f = open_file(m, "t.new");
+	struct scratch *s = scratches_hold(m, "t.new");
+	CHECK_INT(file_write(f, 0, (struct span){(const uint8_t *)"abcdef", 6}, &how, 0), 0);
+	rename_t(m);
+	CHECK(s->flat != NULL);
+	CHECK_INT(file_write(f, 0, (struct span){(const uint8_t *)"ABCDEF", 6}, &how, 0), 0);
+	refuses = f;
+	refuse(m);
+	meanwhile = (struct meanwhile){release, m, 1};
+	CHECK_INT(scratch_add_writer(m, s, "t.new", false), -EFBIG);
+	CHECK_INT(s->writers, 0);
+	CHECK(!s->flat);
+	scratches_put(m, s);
+	CHECK_INT(mount_refresh(m, NULL), 0);
+	check_bytes(m, "t", "ABCDEF");
 }
 
 /* A write is refused while the file is renamed, before it takes that turn: such a file takes the
@@ -398,6 +446,9 @@ main(void)
 		test_refused_meanwhile(m, turn);
 	test_renamed_meanwhile(m, O_RDWR);
 	test_renamed_meanwhile(m, O_WRONLY | O_TRUNC);
+	test_renamed_before(m, false);
+	test_renamed_before(m, true);
+	test_refused_before(m);
 	test_truncated_by_other(m);
 	CHECK_INT(mount_drain(m, NULL), 0);
 	mount_close(m);

@@ -47,7 +47,6 @@ int scratches_paths(struct mount *, const char *dir, struct buf *ret);
 int scratches_taken(struct mount *, struct scratch ***ret);
 /* What its path is now, of one that has a name or was taken in, else NULL; the caller frees it. */
 char *scratches_target(struct mount *, struct scratch *);
-bool scratches_is_named(struct mount *, struct scratch *);
 bool scratches_is_taken(struct mount *, struct scratch *);
 /* The name is gone; handles that are open go on. */
 void scratches_unname(struct mount *, struct scratch *);
@@ -65,7 +64,8 @@ size_t scratch_dir_len(const char *path); /* of the path of its directory */
 
 /* --- scratch_put.c; all but these three in turn --- */
 
-/* A handle more that may write, by that path. -ESTALE: it leads elsewhere by now. */
+/* A handle more that may write, by that path; what the file becomes while it waits for its turn it
+ * goes on to, as those do that were open before. -ESTALE: too late for that. */
 int scratch_add_writer(struct mount *, struct scratch *, const char *path, bool truncates);
 int scratch_write(struct mount *, struct scratch *, uint64_t off, struct span,
 	const struct array_want *how, unsigned flags);

@@ -307,17 +307,43 @@ scratch_resize(struct scratch *s, uint64_t size, bool longer)
 	return r < 0 ? r : turn_give(&s->turn, resize(s, size, longer));
 }
 
+/* Has it become a flat file that it does not go on to? Then no name leads to what is written. */
+static bool
+is_closed(struct mount *m, struct scratch *s)
+{
+	CLEAN(clean_free) char *path = NULL;
+	if (s->flat || !scratches_is_taken(m, s))
+		return false;
+	path = scratches_target(m, s);
+	return !path || !scratch_ends_with(path, ".nc");
+}
+
+/* A handle that is not to be, after all: the last one may have been released meanwhile. Returns
+ * code. */
+static int
+drop_writer(struct scratch *s, int code)
+{
+	const struct array_want how = {.cancel = NULL};
+	struct err why;
+	if (atomic_fetch_sub(&s->writers, 1) != 1)
+		return code;
+	err_save(code, &why);
+	if (s->image && image_flows(s->image->image))
+		scratch_drop_image(s);
+	scratch_settle_flat(s, SETTLE_RELEASE, &how);
+	return err_restore(&why);
+}
+
 int
 scratch_add_writer(struct mount *m, struct scratch *s, const char *path, bool truncates)
 {
+	atomic_fetch_add(&s->writers, 1); /* a rename that has its turn sees it */
 	int r = turn_take(&s->turn, 0);
 	if (r < 0)
 		return r;
-	if (!scratches_is_named(m, s))
+	if (is_closed(m, s))
 		r = err_set(-ESTALE, "'%s' has changed since it was looked up", path);
 	else
 		r = truncates ? resize(s, 0, false) : scratch_refused(s);
-	if (r == 0)
-		atomic_fetch_add(&s->writers, 1);
-	return turn_give(&s->turn, r);
+	return turn_give(&s->turn, r < 0 ? drop_writer(s, r) : r);
 }

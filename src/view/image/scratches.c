@@ -211,15 +211,6 @@ scratches_target(struct mount *m, struct scratch *s)
 }
 
 bool
-scratches_is_named(struct mount *m, struct scratch *s)
-{
-	bool is = false;
-	LOCKED(&m->scratches->lock)
-		is = s->named;
-	return is;
-}
-
-bool
 scratches_is_taken(struct mount *m, struct scratch *s)
 {
 	bool is = false;
