@@ -251,6 +251,140 @@ test_refused(void)
 	close_shop(&s, im);
 }
 
+/* a(x) and b(x), which the file did not have; what is in b is 10 more. */
+static struct image *
+open_pair(struct shop *s, struct nc_file *f)
+{
+	struct image *im = open_image(s, false);
+	CHECK_INT(image_truncate(im, 0, false, &how), 0);
+	base_file(f, false);
+	add_var(f, "a", NC_TYPE_FLOAT, 1, 1, 0);
+	add_var(f, "b", NC_TYPE_FLOAT, 1, 1, 0);
+	write_new(im, f, s, false);
+	CHECK_INT(image_settle(im, IMAGE_FLUSH, &how), 0);
+	float *b = (void *)find_array(s, "b")->data;
+	for (int i = 0; i < X; i++)
+		b[i] += 10;
+	s->said[0] = 0;
+	return im;
+}
+
+/* Nothing but the header is written, in which they are called so. */
+static void
+give_names(struct image *im, struct nc_file *f, const char *a, const char *b)
+{
+	memcpy(f->var[3].name, a, 1);
+	memcpy(f->var[4].name, b, 1);
+	buf_free(&f->header);
+	f->header = (struct buf){0};
+	CHECK_INT(nc_lay_out(f), 0);
+	CHECK_INT(put(im, 0, f->header.data, f->header.len), 0);
+	CHECK_INT(image_settle(im, IMAGE_FLUSH, &how), 0);
+	CHECK(!image_waits(im));
+	nc_file_free(f);
+}
+
+static float
+first_of(struct shop *s, const char *name)
+{
+	return ((float *)(void *)find_array(s, name)->data)[0];
+}
+
+/* ncrename: two variables change names, or each takes that of the next one. */
+static void
+test_names(void)
+{
+	struct shop s;
+	struct nc_file f;
+	struct image *im = open_pair(&s, &f);
+	give_names(im, &f, "b", "a");
+	CHECK_STR(s.said, "");
+	CHECK(first_of(&s, "a") == 11);
+	CHECK(first_of(&s, "b") == 1);
+	close_shop(&s, im);
+	im = open_pair(&s, &f);
+	give_names(im, &f, "b", "c");
+	CHECK_STR(s.said, "new c;");
+	CHECK(first_of(&s, "a") == 1);
+	CHECK(first_of(&s, "b") == 1);
+	CHECK(first_of(&s, "c") == 11);
+	close_shop(&s, im);
+}
+
+/* Records of a length that is no multiple of 4, one of which comes before it is counted. */
+static void
+test_odd_record(void)
+{
+	enum { BYTES = 2 * X };
+	struct shop s;
+	struct image *im = open_image(&s, true);
+	struct nc_file f;
+	const uint8_t record[BYTES] = {0, 61, 0, 62, 0, 63, 0, 64, 0, 65};
+	CHECK_INT(image_truncate(im, 0, false, &how), 0);
+	base_file(&f, true);
+	f.var[1].dim[0] = 1; /* a variable of that name may be what it likes */
+	memcpy(f.var[1].name, "else", 4);
+	f.dim[0].size = TIME + 1;
+	write_new(im, &f, &s, false);
+	CHECK_INT(f.record_size, BYTES);
+	CHECK_INT(put(im, f.size, record, BYTES), 0);
+	CHECK_INT(image_settle(im, IMAGE_FLUSH, &how), 0);
+	const uint32_t count = htobe32(TIME + 2);
+	CHECK_INT(put(im, 4, &count, 4), 0);
+	CHECK_INT(image_settle(im, IMAGE_FLUSH, &how), 0);
+	for (int i = 0; i < X; i++)
+		CHECK_INT(find_array(&s, "v")->data[(TIME + 1) * X + i], 61 + i);
+	nc_file_free(&f);
+	close_shop(&s, im);
+}
+
+static int
+shop_begin(void *arg, const struct image_form *now)
+{
+	return 0;
+}
+
+/* A file of new variables that flows, and is asked for when a record has come that its header does
+ * not count yet. */
+static void
+test_flowing_record(void)
+{
+	enum { LONG = 2 * MOST / 8 };
+	struct shop s;
+	struct image_ops flowing = ops;
+	struct image *im = NULL;
+	struct nc_file f = {.format = CDF_1, .record = 0};
+	flowing.begin = shop_begin;
+	struct image_start start = {.own = CHANGE_NONE, .most = MOST, .ops = &flowing, .arg = &s};
+	s = (struct shop){0};
+	CHECK_INT(image_new(&start, &im), 0);
+	CHECK_INT(image_truncate(im, 1, false, &how), 0);
+	CHECK_INT(image_truncate(im, 0, false, &how), 0);
+	f.dim = calloc(2, sizeof *f.dim);
+	f.dim[f.ndims++] = (struct nc_dim){.name = strdup("time"), .size = 1};
+	f.dim[f.ndims++] = (struct nc_dim){.name = strdup("x"), .size = LONG};
+	f.var = calloc(2, sizeof *f.var);
+	add_var(&f, "long", NC_TYPE_DOUBLE, 1, 1, 0);
+	add_var(&f, "time", NC_TYPE_DOUBLE, 1, 0, 0);
+	write_new(im, &f, &s, true);
+	CHECK(image_flows(im));
+	CHECK_INT(put(im, f.size, "\x40\x59\0\0\0\0\0\0", 8), 0);
+	CHECK_INT(image_settle(im, IMAGE_FLUSH, &how), 0);
+	CHECK_STR(s.said, "new long;new time;");
+	CHECK(!image_waits(im));
+	uint8_t got[8];
+	size_t n;
+	struct array_want w = {.off = f.size, .len = 8};
+	CHECK_INT(image_read(im, &w, NULL, got, &n), 0);
+	CHECK_MEM(got, "\x40\x59\0\0\0\0\0\0", 8);
+	CHECK_INT(put(im, 4, "\0\0\0\x02", 4), 0);
+	CHECK_INT(image_settle(im, IMAGE_FLUSH, &how), 0);
+	const double *time = (void *)find_array(&s, "time")->data;
+	CHECK(time[0] == 1 && time[1] == 100);
+	nc_file_free(&f);
+	close_shop(&s, im);
+}
+
 int
 main(void)
 {
@@ -262,5 +396,8 @@ main(void)
 	test_record();
 	test_many_records();
 	test_refused();
+	test_names();
+	test_odd_record();
+	test_flowing_record();
 	return check_end();
 }

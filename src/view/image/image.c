@@ -321,7 +321,8 @@ take_rest(struct image *im, const struct image_form *now, const struct array_wan
 	enum { PIECE = 1 << 20 };
 	const struct nc_file *f = &now->file;
 	const uint64_t counted = max_u64(now->size, f->record_start + f->record_size * f->records);
-	const uint64_t from = im->input ? im->size : min_u64(round_up(counted, 4), im->size);
+	const uint64_t end = f->record_size % 4 ? counted : round_up(counted, 4);
+	const uint64_t from = im->input ? im->size : min_u64(end, im->size);
 	CLEAN(clean_free) uint8_t *bytes = malloc(min_u64(PIECE, im->size - from) + 1);
 	int r = bytes ? 0 : err_set(-ENOMEM, "no memory for a file");
 	struct array_want w = *how;

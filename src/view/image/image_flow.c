@@ -296,8 +296,12 @@ image_flow_settle(struct image *im, const struct array_want *how)
 	if (im->start.own != CHANGE_NONE)
 		im->start.own = image_own_of(&flow->change, im->start.own);
 	image_form_free(flow->was, &ops->store, im->start.arg);
+	/* What lies behind all that the header counts waits for the next one. */
+	struct spill rest = im->tail;
+	im->tail = (struct spill){.fd = -1};
 	end(im);
-	im->cut = im->end = im->size;
+	im->tail = rest;
+	im->cut = im->end = im->form->size;
 	im->waiting = im->header_due = false;
 	return 0;
 }

@@ -272,6 +272,50 @@ all_of_it(const struct values *v, size_t var)
 	return v->im->cut && !image_form_agree(c->now, var, c->was, was);
 }
 
+/* The variable's byte `in` is what the old header has there: is that an element that will have been
+ * changed by the time it is read? */
+static bool
+goes_first(const struct values *v, size_t var, uint64_t in, const struct image_piece *old)
+{
+	const struct change *c = v->change;
+	return old->owner == IMAGE_DATA && v->im->form->source[old->var].target &&
+	       !c->gone[old->var] && (old->var != c->var[var] || old->in != in);
+}
+
+/* Variables that have changed names lie where others did, whose elements are written in their turn:
+ * they are held as they are now. */
+static int
+keep(struct values *v, size_t var)
+{
+	struct image *im = v->im;
+	const struct image_form *now = v->change->now;
+	CLEAN(clean_free) uint8_t *bytes = malloc(WINDOW);
+	uint64_t n, left;
+	int r = bytes ? 0 : err_set(-ENOMEM, "no memory for elements");
+	for (uint64_t in = 0, all = image_form_bytes(now, var); r == 0 && in < all; in += n) {
+		const uint64_t off = image_form_place(now, var, in, &left);
+		n = min_u64(left, WINDOW);
+		if (off >= im->cut)
+			continue;
+		const struct image_piece old = image_form_at(im->form, off);
+		n = min_u64(min_u64(n, old.left), im->cut - off);
+		if (!goes_first(v, var, in, &old) || held_has(&im->over, off, off + n))
+			continue;
+		if (held_bytes(&im->over) + n > im->start.most)
+			return err_set(-EINVAL,
+				"'%s' lies where another variable did, and more than %zu bytes "
+				"would wait: give them their names one after the other",
+				now->file.var[var].name, im->start.most);
+		struct array_want w = *v->how;
+		w.off = off;
+		w.len = (size_t)n;
+		r = image_content(im, &w, bytes);
+		if (r == 0)
+			r = held_put(&im->over, off, (struct span){bytes, w.len}, bytes);
+	}
+	return r;
+}
+
 /* The next run of bytes that were written and not seen there, from *from on; meant: they are
  * known to be others. */
 static bool
@@ -311,6 +355,9 @@ image_values(struct image *im, const struct change *c, const struct array_want *
 	uint64_t from = 0, to;
 	int r = 0;
 	expire(&v);
+	for (size_t i = 0; !write && im->form && i < c->now->file.nvars && r == 0; i++)
+		if (c->now->source[i].target && all_of_it(&v, i))
+			r = keep(&v, i);
 	for (size_t i = 0; i < c->now->file.nvars && r == 0; i++)
 		if (c->now->source[i].target && all_of_it(&v, i))
 			r = compare(&v, i, 0, image_form_bytes(c->now, i));
