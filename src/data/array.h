@@ -30,6 +30,9 @@ struct data *data_free(struct data *);
 /* Every changed chunk of all arrays is durable in the store, or the first error that prevents
  * it. */
 int data_flush(struct data *, struct cancel *);
+/* zmap_sync of the store that the arrays lie in. That what was put is lost (-EIO) is an error of
+ * all arrays, which array_flush tells then, too. */
+int data_sync(struct data *, struct zmap *);
 /* What could not be stored is stored once more; what fails again is dropped, with a line each
  * appended to said (may be NULL). After that arrays can be written again; a store that cannot make
  * them durable is an error of all arrays, which said names, until the next retry. */

@@ -25,6 +25,7 @@ staging_new(struct data *d, struct staging **ret)
 	s->most = cache_budget(d->cache) / MOST_PART;
 	s->push = s->most / 4 * 3;
 	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->syncing, NULL);
 	clock_cond_init(&s->moved);
 	*ret = s;
 	return 0;
@@ -311,6 +312,7 @@ staging_free(struct staging *s)
 	staging_noted_free(s);
 	pthread_cond_destroy(&s->moved);
 	pthread_mutex_destroy(&s->lock);
+	pthread_mutex_destroy(&s->syncing);
 	free(s);
 	return NULL;
 }

@@ -1,6 +1,8 @@
 /* Callers that wait for what was written to be stored. */
 #include "data/staging_impl.h"
 
+#include <errno.h>
+
 /* Has all objects with something older than that stored, of one space or (0) of all. How many there
  * are. */
 static uint64_t
@@ -65,17 +67,44 @@ first_error(const struct staging *s, uint64_t space)
 	return staged_error(s, NULL);
 }
 
-/* What was put becomes durable; or it is lost, and it is not known which arrays it was of. */
+/* Is an error of it one of all arrays, as long as it sticks? A loss always is. */
+enum sync_of { SYNC_OF_ARRAYS, SYNC_OF_OTHERS };
+
+/* r: what the store said. before: losses that were known when it was asked. */
 static int
-sync_all(struct staging *s, struct zmap *z)
+note_sync(struct staging *s, int r, enum sync_of of, unsigned before)
 {
-	int r = z ? zmap_sync(z) : 0;
-	if (r >= 0)
-		return 0;
-	LOCKED(&s->lock)
-		if (!s->error.code)
-			err_save(r, &s->error);
+	const bool all = of == SYNC_OF_ARRAYS;
+	LOCKED(&s->lock) {
+		if (r < 0 && (all || r == -EIO)) {
+			s->lost++;
+			if (!s->error.code)
+				err_save(r, &s->error);
+		} else if (r == 0 && (all || s->lost != before)) {
+			r = staged_error(s, NULL);
+		}
+	}
 	return r;
+}
+
+/* What was put becomes durable; or it is lost, and it is not known which arrays it was of: a store
+ * may tell that once only, so a second caller waits for what the first one hears. */
+static int
+sync_all(struct staging *s, struct zmap *z, enum sync_of of)
+{
+	unsigned before = 0;
+	int r = 0;
+	LOCKED(&s->lock)
+		before = s->lost;
+	LOCKED(&s->syncing)
+		r = note_sync(s, z ? zmap_sync(z) : 0, of, before);
+	return r;
+}
+
+int
+data_sync(struct data *d, struct zmap *z)
+{
+	return sync_all(d->staging, z, SYNC_OF_OTHERS);
 }
 
 static int
@@ -91,7 +120,7 @@ flush(struct staging *s, uint64_t space, struct cancel *cancel)
 			r = first_error(s, space);
 		z = s->zmap;
 	}
-	return r < 0 ? r : sync_all(s, z);
+	return r < 0 ? r : sync_all(s, z, SYNC_OF_ARRAYS);
 }
 
 void
@@ -151,7 +180,7 @@ data_retry(struct data *d, struct buf *said)
 		z = s->zmap;
 		pthread_cond_broadcast(&s->moved);
 	}
-	r = r < 0 ? r : sync_all(s, z);
+	r = r < 0 ? r : sync_all(s, z, SYNC_OF_ARRAYS);
 	if (r < 0 && said)
 		buf_addf(said, "not stored: %s\n", err_text());
 	return r;

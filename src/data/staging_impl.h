@@ -119,8 +119,9 @@ struct staging {
 			      out */
 	atomic_size_t chunks; /* there are */
 	struct staging_counts counts;
-	pthread_mutex_t lock; /* guards all below */
-	pthread_cond_t moved; /* something was stored, or failed */
+	pthread_mutex_t syncing; /* held until what the store says of that is noted; before lock */
+	pthread_mutex_t lock;    /* guards all below */
+	pthread_cond_t moved;    /* something was stored, or failed */
 	struct staged_chunk *chunk_bucket[STAGED_BUCKETS];
 	struct staged_object *bucket[STAGED_BUCKETS];
 	struct staged_space *space[SPACE_BUCKETS];
@@ -139,6 +140,7 @@ struct staging {
 	struct noted **noted; /* objects with rows that are not counted yet */
 	size_t n_noted;
 	struct set noted_by; /* the same, borrowed */
+	unsigned lost;       /* how often it was found that what was put is not durable */
 	struct err error;    /* what was put is not durable: sticks to all arrays; code 0: it is */
 	bool retrying;
 	struct buf *said; /* of a retry: what is dropped is named there; or NULL */

@@ -43,7 +43,7 @@ mount_mkdir(struct mount *m, const char *path, struct entry *ret)
 	if (r == 0)
 		r = model_new_group(m->model, path, &top, deadline(m), NULL);
 	if (r == 0)
-		r = zmap_sync(m->zmap);
+		r = data_sync(m->data, m->zmap);
 	if (r == 0)
 		r = mount_lookup(m, path, ret);
 	return mount_write_error(r == ZMAP_ABSENT ? err_set(-EIO, "'%s' is not there", path) : r);
@@ -55,7 +55,7 @@ remove_node(struct mount *m, const struct node *n)
 	int r = model_remove(m->model, n->path, deadline(m), NULL);
 	if (r == ZMAP_ABSENT)
 		r = err_set(-ENOENT, "'%s' is gone", n->path);
-	return r < 0 ? r : zmap_sync(m->zmap);
+	return r < 0 ? r : data_sync(m->data, m->zmap);
 }
 
 int
@@ -120,7 +120,7 @@ change_move_array(struct mount *m, const struct node *n, const char *name)
 	if (r == 0)
 		r = model_move_array(m->model, n->path, name, NULL);
 	if (r == 0)
-		r = zmap_sync(m->zmap);
+		r = data_sync(m->data, m->zmap);
 	if (r == 0)
 		forget(m, n);
 	return r;
@@ -174,7 +174,7 @@ commit(struct mount *m, const struct entry *e, struct edit *edit)
 {
 	int r = edit_commit(edit, deadline(m), NULL);
 	if (r == 0)
-		r = zmap_sync(m->zmap);
+		r = data_sync(m->data, m->zmap);
 	if (r == 0 && e->kind == ENTRY_FILE)
 		kinds_told(m, SETTLE_FLUSH);
 	return r;

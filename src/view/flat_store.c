@@ -82,7 +82,7 @@ try_store(struct flat *w, const struct flat_state *st, struct cancel *cancel)
 	if (r == 0)
 		r = store_rows(w, st, cancel);
 	r = confirm(w, st, r);
-	return r < 0 ? r : zmap_sync(w->mount->zmap);
+	return r < 0 ? r : data_sync(w->mount->data, w->mount->zmap);
 }
 
 /* The state that is to be stored. *ret_grows: it has rows that metadata are to count, and until
@@ -210,7 +210,7 @@ shorten(struct flat *w, unsigned epoch, uint64_t rows, struct cancel *cancel)
 	else if (n->array->shape[0] > rows)
 		r = share_fewer(w, n, rows, cancel);
 	if (r == 0)
-		r = zmap_sync(w->mount->zmap);
+		r = data_sync(w->mount->data, w->mount->zmap);
 	flat_give(w, &w->storing);
 	kinds_wrote(w->mount, n->path, w->path);
 	kinds_told(w->mount, SETTLE_FLUSH);
@@ -278,7 +278,7 @@ flat_settle_all(struct mount *m, const char *dir, enum settle_why why, struct ca
 		return worst;
 	int r = data_flush(m->data, cancel);
 	if (r == 0)
-		r = zmap_sync(m->zmap);
+		r = data_sync(m->data, m->zmap);
 	if (r < 0 && worst == 0 && said)
 		buf_addf(said, "%s\n", err_text());
 	return worst ? worst : r;

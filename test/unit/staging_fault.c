@@ -136,7 +136,10 @@ struct late {
 	struct zmap zmap;
 	struct zmap *inner;
 	bool lost, refuses;
+	atomic_bool once; /* that it is lost is told a single time */
 	atomic_uint refused;
+	void (*before_told)(void *);
+	void *arg;
 };
 
 static int
@@ -157,7 +160,11 @@ late_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 static int
 late_sync(struct zmap *z)
 {
-	return ((struct late *)z)->lost ? err_set(-EIO, "it was replaced") : 0;
+	struct late *l = (struct late *)z;
+	const bool once = atomic_exchange(&l->once, false);
+	if (once && l->before_told)
+		l->before_told(l->arg);
+	return once || l->lost ? err_set(-EIO, "it was replaced") : 0;
 }
 
 static const struct zmap_ops late_ops = {
@@ -183,6 +190,69 @@ test_late(void)
 	CHECK_INT(data_retry(side.data, NULL), 0);
 	CHECK_INT(written_write(&w, &side, 0, 1), 0);
 	CHECK_INT(array_flush(side.array, NULL), 0);
+	written_close(&side);
+	written_end(&w);
+	zmap_close(late.inner);
+}
+
+/* A file that is closed by another thread. */
+struct closing {
+	struct array *array;
+	pthread_t thread;
+	atomic_bool over;
+	int r;
+};
+
+static void *
+close_it(void *arg)
+{
+	struct closing *c = arg;
+	c->r = array_flush(c->array, NULL);
+	atomic_store(&c->over, true);
+	return NULL;
+}
+
+/* It may come to its end before the first caller is told that all is lost, or waits for that. */
+static void
+begin_closing(void *arg)
+{
+	struct closing *c = arg;
+	CHECK_INT(pthread_create(&c->thread, NULL, close_it, c), 0);
+	for (int i = 0; i < 200 && !atomic_load(&c->over); i++)
+		usleep(1000);
+}
+
+/* A store that has lost what was put says so to the first caller that asks. All are told: those
+ * that ask at the same time, and those that come when another one than an array asked. */
+static void
+test_told_once(void)
+{
+	struct written_array w;
+	struct written side;
+	struct late late = {.zmap = {.ops = &late_ops, .caps = ZMAP_WRITE | ZMAP_CONDITIONAL},
+		.inner = store_open("", "mem", "once", true)};
+	written_begin(&w, &kinds[0], 9, LONGEST);
+	written_open(&w, &late.zmap, &options, &side);
+	struct closing c = {.array = side.array};
+	for (int meanwhile = 0; meanwhile < 2; meanwhile++) {
+		CHECK_INT(written_write(&w, &side, 0, w.bytes), 0);
+		array_flush_begin(side.array);
+		while (array_is_staged(side.array))
+			usleep(1000);
+		late.before_told = meanwhile ? begin_closing : NULL;
+		late.arg = &c;
+		atomic_store(&late.once, true);
+		CHECK_INT(data_sync(side.data, &late.zmap), -EIO);
+		if (meanwhile)
+			pthread_join(c.thread, NULL);
+		else
+			c.r = array_flush(side.array, NULL);
+		CHECK_INT(c.r, -EIO);
+		CHECK_INT(array_stuck(side.array), -EIO);
+		CHECK_INT(data_sync(side.data, &late.zmap), 0);
+		CHECK_INT(data_retry(side.data, NULL), 0);
+		CHECK_INT(array_flush(side.array, NULL), 0);
+	}
 	written_close(&side);
 	written_end(&w);
 	zmap_close(late.inner);
@@ -222,6 +292,7 @@ int
 main(void)
 {
 	test_late();
+	test_told_once();
 	test_refused(&kinds[0]);
 	test_refused(&kinds[1]);
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

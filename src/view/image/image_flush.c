@@ -29,7 +29,7 @@ image_flush(struct open_image *o, const struct image_form *form, const struct ar
 		if (flush(o, t, how) < 0 && !why.code)
 			err_save(t->stored, &why);
 	}
-	return why.code ? err_restore(&why) : zmap_sync(o->mount->zmap);
+	return why.code ? err_restore(&why) : data_sync(o->mount->data, o->mount->zmap);
 }
 
 struct confirming {

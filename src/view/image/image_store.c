@@ -295,7 +295,7 @@ commit(void *arg, const struct change *c, const struct array_want *how)
 		look_again(o, c->now);
 	else
 		r = follow_grown(o, c);
-	return r < 0 ? r : zmap_sync(o->mount->zmap);
+	return r < 0 ? r : data_sync(o->mount->data, o->mount->zmap);
 }
 
 static int
