@@ -1,5 +1,6 @@
 """ome.py FOLDER: writes old.zarr, with images as OME-Zarr 0.4 has them, and new.ozx, as 0.5; ome.py compare CLASSIC NC4: both files have the
-same coordinates, by netCDF4 where that is installed; ome.py write FILE CHUNK: elements of the image can be written, its places cannot."""
+same coordinates, by netCDF4 where that is installed; ome.py write FILE CHUNK: elements of the image can be written, its places cannot;
+ome.py anew FILE: nor can they where the file is written anew, but as they are."""
 
 import errno
 import json
@@ -72,8 +73,11 @@ def compare(classic, nc4):
                 sys.exit("%s: %s and %s" % (name, a[name][:], b[name][:]))
 
 
+PLACES = struct.pack(">4d", 0.25, 1.25, 2.25, 3.25)
+
+
 def write(path, chunk):
-    places, elements = struct.pack(">4d", 0.25, 1.25, 2.25, 3.25), struct.pack(">4h", 0, 1, 2, 3)
+    places, elements = PLACES, struct.pack(">4h", 0, 1, 2, 3)
     with open(path, "r+b", buffering=0) as file:
         content = file.read()
         file.seek(content.index(elements))
@@ -83,6 +87,13 @@ def write(path, chunk):
     with open(chunk, "rb") as file:
         if file.read(8) != struct.pack("<4h", 9, 8, 7, 6):
             sys.exit("an element was not written")
+    with open(path, "r+b", buffering=0) as file:
+        file.seek(0, os.SEEK_END)
+        file.write(bytes(4))
+        os.fsync(file.fileno())
+        file.seek(0)
+        if places not in file.read():
+            sys.exit("where the header has been looked at once more, there are no places")
     try:
         with open(path, "r+b", buffering=0) as file:
             file.seek(content.index(places))
@@ -93,9 +104,23 @@ def write(path, chunk):
             raise
 
 
+def anew(path):
+    with open(path, "rb") as file:
+        content = file.read()
+    for places in PLACES, struct.pack(">4d", 0.25, 1.25, 2.25, 4):
+        try:
+            with open(path, "wb", buffering=0) as file:
+                file.write(content.replace(PLACES, places))
+        except OSError as error:
+            if error.errno != errno.EINVAL or places == PLACES:
+                raise
+            return
+    sys.exit("a file of other places was taken in")
+
+
 if __name__ == "__main__":
-    if sys.argv[1] in ("compare", "write"):
-        {"compare": compare, "write": write}[sys.argv[1]](*sys.argv[2:])
+    if sys.argv[1] in ("compare", "write", "anew"):
+        {"compare": compare, "write": write, "anew": anew}[sys.argv[1]](*sys.argv[2:])
     else:
         old(os.path.join(sys.argv[1], "old.zarr"))
         new(os.path.join(sys.argv[1], "new.ozx"))

@@ -26,6 +26,8 @@ umount_store
 must_mount "$tmp/old.zarr" rw
 "$python" "$here/ome.py" write "$mnt/image/1.nc" "$tmp/old.zarr/image/1/0/0/0/0" || fail "writing"
 grep -q "given up: 'image/1.nc'" "$mnt/.zarrfs/refresh" || fail "refresh does not name what was refused"
+"$python" "$here/ome.py" anew "$mnt/image/1.nc" || fail "writing anew"
+eventually 60 grep -q "given up: 'image/1.nc'" "$mnt/.zarrfs/refresh" || fail "refresh does not name the file of other places"
 umount_store
 
 must_mount "$tmp/new.ozx"

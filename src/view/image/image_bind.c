@@ -113,8 +113,11 @@ image_bind_known(struct open_image *o, const struct change *c, size_t i, struct 
 	struct image_source *s = &now->source[i];
 	struct image_target *t = NULL;
 	struct variable *variable = NULL;
-	if (!old)
+	if (!old) {
+		if (v->type == w->type)
+			s->axis = was->axis;
 		return 0;
+	}
 	int r = v->type == w->type ? copy_recode(&was->recode, &s->recode)
 				   : make_recode(old, was, v, now->file.format, &s->recode);
 	if (r == 0 && grown)

@@ -73,6 +73,8 @@ int image_through(struct image *, uint64_t off, struct span, const struct viewed
 	const struct array_want *how);
 /* Atoms of which only a part was written: they become what they are now. */
 int image_parts(struct image *, const struct array_want *how);
+/* Says that the variable's values are places along an axis, which are not written. -EINVAL. */
+int image_refuse_axis(const struct image_form *, size_t var);
 /* Values of the file that differ from what its variables have; write: they are stored, else only
  * looked at whether they can be. */
 int image_values(struct image *, const struct change *, const struct array_want *how, bool write);

@@ -114,6 +114,14 @@ data(struct through *t, struct image_piece p, uint64_t from, uint64_t to, bool h
 	return r;
 }
 
+int
+image_refuse_axis(const struct image_form *form, size_t var)
+{
+	return err_set(-EINVAL,
+		"variable '%s' follows from the metadata of an image and cannot be written",
+		form->file.var[var].name);
+}
+
 /* Places along an axis are what other metadata say. */
 static int
 refuse_axis(const struct through *t, const struct image_piece *p, uint64_t off, size_t n)
@@ -127,9 +135,7 @@ refuse_axis(const struct through *t, const struct image_piece *p, uint64_t off, 
 	nc_axis_make(axis, true, p->in, n, is);
 	if (!memcmp(is, t->bytes.data + (off - t->off), n))
 		return 0;
-	return err_set(-EINVAL,
-		"variable '%s' follows from the metadata of an image and cannot be written",
-		t->list.form->file.var[p->var].name);
+	return image_refuse_axis(t->list.form, p->var);
 }
 
 /* Once for what is to be stored; then, unless that is refused, once for what is held. */

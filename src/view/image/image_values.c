@@ -5,7 +5,9 @@
 #include "view/image/image_fill.h"
 #include "view/image/image_stage.h"
 
+#include <endian.h>
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 static const uint64_t WINDOW = 1 << 20; /* bytes that are compared at a time */
@@ -316,6 +318,48 @@ keep(struct values *v, size_t var)
 	return r;
 }
 
+/* Places along an axis are what other metadata say, but for what a program's sums make of their
+ * last digits. */
+static int
+check_axis(struct values *v, size_t var)
+{
+	static const double NEAR = 1e-6; /* of a step */
+	const struct image_form *now = v->change->now;
+	const struct nc_axis *axis = &now->source[var].axis;
+	CLEAN(clean_free) uint8_t *bytes = malloc(WINDOW);
+	int r = bytes ? 0 : err_set(-ENOMEM, "no memory for elements");
+	for (uint64_t in = 0, all = image_form_bytes(now, var), n; r == 0 && in < all; in += n) {
+		size_t some = (size_t)min_u64(all - in, WINDOW);
+		r = content(v, var, in, &some, bytes);
+		n = some;
+		for (size_t i = 0; r == 0 && i < some; i += sizeof(double)) {
+			uint64_t bits;
+			double place;
+			memcpy(&bits, bytes + i, sizeof bits);
+			bits = be64toh(bits);
+			memcpy(&place, &bits, sizeof place);
+			place -= nc_axis_at(axis, (in + i) / sizeof place);
+			if (!(fabs(place) <= NEAR * fabs(axis->step)))
+				r = image_refuse_axis(now, var);
+		}
+	}
+	return r;
+}
+
+/* Before anything is written. */
+static int
+prepare(struct values *v)
+{
+	const struct image_form *now = v->change->now;
+	int r = 0;
+	for (size_t i = 0; i < now->file.nvars && r == 0; i++)
+		if (now->source[i].axis.is)
+			r = check_axis(v, i);
+		else if (v->im->form && now->source[i].target && all_of_it(v, i))
+			r = keep(v, i);
+	return r;
+}
+
 /* The next run of bytes that were written and not seen there, from *from on; meant: they are
  * known to be others. */
 static bool
@@ -355,9 +399,8 @@ image_values(struct image *im, const struct change *c, const struct array_want *
 	uint64_t from = 0, to;
 	int r = 0;
 	expire(&v);
-	for (size_t i = 0; !write && im->form && i < c->now->file.nvars && r == 0; i++)
-		if (c->now->source[i].target && all_of_it(&v, i))
-			r = keep(&v, i);
+	if (!write)
+		r = prepare(&v);
 	for (size_t i = 0; i < c->now->file.nvars && r == 0; i++)
 		if (c->now->source[i].target && all_of_it(&v, i))
 			r = compare(&v, i, 0, image_form_bytes(c->now, i));
