@@ -243,18 +243,26 @@ same_kind(const struct edit *e, const struct edit_part *p)
 	return 0;
 }
 
+/* The part of the edit's node, as the documents now are. */
+static int
+own_part(struct commit *c, const struct edit *e, struct edit_part **ret)
+{
+	int r = commit_part(c, e->node->path, ret);
+	if (r == ZMAP_ABSENT)
+		return err_set(-EIO, "'%s' was removed meanwhile", e->node->path);
+	if (r == 0)
+		r = same_kind(e, *ret);
+	if (r == 0 && (e->changes || e->children) && !(*ret)->array)
+		r = part_need_group(c, *ret);
+	return r;
+}
+
 static int
 apply(struct commit *c, void *arg)
 {
 	struct edit *e = arg;
 	struct edit_part *p;
-	int r = commit_part(c, e->node->path, &p);
-	if (r == ZMAP_ABSENT)
-		return err_set(-EIO, "'%s' was removed meanwhile", e->node->path);
-	if (r == 0)
-		r = same_kind(e, p);
-	if (r == 0 && (e->changes || e->children) && !p->array)
-		r = part_need_group(c, p);
+	int r = own_part(c, e, &p);
 	for (size_t i = 0; r == 0 && i < e->children; i++) {
 		struct edit_part *child;
 		r = commit_new_array(c, p, e->child[i].name, e->child[i].array, e->again, &child);
@@ -278,6 +286,24 @@ apply(struct commit *c, void *arg)
 	if (r == 0)
 		e->lead = size.ret;
 	return r;
+}
+
+int
+edit_plan(struct edit *e, struct cancel *cancel)
+{
+	CLEAN(commit_done)
+	struct commit c = {.model = e->model,
+		.deadline = clock_now() + e->model->opt.timeout,
+		.cancel = cancel,
+		.plan = true};
+	struct edit_part *p;
+	if (!e->changes)
+		return 0;
+	hand_over(e, &c);
+	int r = own_part(&c, e, &p);
+	if (r == 0)
+		r = part_change_attrs(&c, p, e->change, e->changes);
+	return r < 0 ? r : commit_check(&c);
 }
 
 int

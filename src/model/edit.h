@@ -105,6 +105,10 @@ int model_move_array(struct model *, const char *from, const char *name, struct 
 int model_rename_dim(struct model *, const char *array, unsigned at, const char *name, bool plan,
 	struct cancel *);
 
+/* Could its attributes be committed, as far as the documents say that now? Nothing is stored; new
+ * arrays and sizes are not looked at. */
+int edit_plan(struct edit *, struct cancel *);
+
 /* deadline: clock_now() clock, 0: the store's own. An edit without changes costs nothing. May be
  * called again after a failure. */
 int edit_commit(struct edit *, int64_t deadline, struct cancel *);

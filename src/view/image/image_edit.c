@@ -164,6 +164,8 @@ edit_attrs(struct open_image *o, const struct change *c, size_t var, size_t *at,
 		r = edit_one(e, &c->attr[*at], &stored);
 	}
 	struct image_target *of = var == CHANGE_NONE ? NULL : c->now->source[var].target;
+	if (r == 0 && !commit)
+		r = edit_plan(e, how->cancel);
 	if (r == 0 && commit && fills)
 		r = array_keep_empty(of->array, how->cancel);
 	if (r == 0 && commit)
