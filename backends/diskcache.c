@@ -236,11 +236,22 @@ disk_submit(struct zmap *z, const struct zmap_get *g, zmap_done_fn *done, void *
 	free(a);
 }
 
+/* A writer compares versions before it deletes, or counts rows: what others did since a copy was
+ * checked is asked for, and bytes that are read then are no older. */
+static int
+stat_of_writer(struct diskcache *c, const char *key, struct cancel *cancel, struct zmap_stat *ret)
+{
+	raise(written_of(c, key), clock_wall());
+	return zmap_stat_while(c->next, key, cancel, ret);
+}
+
 static int
 disk_stat(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
 {
 	struct diskcache *c = of(z);
 	struct blob_cache_copy copy;
+	if (z->caps & ZMAP_WRITE)
+		return stat_of_writer(c, key, cancel, ret);
 	CLEAN(clean_free) char *id = name_of(c, key, &(struct zmap_get){0});
 	if (id && blob_cache_find(c->blob_cache, id, &copy)) {
 		bool good = fresh(c, key, &copy);

@@ -43,7 +43,7 @@ for_a_while(void)
 	struct zmap_stat s, t;
 	begin();
 	set("a", "one");
-	struct zmap *z = open_cache("1000", "1048576");
+	struct zmap *z = open_cache_for(store.path, "1000", "1048576", NULL, false);
 	store_expect(z, (struct zmap_get){.key = "a"}, 0, "one");
 	set("a", "two");
 	store_expect(z, (struct zmap_get){.key = "a"}, 0, "one");
@@ -70,6 +70,26 @@ for_a_while(void)
 	usleep(1100000);
 	z = open_cache("1", "1048576");
 	store_expect(z, (struct zmap_get){.key = "a"}, 0, "four");
+	end(z);
+}
+
+/* One that writes compares what is there now: its copy may be of before another writer. */
+static void
+writer_looks(void)
+{
+	struct zmap_stat s, t;
+	begin();
+	set("a", "one");
+	struct zmap *z = open_cache("1000", "1048576");
+	store_expect(z, (struct zmap_get){.key = "a"}, 0, "one");
+	CHECK_INT(zmap_stat(z, "a", &s), 0);
+	set("a", "other");
+	CHECK_INT(zmap_stat(z, "a", &t), 0);
+	CHECK_INT(t.size, 5);
+	CHECK(strcmp(s.version, t.version));
+	store_expect(z, (struct zmap_get){.key = "a"}, 0, "other");
+	CHECK_INT(zmap_del(put, &(struct zmap_del){"a"}), 0);
+	CHECK_INT(zmap_stat(z, "a", &t), ZMAP_ABSENT);
 	end(z);
 }
 
@@ -271,6 +291,7 @@ main(void)
 {
 	revalidated();
 	for_a_while();
+	writer_looks();
 	near();
 	understood();
 	grown();

@@ -29,14 +29,22 @@ warned(const char *what)
 
 /* The cache before what counts: "fault", mostly without a fault. */
 static inline struct zmap *
-open_cache_of(const char *path, const char *ttl, const char *size, const char *delay)
+open_cache_for(
+	const char *path, const char *ttl, const char *size, const char *delay, bool writable)
 {
 	struct url_pair pairs[] = {{(char *)"diskcache.dir", shelf.path},
 		{(char *)"diskcache.ttl", (char *)ttl}, {(char *)"diskcache.size", (char *)size},
 		{(char *)"fault.kind", (char *)(delay ? "delay" : "none")},
 		{(char *)"fault.ms", (char *)(delay ? delay : "0")}, {0}};
-	const struct zmap_options o = {.writable = true, .timeout = 10 * SECOND, .warn = warned};
+	const struct zmap_options o = {
+		.writable = writable, .timeout = 10 * SECOND, .warn = warned};
 	return store_open_with("diskcache+fault", "dir", path, &o, pairs);
+}
+
+static inline struct zmap *
+open_cache_of(const char *path, const char *ttl, const char *size, const char *delay)
+{
+	return open_cache_for(path, ttl, size, delay, true);
 }
 
 static inline struct zmap *
