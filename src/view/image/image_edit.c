@@ -7,6 +7,7 @@
 #include "view/state.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 /* Its name in the store, of an attribute that the file had. Caller frees. ZMAP_ABSENT: the store
@@ -99,15 +100,34 @@ to_store(const struct edit *e, const struct change_attr *a, char *name, struct a
 	return r;
 }
 
+/* NaN as the fill value of whole numbers, which are doubles in the file if they are wide: that no
+ * element is missing. xarray says so of all that has no fill value. */
+static bool
+marks_none(const struct node *n, const struct change_attr *a, const struct attr *value)
+{
+	if (!value || !n->array || strcmp(a->name, "_FillValue") != 0)
+		return false;
+	const enum dtype_kind kind = n->array->dtype.kind;
+	if ((kind != DTYPE_INT && kind != DTYPE_UINT) || value->count != 1 ||
+		!attr_is_number(value))
+		return false;
+	const struct attr_number v = attr_number(value, 0);
+	return v.real && isnan(v.d);
+}
+
 static int
 edit_one(struct edit *e, const struct change_attr *a, const struct attrs *stored)
 {
 	CLEAN(clean_free) char *name = NULL;
 	struct attr to = {0};
+	const bool had = a->from && !marks_none(edit_node(e), a, a->from);
+	const bool has = a->to && !marks_none(edit_node(e), a, a->to);
+	if (!had && !has)
+		return 0;
 	int r = stored_name(stored, a->name, &name);
 	if (r == ZMAP_ABSENT && is_fill(edit_node(e), a->name))
 		return set_fill(e, a->to);
-	if (r == ZMAP_ABSENT && a->from)
+	if (r == ZMAP_ABSENT && had)
 		return unmade(a->name, edit_node(e)->path);
 	if (r == ZMAP_ABSENT)
 		r = (name = strdup(a->name)) ? 0 : err_set(-ENOMEM, "no memory for a name");
