@@ -179,12 +179,33 @@ forget(struct batch *b, struct zip_spill **ret_spill)
 	*ret_spill = MOVE(w->spill); /* what is left in it keeps it */
 }
 
+/* What has the name of the archive is the store from now on. *ret_old, *ret_spill: to be let go
+ * of. */
+static int
+take_over(struct batch *b, struct archive **ret_old, struct zip_spill **ret_spill)
+{
+	CLEAN(archive_unrefp) struct archive *new = NULL;
+	struct zip_store *p = b->store;
+	int r = archive_open(p, &new);
+	if (r == 0)
+		r = keep_versions(b, new);
+	if (r < 0)
+		return r;
+	LOCKED(&p->lock) {
+		*ret_old = p->now;
+		p->now = MOVE(new);
+		p->failure = (struct err){0};
+		forget(b, ret_spill);
+	}
+	return 0;
+}
+
 /* The new archive takes the place of the old one; no other thread looks for a newer archive
  * meanwhile. */
 static int
 replace(struct batch *b, int folder, const char *temp, int *fd)
 {
-	CLEAN(archive_unrefp) struct archive *new = NULL, *old = NULL;
+	CLEAN(archive_unrefp) struct archive *old = NULL;
 	CLEAN(zip_spill_unrefp) struct zip_spill *spill = NULL;
 	struct zip_store *p = b->store;
 	struct zip_writer *w = p->writer;
@@ -193,23 +214,14 @@ replace(struct batch *b, int folder, const char *temp, int *fd)
 	bool renamed = r == 0 && renameat(folder, temp, folder, strrchr(w->path, '/') + 1) == 0;
 	if (r == 0 && !renamed)
 		r = err_sys(errno, "rename the new archive");
-	if (r == 0)
-		r = fsync(folder) == 0 ? 0 : err_sys(errno, "fsync of the directory");
+	if (r == 0 && fsync(folder) != 0 && errno != EINVAL) /* of those that cannot */
+		r = err_sys(errno, "fsync of the directory");
 	if (renamed) {
 		close(w->lock);
 		w->lock = *fd;
 		*fd = -1;
-		int r2 = archive_open(p, &new);
-		r2 = r2 == 0 ? keep_versions(b, new) : r2;
+		int r2 = take_over(b, &old, &spill);
 		r = r == 0 ? r2 : r;
-	}
-	LOCKED(&p->lock) {
-		if (r == 0) {
-			old = p->now;
-			p->now = MOVE(new);
-			p->failure = (struct err){0};
-			forget(b, &spill);
-		}
 	}
 	zip_look_end(p);
 	return r;

@@ -3,6 +3,7 @@
  * no lock is passed by. */
 #include "check.h"
 #include "store.h"
+#include "zip_make.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -188,6 +189,49 @@ no_descriptor(void)
 	end();
 }
 
+static struct zmap *
+open_archive(const char *path)
+{
+	const struct zmap_options o = {.writable = true, .timeout = 10 * SECOND};
+	struct url u = {0};
+	struct zmap *archive = NULL;
+	CHECK_INT(url_parse(path, &u), 0);
+	CHECK_INT(zmap_open(&u, &o, &archive), 0);
+	url_free(&u);
+	if (!archive)
+		exit(EXIT_FAILURE);
+	return archive;
+}
+
+/* A new archive that has its name, which a crash may undo, is the archive all the same. */
+static void
+archive(int e, int want)
+{
+	struct zip_maker m = {0};
+	char path[512];
+	begin();
+	zip_add(&m, (struct zip_file){.name = "v/.zarray", .text = "{}"});
+	zip_end(&m, false, "");
+	CHECK_INT(zmap_put(z, &(struct zmap_put){"x.zip", buf_span(&m.out)}, NULL), 0);
+	zip_made(&m);
+	CHECK_INT(zmap_sync(z), 0);
+	zmap_close(z);
+	snprintf(path, sizeof path, "%s/x.zip", here.path);
+	z = open_archive(path);
+	CHECK_INT(put("v/0"), 0);
+	fail_in(".", e);
+	CHECK_INT(zmap_sync(z), want);
+	failing = 0;
+	store_expect(z, (struct zmap_get){.key = "v/0"}, 0, "x");
+	CHECK_INT(put("v/1"), 0);
+	CHECK_INT(zmap_sync(z), 0);
+	zmap_close(z);
+	z = open_archive(path);
+	store_expect(z, (struct zmap_get){.key = "v/0"}, 0, "x");
+	store_expect(z, (struct zmap_get){.key = "v/1"}, 0, "x");
+	end();
+}
+
 int
 main(void)
 {
@@ -197,5 +241,7 @@ main(void)
 	cannot();
 	removed();
 	no_descriptor();
+	archive(EIO, -EIO);
+	archive(EINVAL, 0);
 	return check_end();
 }
