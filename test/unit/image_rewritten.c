@@ -338,6 +338,42 @@ test_odd_record(void)
 	close_shop(&s, im);
 }
 
+/* What a header costs does not depend on how many records there are. */
+static void
+test_endless(void)
+{
+	struct shop s;
+	struct nc_file f, g;
+	struct image *im = NULL;
+	struct image_start start = {.own = CHANGE_NONE, .most = MOST, .ops = &ops, .arg = &s};
+	struct change c = {0};
+	uint8_t page[4096];
+	open_shop(&s);
+	for (int more = 0; more < 2; more++) {
+		struct nc_file *to = more ? &g : &f;
+		base_file(to, true);
+		to->format = CDF_5;
+		to->dim[0].size = UINT64_C(1) << 40;
+		if (more)
+			add_text(&to->attrs, "history", "by hand");
+		CHECK_INT(nc_lay_out(to), 0);
+	}
+	CHECK(g.header.len < sizeof page && g.record_start >= sizeof page);
+	memset(page, 1, sizeof page);
+	memcpy(page, g.header.data, g.header.len);
+	CLEAN(buf_free) struct buf header = f.header;
+	f.header = (struct buf){0};
+	CHECK_INT(image_form_new(&f, buf_span(&header), NULL, &start.form), 0);
+	CHECK_INT(shop_bind(&s, &c, start.form, &how), 0);
+	CHECK_INT(image_new(&start, &im), 0);
+	CHECK_INT(put(im, 0, page, sizeof page), 0);
+	CHECK(image_waits(im));
+	CHECK_INT(image_settle(im, IMAGE_FLUSH, &how), 0);
+	CHECK_STR(s.said, ":history;");
+	nc_file_free(&g);
+	close_shop(&s, im);
+}
+
 static int
 shop_begin(void *arg, const struct image_form *now)
 {
@@ -398,6 +434,7 @@ main(void)
 	test_refused();
 	test_names();
 	test_odd_record();
+	test_endless();
 	test_flowing_record();
 	return check_end();
 }

@@ -354,15 +354,8 @@ adopt(struct image *im, struct image_form *now, uint64_t end, struct spill *rest
 	spill_free(&im->tail);
 	im->tail = *rest;
 	*rest = (struct spill){.fd = -1};
-	held_drop(&im->over, 0, now->header.len);
 	held_drop(&im->over, end, UINT64_MAX / 2);
-	for (size_t i = 0; i < now->file.nvars; i++) {
-		uint64_t left;
-		for (uint64_t in = 0; im->over.pages && in < image_form_bytes(now, i); in += left) {
-			uint64_t at = image_form_place(now, i, in, &left);
-			held_drop(&im->over, at, at + left);
-		}
-	}
+	image_forget(im, now);
 	im->waiting = im->header_due = false;
 }
 

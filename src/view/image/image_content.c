@@ -47,6 +47,19 @@ image_content(struct image *im, const struct array_want *want, uint8_t *to)
 	return r;
 }
 
+void
+image_forget(struct image *im, const struct image_form *now)
+{
+	uint64_t from = 0, to, n;
+	for (; held_run(&im->over, from, im->end, &from, &to); from = to)
+		for (uint64_t at = from; at < to; at += n) {
+			const struct image_piece p = image_form_at(now, at);
+			n = min_u64(p.left, to - at);
+			if (p.owner != IMAGE_GAP)
+				held_drop(&im->over, at, at + n);
+		}
+}
+
 size_t
 image_own_of(const struct change *c, size_t own)
 {

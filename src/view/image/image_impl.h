@@ -61,6 +61,9 @@ size_t image_own_of(const struct change *, size_t own);
 
 /* Bytes of the file, all of which there are. */
 int image_content(struct image *, const struct array_want *want, uint8_t *to);
+/* What is held of the header and of variables goes: the form shows that. As many steps as pieces
+ * of it are held, of perhaps a thousand million records. */
+void image_forget(struct image *, const struct image_form *);
 /* As image_write, but for its turn and for what is noted of it. image_try: only if the bytes need
  * not be held; else IMAGE_MUST_WAIT. */
 int image_try(struct image *, uint64_t off, struct span, const struct viewed *,

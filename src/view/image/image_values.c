@@ -392,6 +392,21 @@ expire(const struct values *v)
 		ops->expire(v->im->start.arg);
 }
 
+/* Bytes [from, to) of the file, as far as they are variables'. */
+static int
+compare_run(struct values *v, uint64_t from, uint64_t to)
+{
+	const struct image_form *now = v->change->now;
+	int r = 0;
+	for (uint64_t n; r == 0 && from < to; from += n) {
+		const struct image_piece p = image_form_at(now, from);
+		n = min_u64(p.left, to - from);
+		if (p.owner == IMAGE_DATA && now->source[p.var].target && !all_of_it(v, p.var))
+			r = compare(v, p.var, p.in, p.in + n);
+	}
+	return r;
+}
+
 int
 image_values(struct image *im, const struct change *c, const struct array_want *how, bool write)
 {
@@ -404,12 +419,7 @@ image_values(struct image *im, const struct change *c, const struct array_want *
 	for (size_t i = 0; i < c->now->file.nvars && r == 0; i++)
 		if (c->now->source[i].target && all_of_it(&v, i))
 			r = compare(&v, i, 0, image_form_bytes(c->now, i));
-	while (r == 0 && next_run(im, &from, &to, &v.meant)) {
-		struct image_piece p = image_form_at(c->now, from);
-		to = min_u64(to, p.left < to - from ? from + p.left : to);
-		if (p.owner == IMAGE_DATA && c->now->source[p.var].target && !all_of_it(&v, p.var))
-			r = compare(&v, p.var, p.in, p.in + (to - from));
-		from = to;
-	}
+	for (; r == 0 && next_run(im, &from, &to, &v.meant); from = to)
+		r = compare_run(&v, from, to);
 	return r;
 }
