@@ -263,6 +263,22 @@ write_batch(struct batch *b)
 	return r;
 }
 
+/* Another program has replaced the archive, and this was known before anything was put: the lock is
+ * that of an archive which is there no more. */
+static int
+lock_again(struct zip_store *p, const struct batch *b)
+{
+	struct zip_writer *w = p->writer;
+	struct zmap_stat s;
+	if (b->over != b->base->serial || zip_writer_is_there(w, w->lock) ||
+		zmap_stat(p->lower, p->key, &s) != 0 || !zip_same_archive(&s, &b->base->stat))
+		return 0;
+	dir_clean_fd(&w->lock);
+	w->lock = -1;
+	int r = zip_writer_lock(w);
+	return r < 0 ? err_add(r, "'%s'", w->path) : 0;
+}
+
 int
 zip_sync(struct zmap *z)
 {
@@ -274,6 +290,9 @@ zip_sync(struct zmap *z)
 		CLEAN(batch_done) struct batch b = {0};
 		int r = batch_begin(p, &b);
 		if (r < 0 || !b.layer.count)
+			return r;
+		r = lock_again(p, &b);
+		if (r < 0)
 			return r;
 		r = changed_beneath(p, &b);
 		if (r < 0) {
