@@ -19,3 +19,24 @@ for form in v2 shards; do
 		"$python" "$here/write_records.py" check "$store" || fail "$store: records are lost"
 	done
 done
+
+# zeros of a variable whose fill value is null are stored: other programs find anything where no chunk is
+store=$tmp/null.zarr
+for name in q r; do
+	mkdir -p "$store/$name"
+	echo '{"zarr_format": 2, "shape": [1, 3], "chunks": [1, 3], "dtype": "|i1", "fill_value": null, "order": "C", "compressor": null, "filters": null}' >"$store/$name/.zarray"
+	echo '{"_ARRAY_DIMENSIONS": ["time", "x"]}' >"$store/$name/.zattrs"
+	printf '\1\2\3' >"$store/$name/0.0"
+done
+echo '{"zarr_format": 2}' >"$store/.zgroup"
+must_mount "$store" rw,unlimited=time
+"$python" - "$mnt/dataset.rec.nc" <<'END' || fail "appending"
+import sys, netCDF4
+with netCDF4.Dataset(sys.argv[1], "r+") as file:
+    file["q"][1] = 0
+    file["r"][1] = 5
+END
+umount_store
+same "a row of zeros" "$(od -An -tu1 "$store/q/1.0" | xargs)" "0 0 0"
+same "the other's" "$(od -An -tu1 "$store/r/1.0" | xargs)" "5 5 5"
+exit $((failures != 0))

@@ -62,13 +62,14 @@ target_read(void *arg, void *target, const struct array_want *how, uint64_t off,
 	return r;
 }
 
-/* Are they whole elements, and nothing but the array's fill value? */
+/* Are they whole elements, and nothing but the array's fill value? Where that is null, a chunk that
+ * is not there is anything to other programs. */
 static bool
 is_fill(const struct image_target *t, uint64_t off, struct span bytes)
 {
 	const size_t item = array_dtype(t->array)->size;
 	CLEAN(clean_free) uint8_t *fill = calloc(1, item + 1);
-	if (!fill || !item || off % item || bytes.len % item)
+	if (!fill || !item || t->node->array->null_fill || off % item || bytes.len % item)
 		return false;
 	flat_fill_value(t->node->array, item, fill);
 	return span_repeats(bytes, fill, item);
