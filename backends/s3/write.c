@@ -1,9 +1,9 @@
 /* Writing to S3: one PUT an object, which the server takes whole or not at all.
  *
- * A PUT is tried again as any request is, by the client or by curl. Where an answer was lost, what
- * is there now may be our own: a put on a condition then looks whether it is, by an id that it sent
- * along. The ETag does not say: of an encrypted object it is no MD5, and two writers may put the
- * same bytes. */
+ * A PUT is tried again as any request is, by the client, by curl, or by a proxy before the server,
+ * of which nothing is seen here. Where an answer was lost, what is there now may be our own: a put
+ * on a condition that does not hold looks whether it is, by an id that it sent along. The ETag does
+ * not say: of an encrypted object it is no MD5, and two writers may put the same bytes. */
 #include "backends/s3/store.h"
 
 #include "base/err.h"
@@ -148,7 +148,8 @@ s3_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 	int r = marked ? s3_new_put_id(w.id) : 0;
 	if (r == 0)
 		r = p->if_match ? put_if_match(z, &w, ret) : put_once(z, &w, NULL, ret);
-	return r == ZMAP_CHANGED && w.requests > 1 ? done_before(z, &w, ret) : r;
+	const bool tells = *w.id && ((struct s3 *)z)->keeps_ids;
+	return r == ZMAP_CHANGED && (tells || w.requests > 1) ? done_before(z, &w, ret) : r;
 }
 
 /* --- delete --- */
