@@ -355,7 +355,8 @@ prepare(struct values *v)
 	for (size_t i = 0; i < now->file.nvars && r == 0; i++)
 		if (now->source[i].axis.is)
 			r = check_axis(v, i);
-		else if (v->im->form && now->source[i].target && all_of_it(v, i))
+		else if (v->change->var[i] != CHANGE_NONE && now->source[i].target &&
+			 all_of_it(v, i))
 			r = keep(v, i);
 	return r;
 }
@@ -392,6 +393,20 @@ expire(const struct values *v)
 		ops->expire(v->im->start.arg);
 }
 
+/* Variables that may differ where nothing was written. New ones come first: what others have
+ * changes after it was read for these. */
+static int
+compare_all(struct values *v, bool known)
+{
+	const struct change *c = v->change;
+	int r = 0;
+	for (size_t i = 0; i < c->now->file.nvars && r == 0; i++)
+		if (known == (c->var[i] != CHANGE_NONE) && c->now->source[i].target &&
+			all_of_it(v, i))
+			r = compare(v, i, 0, image_form_bytes(c->now, i));
+	return r;
+}
+
 /* Bytes [from, to) of the file, as far as they are variables'. */
 static int
 compare_run(struct values *v, uint64_t from, uint64_t to)
@@ -416,9 +431,8 @@ image_values(struct image *im, const struct change *c, const struct array_want *
 	expire(&v);
 	if (!write)
 		r = prepare(&v);
-	for (size_t i = 0; i < c->now->file.nvars && r == 0; i++)
-		if (c->now->source[i].target && all_of_it(&v, i))
-			r = compare(&v, i, 0, image_form_bytes(c->now, i));
+	r = r == 0 ? compare_all(&v, false) : r;
+	r = r == 0 ? compare_all(&v, true) : r;
 	for (; r == 0 && next_run(im, &from, &to, &v.meant); from = to)
 		r = compare_run(&v, from, to);
 	return r;
