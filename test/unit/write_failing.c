@@ -232,6 +232,35 @@ lost(void)
 	zmap_close(z);
 }
 
+/* An array goes with all its chunks, though that takes longer than one operation may. */
+static void
+removed(void)
+{
+	enum { CHUNKS = 20 };
+	struct mount_options o = options_new();
+	struct zmap *z = store_new("mem:removed");
+	struct zmap_stat s;
+	char key[16];
+	put_store(z);
+	put_meta(z, "c", "\"|i1\"", "[20]", "[1]", "\"fill_value\": 0");
+	for (int i = 0; i < CHUNKS; i++) {
+		snprintf(key, sizeof key, "c/%d", i);
+		put_bytes(z, key, "\1", 1);
+	}
+	o.rw = o.allow_delete = true;
+	o.data.timeout = SECOND;
+	struct mount *m = mount_new(
+		"fault+mem:removed#fault.kind=delay&fault.calls=del&fault.ms=60&fault.match=c/",
+		&o);
+	CHECK_INT(mount_unlink(m, "c"), 0);
+	for (int i = 0; i < CHUNKS; i++) {
+		snprintf(key, sizeof key, "c/%d", i);
+		CHECK_INT(zmap_stat(z, key, &s), ZMAP_ABSENT);
+	}
+	mount_close(m);
+	zmap_close(z);
+}
+
 int
 main(void)
 {
@@ -244,5 +273,6 @@ main(void)
 	}
 	CHECK(passed > 0 && passed < 2 * 4 * CALLS);
 	lost();
+	removed();
 	return check_end();
 }
