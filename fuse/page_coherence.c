@@ -328,13 +328,13 @@ static bool
 move(struct invalidator *n, struct page_coherence *p, const struct array_move *m)
 {
 	bool done = false;
+	askers_forget(&p->askers); /* before since is another, see page_coherence_wait */
 	LOCKED(&n->lock) {
 		atomic_store(&p->since, m->to);
 		p->begun = m->to;
 		done = p->noticed_last <= m->to;
 		p->noticed = done ? 0 : p->noticed_last;
 	}
-	askers_forget(&p->askers);
 	notifier_drop(n->server->notifier, p->inode);
 	return done;
 }
@@ -423,21 +423,28 @@ run(void *arg)
 	return NULL;
 }
 
-void
-page_coherence_wait(struct request *r)
+static void
+wait_unparked(struct invalidator *n, struct page_coherence *p, struct request *r)
 {
-	struct invalidator *n = r->server->renewer;
-	struct page_coherence *p = atomic_load(&r->inode->pages);
-	if (p)
-		askers_note(&p->askers, r->pid);
-	if (!p || !atomic_load_explicit(&p->parked, memory_order_relaxed))
-		return;
 	int64_t until = clock_now() + ASKERS_BUSIEST * PARKED_MOST * ASKERS_QUIET;
 	struct timespec t = {until / SECOND, until % SECOND};
 	LOCKED(&n->lock) {
 		int e = 0;
 		while (atomic_load(&p->parked) && !e && !cancelled(&r->cancel))
 			e = pthread_cond_timedwait(&n->unparked, &n->lock, &t);
+	}
+}
+
+/* A thread that is forgotten meanwhile, as the inode begins anew, is noted once more. */
+void
+page_coherence_wait(struct request *r)
+{
+	struct page_coherence *p = atomic_load(&r->inode->pages);
+	for (int64_t since = -1; p && since != atomic_load(&p->since);) {
+		since = atomic_load(&p->since);
+		askers_note(&p->askers, r->pid);
+		if (atomic_load(&p->parked))
+			wait_unparked(r->server->renewer, p, r);
 	}
 }
 

@@ -158,8 +158,8 @@ many(void)
 {
 	struct askers_look look;
 	askers_note(&askers, 0);
-	askers_note(&askers, 1);
-	askers_note(&askers, 1);
+	askers_note(&askers, getpid());
+	askers_note(&askers, getpid());
 	askers_look(&askers, &look);
 	CHECK_INT(look.count, 1);
 	for (pid_t n = 0; n < 3 * ASKERS; n++)
