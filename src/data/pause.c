@@ -15,6 +15,10 @@ enum {
 static const int64_t REFUSED = SECOND;
 enum { REFUSALS = 8 };
 
+/* A read() asks again for its first bytes each time that they are dropped before it has them: after
+ * so many times it is a program that reads them again and again. */
+enum { REPEATS = 4 };
+
 /* So long after the kernel has an answer, its reader has it too. */
 static const int64_t TAKEN = SECOND / 2;
 
@@ -37,6 +41,7 @@ restart(struct pause *p, const struct array_want *w, int64_t now)
 	p->next = w->off + w->len;
 	p->late = false;
 	p->again = p->began;
+	p->repeats = 0;
 	p->began = now;
 	p->since = w->since;
 }
@@ -79,8 +84,9 @@ begins_again(struct pause *p, const struct array_want *w)
 {
 	bool taken = !p->active && w->dropped - p->ended >= TAKEN,
 	     again = w->off == p->start && p->high - p->start <= LATE && w->dropped > p->dropped &&
-		     w->looked < w->dropped && !(taken && p->late);
+		     w->looked < w->dropped && !(taken && p->late) && p->repeats < REPEATS;
 	p->late |= again && taken;
+	p->repeats += again;
 	return again;
 }
 

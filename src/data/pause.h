@@ -31,6 +31,7 @@ struct pause {
 	int64_t dropped;    /* array_want.dropped of its last repetition */
 	bool again;         /* it is not the first run */
 	bool late;          /* its first request was repeated long after its answer */
+	unsigned repeats;   /* how often that was repeated since the run began */
 	int64_t began;      /* clock_now() */
 	int64_t since;      /* array_want.since of it */
 	atomic_llong ended; /* clock_now() of the end of the last request */

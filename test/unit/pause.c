@@ -152,6 +152,16 @@ test_beginning(void)
 	dropped = now += READS_ON / 2;
 	steps(&p, 0, 2, 5);
 	CHECK(p.again && goes_on(&p, now, now + 1) && !goes_on(&p, now, change));
+	/* a program that reads the same place again and again, as its pages are dropped */
+	p = (struct pause){0};
+	ask(&p, 0, 5);
+	change = ++now;
+	for (unsigned i = 0; i < 8; i++) {
+		dropped = now += SECOND / 4;
+		now += SECOND / 8;
+		ask(&p, 0, 5);
+	}
+	CHECK(p.again && !goes_on(&p, now, change));
 	/* a reader whose answer comes before its next read() has not paused */
 	p = (struct pause){0};
 	steps(&p, 0, 2, 5);
