@@ -17,7 +17,8 @@
 static int
 sync_one(int fd)
 {
-	return fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+	const int e = fsync(fd) == 0 ? 0 : errno;
+	return e == EINVAL || e == ENOTSUP || e == ENOSYS ? 0 : e;
 }
 
 int

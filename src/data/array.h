@@ -211,8 +211,8 @@ bool array_has_rows(const struct array *);
 /* Rows of the array up to that one that were put, and that are to be counted, or are counted, by
  * metadata that are this version by now: another program may have made the array shorter since, and
  * as long again. Where that is not the version that they were put under, or were last found under,
- * they are looked at: 0; -EIO names one that is gone, of those that were not fill. The array is the
- * caller's alone. */
+ * they are looked at: 0; -EIO names one that is gone, of those that were not fill; where codecs may
+ * make fill of what was written, one whose object is gone. The array is the caller's alone. */
 int array_find_rows(struct array *, uint64_t rows, uint64_t document, struct cancel *);
 /* Metadata that this mount has stored count rows up to that one, which were looked for before. */
 void array_rows_counted(const struct array *, uint64_t rows);

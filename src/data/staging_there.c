@@ -72,6 +72,14 @@ read_witnesses(const struct seeking *l, struct noted *n)
 	return r;
 }
 
+/* Elements that are not fill may be by now what these codecs have made of them: fill. */
+static bool
+is_lossy(const struct array *a)
+{
+	CLEAN(buf_free) struct buf names = {0};
+	return array_lossy(a, &names) < 0 || names.len;
+}
+
 static void
 seek(void *arg, size_t i)
 {
@@ -86,7 +94,7 @@ seek(void *arg, size_t i)
 	if (r == -EACCES && a->data->options.missing_403)
 		r = ZMAP_ABSENT;
 	n->gone = r == ZMAP_ABSENT ? n->witness[0].row : UINT64_MAX;
-	if (r == 0 && (n->merged || strcmp(now.version, n->version) != 0))
+	if (r == 0 && (n->merged || strcmp(now.version, n->version) != 0) && !is_lossy(a))
 		r = read_witnesses(l, n);
 	if (r < 0)
 		LOCKED(&l->lock)
