@@ -266,16 +266,17 @@ layer_touches(const struct layer *l, size_t from, size_t to)
 }
 
 size_t
-layer_find_other(const struct layer *l, size_t from, const uint8_t *item, size_t n)
+layer_find_other(const struct layer *l, size_t from, size_t to, const uint8_t *item, size_t n)
 {
-	if (!l || !l->count || from >= l->lo + l->len)
+	if (!l || !l->count || to <= max_u64(from, l->lo) || from >= l->lo + l->len)
 		return SIZE_MAX;
-	for (size_t in = next_written(l, max_u64(from, l->lo) - l->lo, l->len); in < l->len;) {
-		const size_t hole = next_hole(l, in, l->len);
+	const size_t end = min_u64(to - l->lo, l->len);
+	for (size_t in = next_written(l, max_u64(from, l->lo) - l->lo, end); in < end;) {
+		const size_t hole = next_hole(l, in, end);
 		for (size_t at = round_up(l->lo + in, n); at + n <= l->lo + hole; at += n)
 			if (memcmp(l->data + (at - l->lo), item, n) != 0)
 				return at;
-		in = next_written(l, hole, l->len);
+		in = next_written(l, hole, end);
 	}
 	return SIZE_MAX;
 }

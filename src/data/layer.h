@@ -52,9 +52,10 @@ size_t layer_end(const struct layer *);
 bool layer_any(const struct layer *l);
 /* Was any of bytes [from, to) written, to it or under it? l NULL: no. */
 bool layer_touches(const struct layer *, size_t from, size_t to);
-/* The first whole element of n bytes from `from` on that was written and is not this one. SIZE_MAX:
+/* The first whole element of n bytes in [from, to) that was written and is not this one. SIZE_MAX:
  * none is. l NULL: none. */
-size_t layer_find_other(const struct layer *l, size_t from, const uint8_t *item, size_t n);
+size_t layer_find_other(
+	const struct layer *l, size_t from, size_t to, const uint8_t *item, size_t n);
 /* Was each of them written, to one layer or the other? Either may be NULL. */
 bool layer_has(const struct layer *a, const struct layer *b, size_t at, size_t n);
 /* Lays all of `upper` over `lower`. -ENOMEM: nothing happened, but that it may cost more. */

@@ -155,18 +155,21 @@ find_in(const struct array *a, const struct staged_chunk *c, size_t from, struct
 {
 	const struct layer *l = c->storing;
 	const size_t item = a->grid.item;
-	size_t at = layer_find_other(l, from, a->fill, item), last = at;
-	size_t apart = at == NO_FILL ? 0 : ceil_div((layer_end(l) - at) / item, WITNESSES - 2);
+	size_t end = layer_end(l), next = from; /* behind the one, nothing but fill */
+	size_t at = layer_find_other(l, next, end, a->fill, item), last = at;
+	size_t apart = at == NO_FILL ? 0 : ceil_div((end - at) / item, WITNESSES - 2);
 	bool even = true;
-	for (; apart; at = layer_find_other(l, last + apart * item, a->fill, item)) {
+	for (; apart; at = layer_find_other(l, next, end, a->fill, item)) {
 		if (at == NO_FILL) {
+			end = min_u64(end, next);
 			apart /= 2;
 			even = false;
-			continue;
+		} else {
+			last = at;
+			if (even)
+				add_at(ret, a, c, at);
 		}
-		last = at;
-		if (even)
-			add_at(ret, a, c, at);
+		next = last + apart * item;
 	}
 	if (last != NO_FILL)
 		add_at(ret, a, c, last);
