@@ -4,9 +4,23 @@
 
 #include "model/edit.h"
 
-#include <unistd.h>
+#include <stdatomic.h>
+#include <time.h>
 
-enum { ROWS = 8, LOOK = 3200000 /* us */ };
+/* s. What the commit has, and what a look at its objects takes. */
+enum { ROWS = 8, TIMEOUT = 60, LOOK = 100 };
+
+static atomic_int passed;
+int __real_clock_gettime(clockid_t, struct timespec *);
+int __wrap_clock_gettime(clockid_t, struct timespec *);
+
+int
+__wrap_clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	const int r = __real_clock_gettime(clock, ret);
+	ret->tv_sec += clock == CLOCK_MONOTONIC ? atomic_load(&passed) : 0;
+	return r;
+}
 
 static const struct array_want how;
 
@@ -44,7 +58,7 @@ static int
 look(const struct node *n, void *arg)
 {
 	*(bool *)arg = true;
-	usleep(LOOK);
+	atomic_fetch_add(&passed, LOOK);
 	return 0;
 }
 
@@ -60,7 +74,7 @@ many_objects(void)
 	CHECK_INT(model_edit(c.mount->model, "t", &e), 0);
 	CHECK_INT(edit_grow(e, ROWS + 1), 0);
 	edit_check(e, look, &looked);
-	CHECK_INT(edit_commit(e, clock_now() + 3 * SECOND, NULL), 0);
+	CHECK_INT(edit_commit(e, clock_now() + TIMEOUT * SECOND, NULL), 0);
 	CHECK(looked);
 	edit_free(e);
 	cut_end(&c);
