@@ -29,6 +29,7 @@ struct style {
 	struct span blank; /* before the first member of the dict around, behind its bracket */
 	struct span colon; /* between key and value */
 	unsigned depth;    /* brackets around */
+	bool ascii;        /* what is put in */
 };
 
 static bool
@@ -213,10 +214,26 @@ append(struct buf *doc, const struct inside *in, const struct style *around,
 		r = add_member(&b, path, colon, value);
 	if (r == 0 && lines)
 		r = add_deeper(&b, around->blank, around->depth, around->depth);
+	if (r == 0 && around->ascii)
+		r = json_to_ascii(&b);
 	if (r < 0)
 		return r;
 	return in->count ? splice(doc, in->last.end, in->last.end, buf_span(&b))
 			 : splice(doc, in->open, in->close, buf_span(&b));
+}
+
+static int
+replace(struct buf *doc, const struct part *p, bool ascii, struct span value)
+{
+	CLEAN(buf_free) struct buf b = {0};
+	if (!ascii)
+		return splice(doc, p->value, p->end, value);
+	int r = add_span(&b, between(p->begin, p->value));
+	if (r == 0)
+		r = add_span(&b, value);
+	if (r == 0)
+		r = json_to_ascii(&b);
+	return r < 0 ? r : splice(doc, p->begin, p->end, buf_span(&b));
 }
 
 static int
@@ -240,11 +257,11 @@ check_value(struct span value)
 	return r < 0 ? r : at_end(&l);
 }
 
-int
-json_edit_set(struct buf *doc, const char *const *path, struct span value)
+static int
+set_member(struct buf *doc, const char *const *path, bool ascii, struct span value)
 {
 	static const struct span plain_colon = {(const uint8_t *)": ", 2};
-	struct style style = {.colon = plain_colon};
+	struct style style = {.colon = plain_colon, .ascii = ascii};
 	struct lexer l = open_doc(buf_span(doc));
 	int r = check_value(value);
 	for (bool outermost = true; r == 0; outermost = false, path++) {
@@ -257,13 +274,26 @@ json_edit_set(struct buf *doc, const char *const *path, struct span value)
 		if (!in.found.begin)
 			return append(doc, &in, &style, path, value);
 		if (!path[1])
-			return splice(doc, in.found.value, in.found.end, value);
+			return replace(doc, &in.found, ascii, value);
 		style = (struct style){.blank = blanks_before(&in.found),
 			.colon = between(in.found.colon, in.found.value),
-			.depth = style.depth + 1};
+			.depth = style.depth + 1,
+			.ascii = ascii};
 		l.at = in.found.value;
 	}
 	return r;
+}
+
+int
+json_edit_set(struct buf *doc, const char *const *path, struct span value)
+{
+	return set_member(doc, path, false, value);
+}
+
+int
+json_edit_set_ascii(struct buf *doc, const char *const *path, struct span value)
+{
+	return set_member(doc, path, true, value);
 }
 
 /* The part is taken out, with the comma that it needed. */

@@ -12,6 +12,8 @@
  * is none is -EINVAL, like text that is no JSON. value: one JSON value. The document is untouched
  * on failure. */
 int json_edit_set(struct buf *doc, const char *const *path, struct span value);
+/* The same, and that member, its name too, is in ASCII then, as json_to_ascii has it. */
+int json_edit_set_ascii(struct buf *doc, const char *const *path, struct span value);
 /* Deletes it, all of that name. What is not there is deleted already. */
 int json_edit_del(struct buf *doc, const char *const *path);
 /* Sets element `at` of the list that path leads to; the one behind its end is added. -EINVAL: no

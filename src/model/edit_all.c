@@ -90,12 +90,15 @@ take_doc(struct whole *w, const struct edit_part *p, struct edit_doc *d)
 	r = d->text.len ? buf_add(&text, d->text.data, d->text.len) : 0;
 	if (r == 0 && w->v3 && !p->array)
 		r = keep_inline(w, &e, &text);
+	if (r == 0 && d->ascii)
+		r = json_to_ascii(&text);
 	if (r == 0)
 		r = json_edit_find(buf_span(&text), whole, &value);
 	const struct span old = now_there(w, &e);
 	if (r < 0 || (old.len == value.len && !memcmp(old.data, value.data, value.len)))
 		return r;
-	return json_edit_set(&w->doc->text, e.path, value);
+	return d->ascii ? json_edit_set_ascii(&w->doc->text, e.path, value)
+			: json_edit_set(&w->doc->text, e.path, value);
 }
 
 static bool

@@ -48,14 +48,6 @@ spelling(const char *types)
 	return !types ? ATTR_PURE : *types && types[1] == 'N' ? ATTR_RECORDED_1 : ATTR_RECORDED;
 }
 
-/* Of metadata that zarr-python 2 reads, which knows ASCII only. (netcdf-c, which reads NCZarr's,
- * does not know \\u.) */
-static bool
-is_plain_v2(const struct edit_part *p, const char *types)
-{
-	return !p->v3 && !p->nczarr && !types;
-}
-
 static int
 set_type(struct commit *c, struct edit_part *p, const char *types, const struct attr *a)
 {
@@ -86,8 +78,6 @@ set_attr(struct commit *c, struct edit_part *p, const struct attr *wanted, const
 	}
 	r = is_packed(p, &a, was) ? pack_fill(&a, &value)
 				  : attr_json(&a, spelling(types), was, &value);
-	if (r == 0 && is_plain_v2(p, types))
-		r = json_to_ascii(&value);
 	if (r == 0)
 		r = doc_set(c, p->attrs, at.name, buf_span(&value));
 	return r == 0 && types ? set_type(c, p, types, &a) : r;

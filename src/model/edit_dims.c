@@ -98,10 +98,8 @@ part_add_name(struct commit *c, struct edit_part *group, bool array, const char 
 {
 	const char *const path[] = {
 		part_name, array ? either(group, "arrays", "vars") : "groups", NULL};
-	CLEAN(buf_free) struct buf text = {0};
 	size_t at;
-	int r = json_quote(name, strlen(name), &text);
-	int there = r == 0 ? find_name(group, path, name, &at) : r;
+	int r = 0, there = find_name(group, path, name, &at);
 	if (there < 0)
 		return there;
 	commit_touch(c, group->attrs);
@@ -109,9 +107,7 @@ part_add_name(struct commit *c, struct edit_part *group, bool array, const char 
 		return 0;
 	if (!doc_find(group->attrs, path).len)
 		r = doc_set(c, group->attrs, path, span_of("[]"));
-	if (r == 0)
-		r = json_edit_at(&group->attrs->text, path, at, buf_span(&text));
-	return r < 0 ? err_add(r, "cannot change '%s'", group->attrs->key) : 0;
+	return r < 0 ? r : doc_set_text_at(c, group->attrs, path, at, name);
 }
 
 int

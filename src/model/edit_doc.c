@@ -182,7 +182,22 @@ doc_set(struct commit *c, struct edit_doc *d, const char *const *path, struct sp
 	commit_touch(c, d);
 	int r = d->text.len ? 0 : buf_add(&d->text, "{}", 2);
 	if (r == 0)
-		r = json_edit_set(&d->text, path, value);
+		r = d->ascii ? json_edit_set_ascii(&d->text, path, value)
+			     : json_edit_set(&d->text, path, value);
+	return r < 0 ? refused(d, r) : 0;
+}
+
+int
+doc_set_text_at(
+	struct commit *c, struct edit_doc *d, const char *const *path, size_t at, const char *text)
+{
+	CLEAN(buf_free) struct buf value = {0};
+	int r = json_quote(text, strlen(text), &value);
+	commit_touch(c, d);
+	if (r == 0 && d->ascii)
+		r = json_to_ascii(&value);
+	if (r == 0)
+		r = json_edit_at(&d->text, path, at, buf_span(&value));
 	return r < 0 ? refused(d, r) : 0;
 }
 

@@ -11,6 +11,7 @@ struct edit_doc {
 	struct buf text, was;
 	bool there;    /* the store has one … */
 	bool want;     /* … and is to have one */
+	bool ascii;    /* what is put in is: zarr-python 2 reads no more */
 	unsigned turn; /* order of storing; 0: it does not change */
 	bool together; /* with those before and behind it that are, too */
 	char version[ZMAP_VERSION];
@@ -81,6 +82,9 @@ void commit_touch(struct commit *, struct edit_doc *);
 /* Stores what was touched. 0, ZMAP_CHANGED, -errno. */
 int commit_store(struct commit *);
 int doc_set(struct commit *, struct edit_doc *, const char *const *path, struct span value);
+/* Element `at` of the list at path; the text is quoted. */
+int doc_set_text_at(
+	struct commit *, struct edit_doc *, const char *const *path, size_t at, const char *text);
 int doc_set_number(struct commit *, struct edit_doc *, const char *const *path, uint64_t);
 int doc_del(struct commit *, struct edit_doc *, const char *const *path);
 /* The value at path, as bytes; len 0: there is none. */

@@ -161,6 +161,14 @@ check_group(struct commit *c, const struct edit_part *p)
 		       : r;
 }
 
+/* Metadata that zarr-python 2 reads get ASCII only, which is all that it knows. (netcdf-c, which
+ * reads NCZarr's, does not know \\u.) */
+static void
+note_ascii(const struct edit_part *p)
+{
+	p->main->ascii = p->attrs->ascii = !p->v3 && !p->nczarr && !part_types(p);
+}
+
 int
 commit_part(struct commit *c, const char *path, struct edit_part **ret)
 {
@@ -186,6 +194,7 @@ commit_part(struct commit *c, const char *path, struct edit_part **ret)
 		return r;
 	if (p->array && !p->main->there)
 		return ZMAP_ABSENT;
+	note_ascii(p);
 	r = part_node(c, p, &p->before);
 	if (r == 0 && p->before->kind != n->kind)
 		r = ZMAP_ABSENT;
@@ -213,8 +222,10 @@ commit_new_part(struct commit *c, struct path_walk *w, const char *path,
 	p->nczarr = kind->nczarr;
 	p->reals = kind->reals;
 	r = read_docs(c, p);
-	if (r == 0)
-		r = add_part(c, p);
+	if (r < 0)
+		return r;
+	note_ascii(p);
+	r = add_part(c, p);
 	if (r == 0)
 		*ret = MOVE(p);
 	return r;

@@ -43,18 +43,6 @@ says(struct span list, unsigned at, const char *name, bool *ret)
 	return r;
 }
 
-static int
-set_name(struct commit *c, struct edit_doc *d, const char *const *path, unsigned at,
-	const char *name)
-{
-	CLEAN(buf_free) struct buf text = {0};
-	int r = json_quote(name, strlen(name), &text);
-	commit_touch(c, d);
-	if (r == 0)
-		r = json_edit_at(&d->text, path, at, buf_span(&text));
-	return r < 0 ? err_add(r, "cannot change '%s'", d->key) : 0;
-}
-
 /* Where that list is in the document, if it is there. */
 static int
 set_in(struct commit *c, const struct rename *n, struct edit_doc *d, const char *const *path,
@@ -67,7 +55,7 @@ set_in(struct commit *c, const struct rename *n, struct edit_doc *d, const char 
 	for (unsigned i = n->fqn ? 0 : 1; r == 0 && list.len && !is && i < 2; i++) {
 		r = says(list, at, from[i], &is);
 		if (r == 0 && is)
-			r = set_name(c, d, path, at, to[i]);
+			r = doc_set_text_at(c, d, path, at, to[i]);
 	}
 	*found += is;
 	return r;

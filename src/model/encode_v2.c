@@ -186,5 +186,7 @@ encode_array_v2(const struct new_array *a, bool nczarr, struct buf *ret)
 		r = add_codecs(a, ret);
 	if (r == 0)
 		r = add_separator(a, nczarr, ret);
+	if (r == 0 && !nczarr)
+		r = json_to_ascii(ret); /* a fill value that is text */
 	return r < 0 ? r : buf_add(ret, "}", 1);
 }

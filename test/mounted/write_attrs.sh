@@ -28,6 +28,10 @@ same "units as stored" "$(stored units sst)" "'K'"
 setfattr -n user.units -v '°C 😀' sst || fail "setfattr beyond ASCII"
 same "units beyond ASCII" "$(value units sst)" '°C 😀'
 same "units beyond ASCII as stored" "$(stored units sst)" "'°C 😀'"
+setfattr -n user.größe -v 'ä' sst || fail "setfattr of a name beyond ASCII"
+same "a name beyond ASCII" "$(value größe sst)" 'ä'
+same "a name beyond ASCII as stored" "$(stored größe sst)" "'ä'"
+setfattr -x user.größe sst || fail "setfattr -x of a name beyond ASCII"
 setfattr -n user.units -v K sst || fail "setfattr"
 setfattr -n user.valid_range -v '-2.5f, 40.f' sst || fail "setfattr of numbers"
 same "numbers" "$(value valid_range sst)" "-2.5f, 40.f"

@@ -272,9 +272,60 @@ test_refused(void)
 	tree_free(&t);
 }
 
+/* Pure Zarr V2, which zarr-python 2 reads as ASCII: what an edit puts in is escaped, what another
+ * program left raw is found all the same, and escaped once it changes. NCZarr stays raw. */
+static void
+test_beyond_ascii(void)
+{
+	static const char all[] = "{\"zarr_consolidated_format\": 1, \"metadata\": {\".zgroup\": "
+				  "{\"zarr_format\": 2}%s%s}}";
+	static const char array[] = ", \"\xc3\xa9/.zarray\": " ZARRAY;
+	char text[1024];
+	snprintf(text, sizeof text, all, array, "");
+	struct tree t = tree_new(&never, (const char *const[]){".zgroup", ZGROUP, ".zmetadata",
+						 text, "\xc3\xa9/.zarray", ZARRAY, NULL});
+	struct attr a = text_attr("\xc3\xbc", "\xf0\x9f\x98\x80");
+	set_one(&t, "\xc3\xa9", &a);
+	stored_is(&t, "\xc3\xa9/.zattrs", "{\"\\u00fc\": \"\\ud83d\\ude00\"}");
+	snprintf(text, sizeof text, all, array,
+		", \"\\u00e9/.zattrs\": {\"\\u00fc\": \"\\ud83d\\ude00\"}");
+	stored_is(&t, ".zmetadata", text);
+	shown_is(&t, "\xc3\xa9", "\xc3\xbc", NC_TYPE_CHAR, "\xf0\x9f\x98\x80");
+	tree_free(&t);
+
+	t = tree_new(&never,
+		(const char *const[]){".zgroup", ZGROUP, "v/.zarray", ZARRAY, "v/.zattrs",
+			"{\"\xc3\xbc\": \"\", \"\xc3\xa4\": 2.0e0, \"\\u00f6\": \"\"}", "w/.zarray",
+			ZARRAY, "w/.zattrs",
+			"{\"_nczarr_array\": {\"dimension_references\": [\"/x\"]}, " NC_TYPES(
+				"") "}",
+			NULL});
+	set_one(&t, "v", &a);
+	stored_is(&t, "v/.zattrs",
+		"{\"\\u00fc\": \"\\ud83d\\ude00\", \"\xc3\xa4\": 2.0e0, \"\\u00f6\": \"\"}");
+	a.name = (char *)"\xc3\xb6";
+	set_one(&t, "v", &a);
+	stored_is(&t, "v/.zattrs",
+		"{\"\\u00fc\": \"\\ud83d\\ude00\", \"\xc3\xa4\": 2.0e0, \"\\u00f6\": "
+		"\"\\ud83d\\ude00\"}");
+	struct edit *e = begin_edit(&t, "v");
+	CHECK_INT(edit_del_attr(e, "\xc3\xa4"), 0);
+	CHECK_INT(edit_del_attr(e, "\xc3\xb6"), 0);
+	end_edit(e);
+	stored_is(&t, "v/.zattrs", "{\"\\u00fc\": \"\\ud83d\\ude00\"}");
+	a = text_attr("\xc3\xbc", "\xc3\xa4");
+	set_one(&t, "w", &a);
+	stored_is(&t, "w/.zattrs",
+		"{\"_nczarr_array\": {\"dimension_references\": [\"/x\"]}, \"_nczarr_attr\": "
+		"{\"types\": {\"_nczarr_array\": \"|J0\", \"\xc3\xbc\": \">S1\"}}, \"\xc3\xbc\": "
+		"\"\xc3\xa4\"}");
+	tree_free(&t);
+}
+
 int
 main(void)
 {
+	test_beyond_ascii();
 	test_pure();
 	test_recorded();
 	test_older();

@@ -35,6 +35,11 @@ test_pure(void)
 	stored_is(&t, "u/.zattrs", NAMES("lon", "z"));
 	stored_is(&t, "g/v/.zattrs", NAMES("x")); /* another group's */
 	stored_is(&t, "v/.zarray", PLANE("[4, 4]"));
+	CHECK_INT(rename_dim(&t, "v", 1, "\xc3\xbc"), 0);
+	stored_is(&t, "v/.zattrs", /* as zarr-python 2 reads it */
+		"{\"a\": 1.50, \"_ARRAY_DIMENSIONS\": [\"y\", \"\\u00fc\"]}");
+	CHECK_INT(rename_dim(&t, "v", 1, "lon"), 0);
+	stored_is(&t, "u/.zattrs", NAMES("lon", "z"));
 	CHECK_INT(rename_dim(&t, "v", 1, "z"), -EINVAL); /* there is one */
 	CHECK_INT(rename_dim(&t, "v", 1, "a/b"), -EINVAL);
 	CHECK_INT(rename_dim(&t, "n", 0, "lon"), -EINVAL); /* it has no name */
