@@ -63,6 +63,21 @@ store_open(const char *wrappers, const char *backend, const char *path, bool wri
 	return store_open_with(wrappers, backend, path, &o, NULL);
 }
 
+/* As a user names it: a path, or a URL. */
+static inline struct zmap *
+store_open_url(const char *text, bool writable)
+{
+	const struct zmap_options o = {.writable = writable, .timeout = 10 * SECOND};
+	struct url u = {0};
+	struct zmap *z = NULL;
+	CHECK_INT(url_parse(text, &u), 0);
+	CHECK_INT(zmap_open(&u, &o, &z), 0);
+	url_free(&u);
+	if (!z)
+		exit(EXIT_FAILURE);
+	return z;
+}
+
 /* What others replace by the same of another letter is all of one. */
 static inline void
 store_expect_one_letter(const struct buf *b)

@@ -189,20 +189,6 @@ no_descriptor(void)
 	end();
 }
 
-static struct zmap *
-open_archive(const char *path)
-{
-	const struct zmap_options o = {.writable = true, .timeout = 10 * SECOND};
-	struct url u = {0};
-	struct zmap *archive = NULL;
-	CHECK_INT(url_parse(path, &u), 0);
-	CHECK_INT(zmap_open(&u, &o, &archive), 0);
-	url_free(&u);
-	if (!archive)
-		exit(EXIT_FAILURE);
-	return archive;
-}
-
 /* A new archive that has its name, which a crash may undo, is the archive all the same. */
 static void
 archive(int e, int want)
@@ -217,7 +203,7 @@ archive(int e, int want)
 	CHECK_INT(zmap_sync(z), 0);
 	zmap_close(z);
 	snprintf(path, sizeof path, "%s/x.zip", here.path);
-	z = open_archive(path);
+	z = store_open_url(path, true);
 	CHECK_INT(put("v/0"), 0);
 	fail_in(".", e);
 	CHECK_INT(zmap_sync(z), want);
@@ -226,7 +212,7 @@ archive(int e, int want)
 	CHECK_INT(put("v/1"), 0);
 	CHECK_INT(zmap_sync(z), 0);
 	zmap_close(z);
-	z = open_archive(path);
+	z = store_open_url(path, true);
 	store_expect(z, (struct zmap_get){.key = "v/0"}, 0, "x");
 	store_expect(z, (struct zmap_get){.key = "v/1"}, 0, "x");
 	end();

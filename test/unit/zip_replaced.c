@@ -25,20 +25,6 @@ replace(const char *text)
 	zip_made(&m);
 }
 
-static struct zmap *
-open_archive(void)
-{
-	const struct zmap_options o = {.writable = true, .timeout = 10 * SECOND};
-	struct url u = {0};
-	struct zmap *archive = NULL;
-	CHECK_INT(url_parse(path, &u), 0);
-	CHECK_INT(zmap_open(&u, &o, &archive), 0);
-	url_free(&u);
-	if (!archive)
-		exit(EXIT_FAILURE);
-	return archive;
-}
-
 static void
 begin(void)
 {
@@ -46,7 +32,7 @@ begin(void)
 	snprintf(path, sizeof path, "%s/x.zip", here.path);
 	snprintf(beside, sizeof beside, "%s/new", here.path);
 	replace("old");
-	z = open_archive();
+	z = store_open_url(path, true);
 }
 
 static void
@@ -79,12 +65,12 @@ before(void)
 	expect("v/.zarray", 0, "other");
 	CHECK_INT(put("v/0"), 0);
 	CHECK_INT(zmap_sync(z), 0);
-	struct zmap *second = open_archive();
+	struct zmap *second = store_open_url(path, true);
 	struct buf said = {0};
 	CHECK_INT(zmap_try_writing(second, &said), -EBUSY);
 	zmap_close(second);
 	zmap_close(z);
-	z = open_archive();
+	z = store_open_url(path, true);
 	expect("v/.zarray", 0, "other");
 	expect("v/0", 0, "x");
 	end();
@@ -106,7 +92,7 @@ meanwhile(bool seen)
 	CHECK_INT(put("v/1"), 0);
 	CHECK_INT(zmap_sync(z), 0);
 	zmap_close(z);
-	z = open_archive();
+	z = store_open_url(path, true);
 	expect("v/.zarray", 0, "other");
 	expect("v/1", 0, "x");
 	end();
@@ -118,7 +104,7 @@ taken(void)
 {
 	begin();
 	replace("other");
-	struct zmap *second = open_archive();
+	struct zmap *second = store_open_url(path, true);
 	CHECK_INT(zmap_alive(z), 0);
 	CHECK_INT(put("v/0"), 0);
 	CHECK_INT(zmap_sync(z), -EBUSY);
