@@ -169,6 +169,9 @@ const char *dir_local_locks(const char *mountinfo, dev_t dev);
 int dir_temporary(int up, char ret_name[DIR_TEMPORARY_SIZE]);
 /* Removes what killed writers left there more than a day ago. */
 void dir_sweep_one(int fd);
+/* Of an open directory. 0, also where the file system cannot sync a directory at all, or -errno
+ * without a text. */
+int dir_sync_fd(int fd);
 /* This directory has names that a crash may undo: the next sync sees to it, or this call. Its
  * descriptor may be taken over, and is -1 then. 0 or -errno. */
 int dir_unsynced(struct dir *, int *fd);

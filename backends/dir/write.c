@@ -13,12 +13,11 @@
 
 /* --- directories to be synced --- */
 
-/* 0 or errno. Some file systems cannot sync a directory at all. */
-static int
-sync_one(int fd)
+int
+dir_sync_fd(int fd)
 {
 	const int e = fsync(fd) == 0 ? 0 : errno;
-	return e == EINVAL || e == ENOTSUP || e == ENOSYS ? 0 : e;
+	return e == EINVAL || e == ENOTSUP || e == ENOSYS ? 0 : -e;
 }
 
 int
@@ -38,8 +37,8 @@ dir_unsynced(struct dir *d, int *fd)
 			noted = true;
 		}
 	}
-	int e = noted ? 0 : sync_one(*fd);
-	return e ? err_sys(e, "fsync of the directory") : 0;
+	int r = noted ? 0 : dir_sync_fd(*fd);
+	return r < 0 ? err_sys(-r, "fsync of the directory") : 0;
 }
 
 static unsigned
@@ -65,14 +64,14 @@ dir_sync(struct zmap *z)
 	LOCKED(&d->syncing) { /* a second thread waits for what the first one took */
 		unsigned n = take_unsynced(d, all);
 		for (unsigned i = 0; i < n; i++) {
-			int e = sync_one(all[i].fd);
-			failed = e ? e : failed;
-			if (e && e != ENOENT && e != ESTALE)
+			int r = dir_sync_fd(all[i].fd);
+			failed = r < 0 ? r : failed;
+			if (r < 0 && r != -ENOENT && r != -ESTALE)
 				dir_unsynced(d, &all[i].fd);
 			dir_clean_fd(&all[i].fd);
 		}
 	}
-	return failed ? err_sys(failed, "fsync of the directory") : 0;
+	return failed ? err_sys(-failed, "fsync of the directory") : 0;
 }
 
 /* --- what a killed writer left --- */

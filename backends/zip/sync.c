@@ -214,8 +214,9 @@ replace(struct batch *b, int folder, const char *temp, int *fd)
 	bool renamed = r == 0 && renameat(folder, temp, folder, strrchr(w->path, '/') + 1) == 0;
 	if (r == 0 && !renamed)
 		r = err_sys(errno, "rename the new archive");
-	if (r == 0 && fsync(folder) != 0 && errno != EINVAL) /* of those that cannot */
-		r = err_sys(errno, "fsync of the directory");
+	int synced = r == 0 ? dir_sync_fd(folder) : 0;
+	if (synced < 0)
+		r = err_sys(-synced, "fsync of the directory");
 	if (renamed) {
 		close(w->lock);
 		w->lock = *fd;

@@ -231,5 +231,7 @@ main(void)
 	no_descriptor();
 	archive(EIO, -EIO);
 	archive(EINVAL, 0);
+	archive(ENOTSUP, 0);
+	archive(ENOSYS, 0);
 	return check_end();
 }
