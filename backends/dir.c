@@ -74,25 +74,29 @@ same_bytes(const struct stat *a, const struct stat *b)
 	       (dir_ns(a->st_ctim) == dir_ns(b->st_ctim) || a->st_nlink != b->st_nlink);
 }
 
-/* How long (ns) a file may still be half old: a write in place shows in its times only when it
- * begins. A file without a name is not written any more. */
+/* How long (ns) a file may still be half old, or become another one of the same version: a write in
+ * place shows in its times only when it begins, and of two within one tick the second does not. A
+ * file without a name is not written any more. */
 static int64_t
 unsettled(struct dir *d, const struct stat *s)
 {
-	int64_t age = clock_wall() - dir_ns(s->st_mtim);
-	bool settled = age < 0 || age >= DIR_SETTLE || !s->st_nlink || dir_is_own(d, s);
-	return settled ? 0 : DIR_SETTLE - age;
+	int64_t age = clock_wall() - dir_ns(s->st_mtim), tick = dir_tick(s->st_mtim);
+	bool settled = age < 0 || age >= tick || !s->st_nlink || dir_is_own(d, s);
+	return settled ? 0 : tick - age;
 }
 
-/* Waits until it cannot be half old. */
+/* Waits until it cannot. */
 static int
-settle(struct dir *d, int fd, struct stat *s)
+settle(struct dir *d, const struct zmap_get *g, int fd, struct stat *s)
 {
 	for (unsigned try = 0; try < TRIES; try++) {
 		int64_t left = unsettled(d, s);
 		if (!left)
 			return 0;
-		usleep((useconds_t)left / 1000 + 1);
+		usleep((useconds_t)(left / 1000 + 1));
+		int r = zmap_patience(g->deadline, g->cancel);
+		if (r < 0)
+			return r;
 		if (fstat(fd, s) != 0)
 			return DIR_AGAIN;
 	}
@@ -149,7 +153,7 @@ read_once(struct dir *d, const struct zmap_get *g, struct zmap_stat *ret)
 	else if (!held)
 		r = dir_open_file(d, g->key, O_RDONLY, &fd, &before);
 	if (r == 0 && !held)
-		r = settle(d, fd, &before);
+		r = settle(d, g, fd, &before);
 	if (r)
 		return r;
 	dir_say_stat(&before, ret);

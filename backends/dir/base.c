@@ -27,7 +27,8 @@ static const int64_t HELD_FOR = 30 * SECOND;
 static int64_t
 later(int64_t t, const struct stat *s)
 {
-	return dir_ns(s->st_ctim) > t ? dir_ns(s->st_ctim) : t;
+	int64_t end = dir_ns(s->st_ctim) + dir_tick(s->st_ctim);
+	return end > t ? end : t;
 }
 
 /* Since when that directory is the one at its path, as far as it was another one when it was met
@@ -72,7 +73,7 @@ folder_placed(struct dir *d, const char *folder, struct stat *ret)
 		return INT64_MAX;
 	if (ret)
 		*ret = s;
-	last = later(last, &s) + DIR_SETTLE;
+	last = later(last, &s);
 	return last > other ? last : other;
 }
 
@@ -82,8 +83,7 @@ dir_placed(struct dir *d, const char *key, const struct stat *file, int64_t base
 	CLEAN(clean_free) char *folder = base ? NULL : path_above(key);
 	if (!base)
 		base = folder ? folder_placed(d, folder, NULL) : INT64_MAX;
-	int64_t last = dir_ns(file->st_ctim) + DIR_SETTLE;
-	last = last > base ? last : base;
+	int64_t last = later(base, file);
 	return last > d->moved ? last : d->moved;
 }
 

@@ -9,6 +9,14 @@
 /* ns: longer than a write of one chunk, and than a tick of file times. */
 enum { DIR_SETTLE = 10000000 };
 
+/* How long (ns) after that time of a file a change could still have the same time: file systems
+ * that keep whole seconds (ext3, Lustre) cut off the rest. */
+static inline int64_t
+dir_tick(struct timespec t)
+{
+	return (t.tv_nsec ? 0 : SECOND) + DIR_SETTLE;
+}
+
 /* Not an outcome that leaves the store: what was begun met a change, and is to be done again. */
 enum { DIR_AGAIN = 1000 };
 

@@ -1,0 +1,151 @@
+/* A directory on a file system that keeps whole seconds: two changes within one second have one
+ * time. */
+#include "check.h"
+#include "store.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+static struct place here; /* c */
+static struct zmap *z;
+
+/* --- a clock that goes when a thread sleeps, and times of files by it --- */
+
+static const int64_t BEGIN = 1000000 * SECOND;
+static int64_t wall, changed; /* clock_wall(); of when the file was written last */
+
+int __real_clock_gettime(clockid_t, struct timespec *);
+int __wrap_clock_gettime(clockid_t, struct timespec *);
+int __wrap_usleep(useconds_t);
+
+int
+__wrap_clock_gettime(clockid_t which, struct timespec *ret)
+{
+	if (which != CLOCK_REALTIME)
+		return __real_clock_gettime(which, ret);
+	*ret = (struct timespec){wall / SECOND, wall % SECOND};
+	return 0;
+}
+
+int
+__wrap_usleep(useconds_t us)
+{
+	wall += (int64_t)us * 1000;
+	return 0;
+}
+
+static void
+cut_times(struct stat *s)
+{
+	const bool directory = S_ISDIR(s->st_mode);
+	s->st_mtim = s->st_ctim = (struct timespec){.tv_sec = directory ? 1 : changed / SECOND};
+}
+
+int
+fstatat(int folder, const char *restrict path, struct stat *restrict ret, int flags)
+{
+	int r = (int)syscall(SYS_newfstatat, folder, path, ret, flags);
+	cut_times(ret);
+	return r;
+}
+
+int
+fstat(int fd, struct stat *ret)
+{
+	int r = (int)syscall(SYS_newfstatat, fd, "", ret, AT_EMPTY_PATH);
+	cut_times(ret);
+	return r;
+}
+
+/* In place. */
+static void
+change(char to)
+{
+	char path[sizeof here.path + 2];
+	snprintf(path, sizeof path, "%s/c", here.path);
+	int fd = open(path, O_CREAT | O_WRONLY, 0644);
+	CHECK(fd >= 0);
+	CHECK_INT(write(fd, &to, 1), 1);
+	close(fd);
+	changed = wall;
+}
+
+/* What it is now, if it is another version than the one in `known`, which it becomes. */
+static char
+look(char known[ZMAP_VERSION], int64_t *ret_placed)
+{
+	CLEAN(buf_free) struct buf b = {0};
+	struct zmap_stat s = {0};
+	const struct zmap_get g = {.key = "c",
+		.of_array = true,
+		.if_none_match = *known ? known : NULL,
+		.into = &b,
+		.max = 1};
+	int r = zmap_get(z, &g, &s);
+	memcpy(known, s.version, sizeof s.version);
+	*ret_placed = s.placed;
+	return r == ZMAP_SAME ? '=' : r == 0 ? (char)b.data[0] : 0;
+}
+
+/* --- */
+
+/* What is written later in the second in which a file was read is another version. */
+static void
+twice_in_a_second(void)
+{
+	char version[ZMAP_VERSION] = "";
+	int64_t placed;
+	wall = BEGIN + SECOND / 5;
+	change('1');
+	wall += SECOND / 10;
+	CHECK_INT(look(version, &placed), '1');
+	wall += SECOND / 10;
+	change('2');
+	wall += 5 * SECOND;
+	CHECK_INT(look(version, &placed), '2');
+	CHECK_INT(look(version, &placed), '=');
+}
+
+/* Metadata that were looked at in the second in which a chunk came were perhaps looked at before.
+ */
+static void
+came_late_in_a_second(void)
+{
+	char version[ZMAP_VERSION] = "";
+	int64_t placed, came;
+	wall = came = BEGIN + SECOND * 4 / 5;
+	change('1');
+	wall += 5 * SECOND;
+	CHECK_INT(look(version, &placed), '1');
+	CHECK(placed > came);
+}
+
+/* An old file is not waited for. */
+static void
+old(void)
+{
+	char version[ZMAP_VERSION] = "";
+	int64_t placed;
+	wall = BEGIN;
+	change('1');
+	wall += 2 * SECOND;
+	CHECK_INT(look(version, &placed), '1');
+	CHECK_INT(wall, BEGIN + 2 * SECOND);
+}
+
+int
+main(void)
+{
+	static void (*const row[])(void) = {twice_in_a_second, came_late_in_a_second, old};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		here = place_new();
+		z = store_open("", "dir", here.path, false);
+		if (z)
+			row[i]();
+		zmap_close(z);
+		place_remove(&here);
+	}
+	return check_end();
+}
