@@ -1,13 +1,9 @@
-/* Is it still the same archive, and which versions do its members have? */
-#include "backends/zip/write.h"
+/* Is it still the same archive? */
+#include "backends/zip/renewed.h"
 
 #include "base/err.h"
-#include "base/hash.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 static const int64_t LOOK_EVERY = SECOND / 10;
 
@@ -15,12 +11,6 @@ static int
 gone(const struct zip_store *p)
 {
 	return err_set(-EIO, "the archive '%s' is gone", p->key);
-}
-
-bool
-zip_same_archive(const struct zmap_stat *a, const struct zmap_stat *b)
-{
-	return a->size == b->size && a->mtime == b->mtime && !strcmp(a->version, b->version);
 }
 
 static int64_t
@@ -46,6 +36,8 @@ look_now(struct zip_store *p, struct archive *now, struct archive **ret, bool *r
 	}
 	if (r == 0)
 		r = archive_open(p, ret);
+	if (r == 0)
+		r = zip_renewed_versions(p, *ret);
 	if (r == ZMAP_ABSENT || r == -ENOENT)
 		r = gone(p);
 	*ret_lost = r < 0;
@@ -78,6 +70,8 @@ int
 zip_look(struct zip_store *p, const struct archive *stale, bool at_once, struct archive **ret)
 {
 	CLEAN(archive_unrefp) struct archive *before = NULL, *now = NULL, *old = NULL;
+	CLEAN(zip_renewed_freep) struct zip_renewed *taken = NULL;
+	CLEAN(zip_spill_unrefp) struct zip_spill *spill = NULL;
 	bool lost = false;
 	LOCKED(&p->lock) {
 		if (!look_due(p, stale, at_once))
@@ -94,6 +88,7 @@ zip_look(struct zip_store *p, const struct archive *stale, bool at_once, struct 
 		if (r == 0 && now != p->now) {
 			old = p->now;
 			p->now = archive_ref(now);
+			taken = zip_renewed_taken(p, now, &spill);
 		}
 		pthread_cond_broadcast(&p->looked);
 	}
@@ -136,32 +131,4 @@ zip_current(struct zip_store *p, struct archive **ret)
 	LOCKED(&p->lock)
 		r = answer(p, ret);
 	return r;
-}
-
-/* Of the archive's version and all that says where the member is: another archive has none of its
- * versions. */
-struct zip_origin
-zip_origin_of(const struct archive *a, const struct zip_member *m)
-{
-	if (a->origin)
-		return a->origin[m - a->index->member];
-	uint64_t h = hash_number(hash_text(HASH_START, a->stat.version), a->stat.size);
-	h = hash_number(h, (uint64_t)a->stat.mtime);
-	return (struct zip_origin){h, m->header};
-}
-
-void
-zip_say_version(const struct zip_origin *o, uint32_t crc, struct zmap_stat *ret)
-{
-	snprintf(ret->version, sizeof ret->version, "%016" PRIx64 "%08" PRIx32 "%" PRIx64,
-		o->archive, crc, o->place);
-}
-
-void
-zip_say_stat(const struct archive *a, const struct zip_member *m, struct zmap_stat *ret)
-{
-	const struct zip_origin o = zip_origin_of(a, m);
-	*ret = (struct zmap_stat){
-		.size = m->size, .mtime = a->stat.mtime, .placed = a->stat.placed};
-	zip_say_version(&o, m->crc, ret);
 }

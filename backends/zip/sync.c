@@ -2,6 +2,7 @@
 #include "backends/zip/write.h"
 
 #include "backends/dir/dir.h"
+#include "backends/zip/renewed.h"
 #include "base/err.h"
 
 #include <errno.h>
@@ -13,21 +14,17 @@
 /* What a sync writes: the pending as they were when it began. */
 struct batch {
 	struct zip_store *store;
-	struct archive *base;
-	struct zip_layer layer;
-	uint64_t over;  /* archive.serial: what they were put over */
-	uint8_t *stays; /* by the number of an entry */
+	struct zip_renewed *of; /* NULL: the new archive has its name */
+	uint64_t over;          /* archive.serial: what they were put over */
+	uint8_t *stays;         /* by the number of an entry */
 	size_t entries;
 };
 
 static void
 batch_done(struct batch *b)
 {
-	for (size_t i = 0; i < b->layer.count; i++)
-		zip_pending_unref(b->layer.pending[i]);
-	free(b->layer.pending);
+	zip_renewed_free(b->of);
 	free(b->stays);
-	archive_unref(b->base);
 }
 
 static int
@@ -36,16 +33,8 @@ batch_begin(struct zip_store *p, struct batch *b)
 	const struct zip_writer *w = p->writer;
 	b->store = p;
 	LOCKED(&p->lock) {
-		const struct zip_layer *l = &w->layer;
-		b->base = archive_ref(p->now);
 		b->over = w->base;
-		b->layer.pending = calloc(l->count + 1, sizeof *l->pending);
-		if (!b->layer.pending)
-			return err_set(-ENOMEM, "no memory for %zu objects", l->count);
-		for (size_t i = 0; i < l->count; i++) {
-			atomic_fetch_add(&l->pending[i]->refs, 1);
-			b->layer.pending[b->layer.count++] = l->pending[i];
-		}
+		return zip_renewed_new(p, &b->of);
 	}
 	return 0;
 }
@@ -55,7 +44,7 @@ enum { UNKNOWN, STAYS, GOES };
 static int
 choose(struct batch *b)
 {
-	const struct zip_index *x = b->base->index;
+	const struct zip_index *x = b->of->base->index;
 	for (size_t i = 0; i < x->count; i++)
 		if (x->member[i].order >= b->entries)
 			b->entries = x->member[i].order + 1;
@@ -64,7 +53,7 @@ choose(struct batch *b)
 		return err_set(-ENOMEM, "no memory for a directory");
 	for (size_t i = 0; i < x->count; i++) {
 		const struct zip_member *m = &x->member[i];
-		b->stays[m->order] = zip_pending_stays(&b->layer, x, m) ? STAYS : GOES;
+		b->stays[m->order] = zip_pending_stays(&b->of->layer, x, m) ? STAYS : GOES;
 	}
 	return 0;
 }
@@ -89,7 +78,7 @@ changed_beneath(const struct zip_store *p, const struct batch *b)
 	int r = zmap_stat(p->lower, p->key, &s);
 	if (r < 0)
 		return r;
-	if (r == 0 && b->over == b->base->serial && zip_same_archive(&s, &b->base->stat) &&
+	if (r == 0 && b->over == b->of->base->serial && zip_same_archive(&s, &b->of->base->stat) &&
 		zip_writer_is_there(p->writer, p->writer->lock))
 		return 0;
 	return err_set(-EIO,
@@ -118,8 +107,8 @@ make(struct batch *b, int fd)
 	struct zip_writer *w = b->store->writer;
 	const struct zip_rewrite in = {.from = w->lock,
 		.to = fd,
-		.prefix = b->base->index->prefix,
-		.layer = &b->layer,
+		.prefix = b->of->base->index->prefix,
+		.layer = &b->of->layer,
 		.stays = entry_stays,
 		.arg = b};
 	int r = zip_rewrite(&in);
@@ -132,100 +121,40 @@ make(struct batch *b, int fd)
 	return r < 0 ? err_sys(-r, "lock the new archive") : 0;
 }
 
-/* Versions stay what they were: of members that were copied, and of those that were put. */
+/* 0, or the name that the new archive has may be undone by a crash: the next sync sees to it. */
 static int
-keep_versions(const struct batch *b, struct archive *new)
+sync_folder(struct zip_writer *w, int folder)
 {
-	const struct zip_index *x = new->index;
-	const struct zip_layer *l = &b->layer;
-	new->origin = calloc(x->count + 1, sizeof *new->origin);
-	if (!new->origin)
-		return err_set(-ENOMEM, "no memory for an archive");
-	size_t j = 0;
-	for (size_t i = 0; i < x->count; i++) {
-		const char *key = x->member[i].key;
-		while (j < l->count && strcmp(l->pending[j]->key, key) < 0)
-			j++;
-		bool put = j < l->count && !strcmp(l->pending[j]->key, key);
-		const struct zip_member *m = put ? NULL : zip_index_member(b->base->index, key);
-		new->origin[i] =
-			put ? (struct zip_origin){b->store->writer->mark, l->pending[j]->serial}
-			: m ? zip_origin_of(b->base, m)
-			    : zip_origin_of(new, &x->member[i]);
-	}
-	return 0;
-}
-
-/* Lock held. What is in the archive now is not pending any more, unless it was put again
- * meanwhile. */
-static void
-forget(struct batch *b, struct zip_spill **ret_spill)
-{
-	struct zip_writer *w = b->store->writer;
-	struct zip_layer *now = &w->layer;
-	const struct zip_layer *done = &b->layer;
-	size_t kept = 0;
-	for (size_t i = 0, j = 0; i < now->count; i++) {
-		while (j < done->count && strcmp(done->pending[j]->key, now->pending[i]->key) < 0)
-			j++;
-		if (j < done->count && done->pending[j] == now->pending[i])
-			zip_pending_unref(now->pending[i]); /* the batch has another reference */
-		else
-			now->pending[kept++] = now->pending[i];
-	}
-	now->count = kept;
-	w->base = b->store->now->serial;
-	atomic_store(&w->any, kept > 0);
-	*ret_spill = MOVE(w->spill); /* what is left in it keeps it */
-}
-
-/* What has the name of the archive is the store from now on. *ret_old, *ret_spill: to be let go
- * of. */
-static int
-take_over(struct batch *b, struct archive **ret_old, struct zip_spill **ret_spill)
-{
-	CLEAN(archive_unrefp) struct archive *new = NULL;
-	struct zip_store *p = b->store;
-	int r = archive_open(p, &new);
-	if (r == 0)
-		r = keep_versions(b, new);
-	if (r < 0)
-		return r;
-	LOCKED(&p->lock) {
-		*ret_old = p->now;
-		p->now = MOVE(new);
-		p->failure = (struct err){0};
-		forget(b, ret_spill);
-	}
-	return 0;
+	int r = dir_sync_fd(folder);
+	atomic_store(&w->unsynced, r < 0);
+	return r < 0 ? err_sys(-r, "fsync of the directory") : 0;
 }
 
 /* The new archive takes the place of the old one; no other thread looks for a newer archive
- * meanwhile. */
+ * meanwhile. What is put is stored then, though the archive may have to be read later. */
 static int
 replace(struct batch *b, int folder, const char *temp, int *fd)
 {
-	CLEAN(archive_unrefp) struct archive *old = NULL;
-	CLEAN(zip_spill_unrefp) struct zip_spill *spill = NULL;
 	struct zip_store *p = b->store;
 	struct zip_writer *w = p->writer;
 	zip_look_begin(p);
 	int r = changed_beneath(p, b);
-	bool renamed = r == 0 && renameat(folder, temp, folder, strrchr(w->path, '/') + 1) == 0;
-	if (r == 0 && !renamed)
+	if (r == 0 && renameat(folder, temp, folder, strrchr(w->path, '/') + 1) != 0)
 		r = err_sys(errno, "rename the new archive");
-	int synced = r == 0 ? dir_sync_fd(folder) : 0;
-	if (synced < 0)
-		r = err_sys(-synced, "fsync of the directory");
-	if (renamed) {
-		close(w->lock);
-		w->lock = *fd;
-		*fd = -1;
-		int r2 = take_over(b, &old, &spill);
-		r = r == 0 ? r2 : r;
+	if (r < 0) {
+		zip_look_end(p);
+		return r;
 	}
+	zip_renewed_named(p, MOVE(b->of), *fd);
+	close(w->lock);
+	w->lock = *fd;
+	*fd = -1;
 	zip_look_end(p);
-	return r;
+	r = sync_folder(w, folder);
+	struct err why;
+	err_save(r, &why);
+	zip_look_again(p);
+	return err_restore(&why);
 }
 
 /* Puts into an archive that is another one now are lost, and programs that made them are told so;
@@ -235,8 +164,10 @@ drop(struct batch *b)
 {
 	CLEAN(zip_spill_unrefp) struct zip_spill *spill = NULL;
 	struct zip_store *p = b->store;
-	LOCKED(&p->lock)
-		forget(b, &spill);
+	LOCKED(&p->lock) {
+		zip_renewed_forget(p, b->of, &spill);
+		p->writer->base = p->now->serial;
+	}
 	dir_clean_fd(&p->writer->lock);
 	p->writer->lock = -1;
 	if (zip_writer_lock(p->writer) == 0)
@@ -271,8 +202,8 @@ lock_again(struct zip_store *p, const struct batch *b)
 {
 	struct zip_writer *w = p->writer;
 	struct zmap_stat s;
-	if (b->over != b->base->serial || zip_writer_is_there(w, w->lock) ||
-		zmap_stat(p->lower, p->key, &s) != 0 || !zip_same_archive(&s, &b->base->stat))
+	if (b->over != b->of->base->serial || zip_writer_is_there(w, w->lock) ||
+		zmap_stat(p->lower, p->key, &s) != 0 || !zip_same_archive(&s, &b->of->base->stat))
 		return 0;
 	dir_clean_fd(&w->lock);
 	w->lock = -1;
@@ -280,17 +211,51 @@ lock_again(struct zip_store *p, const struct batch *b)
 	return r < 0 ? err_add(r, "'%s'", w->path) : 0;
 }
 
+/* 0: no archive that was written here is yet to be read, or it was read now; -errno: why it cannot
+ * be. ZMAP_ABSENT: it cannot be, and nothing was put since it was written. */
+static int
+read_renewed(struct zip_store *p)
+{
+	CLEAN(archive_unrefp) struct archive *a = NULL;
+	const struct zip_writer *w = p->writer;
+	bool unread = false;
+	LOCKED(&p->lock)
+		unread = w->renewed;
+	int r = unread ? zip_look(p, NULL, true, &a) : 0;
+	LOCKED(&p->lock)
+		if (r < 0 && w->renewed && w->renewed->last == w->serial)
+			r = ZMAP_ABSENT;
+	return r;
+}
+
+/* What a sync has left to be done: a name that a crash may undo, an archive that is yet to be read.
+ * ZMAP_ABSENT: nothing was put since that one was written. */
+static int
+catch_up(struct zip_store *p)
+{
+	struct zip_writer *w = p->writer;
+	int r = 0;
+	if (atomic_load(&w->unsynced)) {
+		CLEAN(dir_clean_fd) int folder = zip_writer_folder(w);
+		r = folder < 0 ? folder : sync_folder(w, folder);
+	}
+	return r < 0 ? r : read_renewed(p);
+}
+
 int
 zip_sync(struct zmap *z)
 {
 	struct zip_store *p = (struct zip_store *)z;
 	struct zip_writer *w = p->writer;
-	if (!w || !atomic_load(&w->any))
+	if (!w || (!atomic_load(&w->any) && !atomic_load(&w->unsynced)))
 		return 0;
 	LOCKED(&w->syncing) {
 		CLEAN(batch_done) struct batch b = {0};
-		int r = batch_begin(p, &b);
-		if (r < 0 || !b.layer.count)
+		int r = catch_up(p);
+		if (r)
+			return r == ZMAP_ABSENT ? 0 : r;
+		r = batch_begin(p, &b);
+		if (r < 0 || !b.of->layer.count)
 			return r;
 		r = lock_again(p, &b);
 		if (r < 0)

@@ -39,6 +39,7 @@ struct zip_writer {
 	int lock; /* its descriptor; -1: another program's archive is there, and cannot be locked */
 	uint64_t mark;           /* no other writer's */
 	pthread_mutex_t syncing; /* held by zip_sync, also while it waits for the disk */
+	atomic_bool unsynced;    /* a crash may undo the name of the archive */
 
 	atomic_bool any; /* something is pending: so that reads of an archive that is not written
 			    take no lock */
@@ -46,8 +47,10 @@ struct zip_writer {
 	/* guarded by the store's lock */
 	struct zip_spill *spill; /* NULL: nothing was put since the last sync */
 	struct zip_layer layer;
-	uint64_t serial; /* of the last one */
-	uint64_t base;   /* archive.serial: over which one they lie */
+	uint64_t serial;             /* of the last one */
+	uint64_t base;               /* archive.serial: over which one they lie */
+	struct zip_renewed *renewed; /* written here and not read yet; changes only while the
+					archive is looked at, too */
 };
 
 /* 0, or why the archive cannot be written. */

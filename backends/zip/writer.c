@@ -1,5 +1,5 @@
 /* A writer of an archive: that it is the only one, and that it can. */
-#include "backends/zip/write.h"
+#include "backends/zip/renewed.h"
 
 #include "backends/dir/dir.h"
 #include "base/err.h"
@@ -100,6 +100,7 @@ zip_writer_free(struct zip_writer *w)
 	for (size_t i = 0; i < w->layer.count; i++)
 		zip_pending_unref(w->layer.pending[i]);
 	free(w->layer.pending);
+	zip_renewed_free(w->renewed);
 	zip_spill_unref(w->spill);
 	dir_clean_fd(&w->lock);
 	pthread_mutex_destroy(&w->syncing);

@@ -207,7 +207,9 @@ archive(int e, int want)
 	CHECK_INT(put("v/0"), 0);
 	fail_in(".", e);
 	CHECK_INT(zmap_sync(z), want);
+	CHECK_INT(zmap_sync(z), want); /* each caller is told */
 	failing = 0;
+	CHECK_INT(zmap_sync(z), 0);
 	store_expect(z, (struct zmap_get){.key = "v/0"}, 0, "x");
 	CHECK_INT(put("v/1"), 0);
 	CHECK_INT(zmap_sync(z), 0);

@@ -5,10 +5,31 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 
 static struct place here;
 static char path[300], beside[300];
 static struct zmap *z;
+
+/* From the next rename of a file on no more files can be opened. */
+static bool full_then;
+static struct rlimit before_full;
+
+int __real_renameat(int from_up, const char *from, int up, const char *name);
+int __wrap_renameat(int from_up, const char *from, int up, const char *name);
+
+int
+__wrap_renameat(int from_up, const char *from, int up, const char *name)
+{
+	int r = __real_renameat(from_up, from, up, name);
+	if (full_then) {
+		struct rlimit few = before_full;
+		few.rlim_cur = 0;
+		CHECK_INT(setrlimit(RLIMIT_NOFILE, &few), 0);
+	}
+	full_then = false;
+	return r;
+}
 
 /* As programs do that pack an archive anew: beside the old one, and renamed. */
 static void
@@ -43,10 +64,16 @@ end(void)
 }
 
 static int
+put_text(const char *key, const char *text, struct zmap_stat *ret)
+{
+	const struct zmap_put p = {.key = key, .bytes = {(const uint8_t *)text, strlen(text)}};
+	return zmap_put(z, &p, ret);
+}
+
+static int
 put(const char *key)
 {
-	return zmap_put(
-		z, &(struct zmap_put){.key = key, .bytes = {(const uint8_t *)"x", 1}}, NULL);
+	return put_text(key, "x", NULL);
 }
 
 static void
@@ -114,9 +141,104 @@ taken(void)
 	end();
 }
 
+/* v/0 is stored, but the archive that it is in cannot be read yet. */
+static void
+begin_unread(struct zmap_stat *ret)
+{
+	begin();
+	CHECK_INT(put_text("v/0", "x", ret), 0);
+	CHECK_INT(getrlimit(RLIMIT_NOFILE, &before_full), 0);
+	full_then = true;
+	CHECK_INT(zmap_sync(z), 0);
+	CHECK(!full_then);
+}
+
+static void
+files_again(void)
+{
+	CHECK_INT(setrlimit(RLIMIT_NOFILE, &before_full), 0);
+}
+
+static void
+open_again(void)
+{
+	zmap_close(z);
+	z = store_open_url(path, true);
+}
+
+/* What was put has the version that it had, and nothing is left to be written. */
+static void
+read_later(void)
+{
+	struct zmap_stat was, now;
+	begin_unread(&was);
+	CHECK_INT(zmap_sync(z), 0);
+	files_again();
+	CHECK_INT(zmap_alive(z), 0);
+	expect("v/.zarray", 0, "old");
+	expect("v/0", 0, "x");
+	CHECK_INT(zmap_stat(z, "v/0", &now), 0);
+	CHECK_STR(now.version, was.version);
+	CHECK_INT(put("v/1"), 0);
+	CHECK_INT(zmap_sync(z), 0);
+	open_again();
+	expect("v/.zarray", 0, "old");
+	expect("v/0", 0, "x");
+	expect("v/1", 0, "x");
+	end();
+}
+
+/* What is put before the archive is read goes into the next one: over one that was stored, and a
+ * new one. */
+static void
+put_before_read(void)
+{
+	struct zmap_stat s;
+	begin_unread(&s);
+	const struct zmap_put p = {
+		.key = "v/0", .bytes = {(const uint8_t *)"y", 1}, .if_match = s.version};
+	CHECK_INT(zmap_put(z, &p, NULL), 0);
+	CHECK_INT(put("v/1"), 0);
+	CHECK_INT(zmap_sync(z), -EMFILE);
+	files_again();
+	CHECK_INT(zmap_sync(z), 0);
+	open_again();
+	expect("v/.zarray", 0, "old");
+	expect("v/0", 0, "y");
+	expect("v/1", 0, "x");
+	end();
+}
+
+/* Another program puts its archive over the one that was not read. late: something was put since,
+ * and is lost. */
+static void
+replaced_unread(bool late)
+{
+	struct zmap_stat s;
+	begin_unread(&s);
+	if (late)
+		CHECK_INT(put("v/1"), 0);
+	files_again();
+	replace("other");
+	CHECK_INT(zmap_sync(z), late ? -EIO : 0);
+	expect("v/.zarray", 0, "other");
+	expect("v/0", ZMAP_ABSENT, "");
+	expect("v/1", ZMAP_ABSENT, "");
+	CHECK_INT(put("v/2"), 0);
+	CHECK_INT(zmap_sync(z), 0);
+	open_again();
+	expect("v/.zarray", 0, "other");
+	expect("v/2", 0, "x");
+	end();
+}
+
 int
 main(void)
 {
+	read_later();
+	put_before_read();
+	replaced_unread(false);
+	replaced_unread(true);
 	before();
 	meanwhile(false);
 	meanwhile(true);
