@@ -3,7 +3,7 @@
 # some of one version and some of another, a reader in order sees each chunk in one version, and new versions are seen in time.
 . "$(dirname "$0")/functions.sh"
 
-seconds=${1:-4}
+seconds=${1:-$(sanitized && echo 2 || echo 4)}
 for run in v2:raw:256M v2:raw:16M v2:zlib:256M v2:shuffled:256M v2:blosc:256M v2:blosc:16M v2:lz4:256M shards:raw:256M shards:blosc:16M; do
 	IFS=: read -r form layout memory <<<"$run"
 	export STORES_FORM=$form
