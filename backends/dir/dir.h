@@ -74,6 +74,7 @@ struct dir_unsynced {
 	int fd;
 	dev_t dev;
 	ino_t ino;
+	bool again; /* since the last sync began it has got a name, or lost one */
 };
 
 struct dir {

@@ -28,11 +28,14 @@ dir_unsynced(struct dir *d, int *fd)
 	if (fstat(*fd, &s) != 0)
 		return err_sys(errno, "look at the directory");
 	LOCKED(&d->unsynced_lock) {
-		for (unsigned i = 0; i < d->unsynced_count && !noted; i++)
-			noted = d->unsynced[i].dev == s.st_dev && d->unsynced[i].ino == s.st_ino;
+		for (unsigned i = 0; i < d->unsynced_count && !noted; i++) {
+			struct dir_unsynced *u = &d->unsynced[i];
+			noted = u->dev == s.st_dev && u->ino == s.st_ino;
+			u->again |= noted;
+		}
 		if (!noted && d->unsynced_count < DIR_UNSYNCED) {
 			d->unsynced[d->unsynced_count++] =
-				(struct dir_unsynced){*fd, s.st_dev, s.st_ino};
+				(struct dir_unsynced){*fd, s.st_dev, s.st_ino, true};
 			*fd = -1;
 			noted = true;
 		}
@@ -42,34 +45,54 @@ dir_unsynced(struct dir *d, int *fd)
 }
 
 static unsigned
-take_unsynced(struct dir *d, struct dir_unsynced ret[DIR_UNSYNCED])
+begin_sync(struct dir *d, struct dir_unsynced ret[DIR_UNSYNCED])
 {
 	unsigned n = 0;
 	LOCKED(&d->unsynced_lock) {
 		n = d->unsynced_count;
+		for (unsigned i = 0; i < n; i++)
+			d->unsynced[i].again = false;
 		memcpy(ret, d->unsynced, n * sizeof *ret);
-		d->unsynced_count = 0;
 	}
 	return n;
 }
 
-/* What could not be synced is tried again by the next caller: its names may be in there. (A
- * directory that was removed is not.) */
+/* Of the first n those stay that have got another name meanwhile, or are marked in `of`. */
+static void
+end_sync(struct dir *d, const struct dir_unsynced *of, unsigned n)
+{
+	unsigned kept = 0, done = 0;
+	int fd[DIR_UNSYNCED];
+	LOCKED(&d->unsynced_lock) {
+		for (unsigned i = 0; i < d->unsynced_count; i++) {
+			const struct dir_unsynced *u = &d->unsynced[i];
+			if (i >= n || of[i].again || u->again)
+				d->unsynced[kept++] = *u;
+			else
+				fd[done++] = u->fd;
+		}
+		d->unsynced_count = kept;
+	}
+	for (unsigned i = 0; i < done; i++)
+		close(fd[i]);
+}
+
+/* What could not be synced stays noted, and is tried again by the next caller: its names may be in
+ * there. (A directory that was removed is not.) */
 int
 dir_sync(struct zmap *z)
 {
 	struct dir *d = (struct dir *)z;
 	struct dir_unsynced all[DIR_UNSYNCED];
 	int failed = 0;
-	LOCKED(&d->syncing) { /* a second thread waits for what the first one took */
-		unsigned n = take_unsynced(d, all);
+	LOCKED(&d->syncing) { /* a second thread waits for what the first one syncs */
+		const unsigned n = begin_sync(d, all);
 		for (unsigned i = 0; i < n; i++) {
 			int r = dir_sync_fd(all[i].fd);
 			failed = r < 0 ? r : failed;
-			if (r < 0 && r != -ENOENT && r != -ESTALE)
-				dir_unsynced(d, &all[i].fd);
-			dir_clean_fd(&all[i].fd);
+			all[i].again = r < 0 && r != -ENOENT && r != -ESTALE;
 		}
+		end_sync(d, all, n);
 	}
 	return failed ? err_sys(-failed, "fsync of the directory") : 0;
 }

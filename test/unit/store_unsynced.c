@@ -13,10 +13,13 @@
 static struct place here;
 static struct zmap *z;
 
+enum { MANY = 100 }; /* directories: more than are noted */
+
 /* Of the directory with that number fsync fails; 0: of none. */
 static ino_t failing;
 static int with;
-static unsigned stale; /* so many directories cannot be made */
+static void (*meanwhile)(void); /* called once, before it fails */
+static unsigned stale;          /* so many directories cannot be made */
 
 int __real_fsync(int fd);
 int __wrap_fsync(int fd);
@@ -29,8 +32,13 @@ __wrap_fsync(int fd)
 	struct stat s;
 	if (!failing || fstat(fd, &s) != 0 || s.st_ino != failing)
 		return __real_fsync(fd);
+	if (meanwhile) {
+		void (*fn)(void) = meanwhile;
+		meanwhile = NULL;
+		fn();
+	}
 	errno = with;
-	return -1;
+	return with ? -1 : __real_fsync(fd);
 }
 
 int
@@ -106,26 +114,81 @@ new_directory(void)
 	end();
 }
 
+static void
+put_many(void)
+{
+	char key[32];
+	for (int i = 0; i < MANY; i++) {
+		snprintf(key, sizeof key, "v/%d/0", i);
+		CHECK_INT(put(key), 0);
+	}
+}
+
 /* More directories than are noted. */
 static void
 many(void)
 {
-	enum { MANY = 100 };
-	char key[32];
 	int r = 0;
 	begin();
 	CHECK_INT(put("last/0"), 0);
 	CHECK_INT(zmap_sync(z), 0);
 	fail_in("last", EIO);
-	for (int i = 0; i < MANY; i++) {
-		snprintf(key, sizeof key, "v/%d/0", i);
-		CHECK_INT(put(key), 0);
-	}
+	put_many();
 	r = put("last/1");
 	CHECK_INT(r < 0 ? r : zmap_sync(z), -EIO);
 	failing = 0;
 	CHECK_INT(put("last/1"), 0);
 	CHECK_INT(zmap_sync(z), 0);
+	end();
+}
+
+/* The same while one fails: that one is not forgotten for them. */
+static void
+many_meanwhile(void)
+{
+	begin();
+	CHECK_INT(put("last/0"), 0);
+	fail_in("last", EIO);
+	meanwhile = put_many;
+	CHECK_INT(zmap_sync(z), -EIO);
+	CHECK(!meanwhile);
+	CHECK_INT(zmap_sync(z), -EIO);
+	failing = 0;
+	CHECK_INT(zmap_sync(z), 0);
+	end();
+}
+
+static void
+put_last(void)
+{
+	CHECK_INT(put("last/1"), 0);
+}
+
+static int synced;
+
+static void
+count_synced(void)
+{
+	synced++;
+}
+
+/* A directory that gets a name while it is synced is synced again. */
+static void
+named_meanwhile(void)
+{
+	begin();
+	CHECK_INT(put("last/0"), 0);
+	fail_in("last", 0);
+	meanwhile = put_last;
+	CHECK_INT(zmap_sync(z), 0);
+	synced = 0;
+	meanwhile = count_synced;
+	CHECK_INT(zmap_sync(z), 0);
+	CHECK_INT(synced, 1);
+	meanwhile = count_synced;
+	CHECK_INT(zmap_sync(z), 0);
+	CHECK_INT(synced, 1);
+	meanwhile = NULL;
 	end();
 }
 
@@ -226,6 +289,8 @@ main(void)
 	all_are_told();
 	new_directory();
 	many();
+	many_meanwhile();
+	named_meanwhile();
 	cannot(EINVAL);
 	cannot(ENOTSUP);
 	cannot(ENOSYS);
