@@ -16,19 +16,25 @@ enum { TURNS_MIN = 8, TURNS_EACH = 2 };
 
 /* What the chunks mean: two arrays with the same name for this share cached chunks, all others do
  * not. An array that grows along its leading dimension keeps the numbers of its chunks, and what
- * they mean. */
+ * they mean. Texts that are shown in another width lie where they did. */
 static int
 find_space(struct array *a, const struct array_meta *m)
 {
 	CLEAN(buf_free) struct buf name = {0};
-	int r = buf_addf(
-		&name, "%s %p %" PRIx64 " %u", a->key, (void *)a->zmap, m->layout, a->dtype.size);
+	int64_t never;
+	int r = buf_addf(&name, "%s %p %" PRIx64, a->key, (void *)a->zmap, m->layout);
+	for (unsigned d = 0; d < a->grid.rank && r == 0; d++)
+		r = buf_addf(
+			&name, " %" PRIu64 "/%" PRIu64, d ? a->grid.shape[d] : 0, a->grid.chunk[d]);
+	if (r == 0)
+		r = spaces_number(a->data->spaces,
+			&(struct space_name){(char *)name.data, name.len, 0}, &a->site, &never);
 	/* some codecs decode by the length of a line, and what grows along its only dimension has
 	 * another */
-	unsigned first = a->grid.rank > 1 || !codec_chain_by_extent(a->chain);
-	for (unsigned d = 0; d < a->grid.rank && r == 0; d++)
-		r = buf_addf(&name, " %" PRIu64 "/%" PRIu64, d < first ? 0 : a->grid.shape[d],
-			a->grid.chunk[d]);
+	const bool by_extent = a->grid.rank == 1 && codec_chain_by_extent(a->chain);
+	if (r == 0)
+		r = buf_addf(
+			&name, " %u %" PRIu64, a->dtype.size, by_extent ? a->grid.shape[0] : 0);
 	const struct space_name n = {(char *)name.data, name.len, a->grid.shape[0]};
 	return r < 0 ? r : spaces_number(a->data->spaces, &n, &a->space, &a->grown);
 }

@@ -62,6 +62,8 @@ struct array {
 	char *key;  /* prefix with its '/', or "" */
 	char *path; /* the same without '/' */
 	uint64_t space;
+	uint64_t site; /* the same whatever the leading extent, and the width that texts are shown
+			  in */
 	int64_t grown; /* when the array was found to have grown or shrunk: what was cached before
 			  is compared with the store; 0: never */
 	struct dtype dtype; /* width filled in */

@@ -194,7 +194,7 @@ array_look_behind(struct array *a, uint64_t rows, uint64_t before, struct cancel
 		b->space->held++;
 		s->held++;
 		r = staging_wait_stored(s, a->space, cancel);
-		b->noted = staging_noted_end(s, a->space);
+		b->noted = staging_noted_end(s, a->site);
 	}
 	array_unref(was);
 	if (r == 0 && a->grid.bytes)

@@ -92,12 +92,12 @@ enum { WITNESSES = 8 };
 /* An element that was put, and that is not fill: with its row it is gone. */
 struct witness {
 	uint64_t row, chunk;
-	size_t at; /* of the chunk's bytes */
+	size_t element; /* of the chunk */
 };
 
 /* An object with rows that the metadata do not count. */
 struct noted {
-	uint64_t space, object;
+	uint64_t site, object;
 	uint64_t rows;     /* up to the end of the last one */
 	uint64_t coming;   /* the same of what is being put, which may fail */
 	uint64_t document; /* the hook's: before the first of them was put, or when all were found
@@ -325,20 +325,22 @@ int staging_note_rows(const struct store *);
 /* Those rows were put; or the object was removed, for all of it is fill. */
 void staging_rows_put(const struct store *);
 /* The object with such rows; NULL: it has none. The lock is held. */
-struct noted *staging_noted(struct staging *, uint64_t space, uint64_t object);
+struct noted *staging_noted(struct staging *, uint64_t site, uint64_t object);
 /* Has this mount put rows of the object that the metadata do not count? */
 bool staging_has_noted(const struct store *);
 /* Objects of the array with such rows behind its end, as if they were placed: how many. ret: room
  * for all that are noted. The lock is held. */
 size_t staging_find_noted(const struct staging *, const struct array *, struct placed *ret);
-/* Up to the end of such rows of the space; 0: there are none. The lock is held. */
-uint64_t staging_noted_end(const struct staging *, uint64_t space);
+/* Are some of such rows behind its end, and no fill? The lock is held. */
+bool staging_loses_noted(const struct staging *, const struct array *);
+/* Up to the end of such rows of the site; 0: there are none. The lock is held. */
+uint64_t staging_noted_end(const struct staging *, uint64_t site);
 /* Is that version of the object with the chunk one that this mount has put with such rows? */
 bool staging_is_noted(struct array *, uint64_t chunk, const char *version);
 /* Forgets the objects of which the metadata count all rows, and that were looked at since. */
 void staging_rows_counted(const struct array *);
-/* Forgets the objects of the space with no row behind `most`. The lock is held. */
-void staging_forget_rows(struct staging *, uint64_t space, uint64_t most);
+/* Forgets the objects of the site with no row behind `most`. The lock is held. */
+void staging_forget_rows(struct staging *, uint64_t site, uint64_t most);
 void staging_noted_free(struct staging *);
 /* A changed chunk, decoded, with what was written laid over what is stored (NULL: nothing is). *ret
  * lies in own or in the layer. */

@@ -13,8 +13,8 @@ static int
 by_object(const void *a, const void *b)
 {
 	const struct noted *x = a, *y = b;
-	if (x->space != y->space)
-		return x->space < y->space ? -1 : 1;
+	if (x->site != y->site)
+		return x->site < y->site ? -1 : 1;
 	return x->object < y->object ? -1 : x->object > y->object;
 }
 
@@ -34,9 +34,9 @@ store_rows_put(const struct store *st)
 }
 
 struct noted *
-staging_noted(struct staging *s, uint64_t space, uint64_t object)
+staging_noted(struct staging *s, uint64_t site, uint64_t object)
 {
-	const struct noted key = {.space = space, .object = object};
+	const struct noted key = {.site = site, .object = object};
 	return set_find(&s->noted_by, &key, by_object);
 }
 
@@ -78,7 +78,7 @@ staging_note_rows(const struct store *st)
 	const uint64_t counted = rows_counted(a);
 	if (counted == UINT64_MAX)
 		return 0;
-	struct noted key = {.space = a->space,
+	struct noted key = {.site = a->site,
 		.object = array_object(a, st->chunk->number),
 		.coming = store_rows_put(st),
 		.gone = UINT64_MAX};
@@ -104,7 +104,7 @@ compare(const struct witness *x, const struct witness *y)
 		return x->row < y->row ? -1 : 1;
 	if (x->chunk != y->chunk)
 		return x->chunk < y->chunk ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+	return x->element < y->element ? -1 : x->element > y->element;
 }
 
 static void
@@ -145,8 +145,8 @@ add_at(struct noted *n, const struct array *a, const struct staged_chunk *c, siz
 	const struct grid *g = &a->grid;
 	uint64_t index[RANK_MAX];
 	grid_index(g, c->number, index);
-	add_witness(n,
-		&(struct witness){index[0] * g->chunk[0] + at / g->chunk_step[0], c->number, at});
+	add_witness(n, &(struct witness){index[0] * g->chunk[0] + at / g->chunk_step[0], c->number,
+			       at / g->item});
 }
 
 /* Of what was put of the chunk from that byte on: at even distances, and the last one. */
@@ -195,9 +195,10 @@ find_witnesses(const struct store *st, struct noted *ret)
 static bool
 is_put_over(const struct store *st, const struct witness *w)
 {
+	const size_t item = st->array->grid.item;
 	for (const struct staged_chunk *c = st->chunk; c; c = c->next)
 		if (c->number == w->chunk)
-			return layer_has(c->storing, NULL, w->at, st->array->grid.item);
+			return layer_has(c->storing, NULL, w->element * item, item);
 	return false;
 }
 
@@ -228,7 +229,7 @@ staging_rows_put(const struct store *st)
 	struct noted put = {0};
 	find_witnesses(st, &put);
 	LOCKED(&s->lock) {
-		struct noted *n = staging_noted(s, a->space, array_object(a, st->chunk->number));
+		struct noted *n = staging_noted(s, a->site, array_object(a, st->chunk->number));
 		if (n)
 			take_put(n, st, &put);
 	}
@@ -242,21 +243,33 @@ staging_find_noted(const struct staging *s, const struct array *a, struct placed
 	size_t found = 0;
 	for (size_t i = 0; i < s->n_noted; i++) {
 		const struct noted *n = s->noted[i];
-		if (n->space != a->space || n->rows <= a->grid.shape[0])
+		if (n->site != a->site || n->rows <= a->grid.shape[0])
 			continue;
 		struct placed *p = &ret[found++];
-		*p = (struct placed){.space = n->space, .chunk = n->chunk};
+		*p = (struct placed){.space = a->space, .chunk = n->chunk};
 		memcpy(p->version, n->version, sizeof p->version);
 	}
 	return found;
 }
 
+bool
+staging_loses_noted(const struct staging *s, const struct array *a)
+{
+	bool loses = false;
+	for (size_t i = 0; i < s->n_noted; i++) {
+		const struct noted *n = s->noted[i];
+		loses |= n->site == a->site && n->witnesses &&
+			 n->witness[n->witnesses - 1].row >= a->grid.shape[0];
+	}
+	return loses;
+}
+
 uint64_t
-staging_noted_end(const struct staging *s, uint64_t space)
+staging_noted_end(const struct staging *s, uint64_t site)
 {
 	uint64_t end = 0;
 	for (size_t i = 0; i < s->n_noted; i++)
-		if (s->noted[i]->space == space)
+		if (s->noted[i]->site == site)
 			end = max_u64(end, s->noted[i]->rows);
 	return end;
 }
@@ -267,7 +280,7 @@ staging_is_noted(struct array *a, uint64_t chunk, const char *version)
 	struct staging *s = a->data->staging;
 	bool is = false;
 	LOCKED(&s->lock) {
-		const struct noted *n = staging_noted(s, a->space, array_object(a, chunk));
+		const struct noted *n = staging_noted(s, a->site, array_object(a, chunk));
 		is = n && strcmp(n->version, version) == 0;
 	}
 	return is;
@@ -282,7 +295,7 @@ staging_has_noted(const struct store *st)
 	bool has = false;
 	LOCKED(&s->lock) {
 		const struct noted *n =
-			staging_noted(s, a->space, array_object(a, st->chunk->number));
+			staging_noted(s, a->site, array_object(a, st->chunk->number));
 		has = n && n->rows > counted;
 	}
 	return has;
@@ -290,13 +303,13 @@ staging_has_noted(const struct store *st)
 
 /* unless: they are of other metadata than these; NULL: whatever they are of. */
 static void
-forget(struct staging *s, uint64_t space, uint64_t most, const uint64_t *unless)
+forget(struct staging *s, uint64_t site, uint64_t most, const uint64_t *unless)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < s->n_noted; i++) {
 		struct noted *n = s->noted[i];
 		const bool other = unless && n->witnesses && n->document != *unless;
-		if (n->space != space || max_u64(n->rows, n->coming) > most || other) {
+		if (n->site != site || max_u64(n->rows, n->coming) > most || other) {
 			s->noted[kept++] = n;
 			continue;
 		}
@@ -307,9 +320,9 @@ forget(struct staging *s, uint64_t space, uint64_t most, const uint64_t *unless)
 }
 
 void
-staging_forget_rows(struct staging *s, uint64_t space, uint64_t most)
+staging_forget_rows(struct staging *s, uint64_t site, uint64_t most)
 {
-	forget(s, space, most, NULL);
+	forget(s, site, most, NULL);
 }
 
 void
@@ -320,7 +333,7 @@ staging_rows_counted(const struct array *a)
 	struct staging *s = a->data->staging;
 	LOCKED(&s->lock)
 		if (counted != UINT64_MAX)
-			forget(s, a->space, counted, &document);
+			forget(s, a->site, counted, &document);
 }
 
 void
@@ -328,7 +341,7 @@ array_rows_counted(const struct array *a, uint64_t rows)
 {
 	struct staging *s = a->data->staging;
 	LOCKED(&s->lock)
-		staging_forget_rows(s, a->space, rows);
+		staging_forget_rows(s, a->site, rows);
 }
 
 void
@@ -336,7 +349,7 @@ array_give_up(struct array *a)
 {
 	struct staging *s = a->data->staging;
 	LOCKED(&s->lock)
-		staging_forget_rows(s, a->space, UINT64_MAX);
+		staging_forget_rows(s, a->site, UINT64_MAX);
 }
 
 void

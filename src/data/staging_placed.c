@@ -109,8 +109,9 @@ struct late {
 	struct late *next;
 	struct staged_space *space; /* which is held; NULL: no file hears of it */
 	struct placed_list list;    /* the array: a reference */
-	size_t noted;               /* the last ones of them: with rows that are not counted */
-	struct array_behind rest;   /* those with the end in them */
+	size_t noted;               /* the last ones of them: with rows that are not counted … */
+	bool lost;                /* … some of which are cut off, whatever became of the object */
+	struct array_behind rest; /* those with the end in them */
 };
 
 /* An object with the end in it, if it is what was put. */
@@ -162,7 +163,7 @@ end_late(struct staging *s, struct late *l)
 	pthread_cond_broadcast(&s->moved);
 	if (!l->space)
 		return NULL;
-	if (atomic_load(&l->list.left))
+	if (l->lost || atomic_load(&l->list.left))
 		staged_lose(l->space);
 	if (l->rest.n)
 		behind_mark(s, &l->rest, true);
@@ -204,13 +205,14 @@ find_cut(struct staging *s, struct late *l)
 	const size_t counted = l->list.n,
 		     all = counted + staging_find_noted(s, a, l->list.at + counted);
 	l->list.n = 0;
+	l->lost = staging_loses_noted(s, a);
 	for (size_t i = 0; i < all; i++) {
 		if (!is_cut(a, l->list.at[i].chunk))
 			continue;
 		l->noted += i >= counted;
 		l->list.at[l->list.n++] = l->list.at[i];
 	}
-	staging_forget_rows(s, a->space, UINT64_MAX);
+	staging_forget_rows(s, a->site, UINT64_MAX);
 	return 0;
 }
 

@@ -24,7 +24,7 @@ struct seeking {
 static bool
 is_sought(const struct array *a, const struct noted *n, uint64_t rows, uint64_t document)
 {
-	return n->space == a->space && n->document != document && n->witnesses &&
+	return n->site == a->site && n->document != document && n->witnesses &&
 	       n->witness[0].row < rows;
 }
 
@@ -57,7 +57,7 @@ read_witnesses(const struct seeking *l, struct noted *n)
 	struct stream *s = NULL;
 	for (unsigned i = 0; got && i < n->witnesses; i++)
 		sieve[i] = (struct sieve){.chunk = n->witness[i].chunk,
-			.first = n->witness[i].at,
+			.first = n->witness[i].element * item,
 			.rows = 1,
 			.columns = 1,
 			.bytes = item,
@@ -109,7 +109,7 @@ conclude(struct staging *s, const struct seeking *l, uint64_t document)
 	uint64_t gone = UINT64_MAX;
 	for (size_t i = 0; i < l->n; i++) {
 		const struct noted *was = &l->at[i];
-		struct noted *n = staging_noted(s, was->space, was->object);
+		struct noted *n = staging_noted(s, was->site, was->object);
 		gone = min_u64(gone, was->gone);
 		if (!n || n->document != was->document || strcmp(n->version, was->version) != 0)
 			continue;
@@ -171,7 +171,7 @@ array_has_rows(const struct array *a)
 	struct staging *s = a->data->staging;
 	bool has = false;
 	LOCKED(&s->lock)
-		has = staging_noted_end(s, a->space) > 0;
+		has = staging_noted_end(s, a->site) > 0;
 	return has;
 }
 

@@ -12,12 +12,12 @@
 
 /* All chunks from that number on. The caller holds the space. */
 static void
-forget_beyond(struct staging *s, uint64_t space, uint64_t first)
+forget_beyond(struct staging *s, const struct array *a, uint64_t first)
 {
 	for (unsigned i = 0; i < STAGED_BUCKETS; i++)
 		for (struct staged_object *o = s->bucket[i], *next; o; o = next) {
 			next = o->hash_next;
-			if (o->space->number != space)
+			if (o->space->number != a->space)
 				continue;
 			for (struct staged_chunk *c = o->chunk; c; c = c->next)
 				if (c->number >= first) {
@@ -26,7 +26,7 @@ forget_beyond(struct staging *s, uint64_t space, uint64_t first)
 				}
 			staged_tidy(s, o);
 		}
-	staging_forget_rows(s, space, UINT64_MAX);
+	staging_forget_rows(s, a->site, UINT64_MAX);
 }
 
 /* --- what is stored --- */
@@ -63,7 +63,7 @@ trim_staged(struct array *a, struct array_behind *b, struct array **ret_was)
 	int r = staging_wait_stored(s, a->space, b->cancel);
 	if (r < 0)
 		return r;
-	forget_beyond(s, a->space, a->grid.count[0] * behind_in_row(a));
+	forget_beyond(s, a, a->grid.count[0] * behind_in_row(a));
 	*ret_was = take_over(b->space, a);
 	return behind_mark(s, b, a->grid.shape[0] > b->rows);
 }
@@ -160,9 +160,9 @@ array_cut(struct array *a)
 
 /* Its error, too. The space's array, to be let go of; or NULL. */
 static struct array *
-forget_space(struct staging *s, struct staged_space *p)
+forget_space(struct staging *s, struct staged_space *p, const struct array *a)
 {
-	forget_beyond(s, p->number, 0); /* nothing to let go of: the space is held */
+	forget_beyond(s, a, 0); /* nothing to let go of: the space is held */
 	p->error.code = 0;
 	return staging_release_space(s, p);
 }
@@ -175,12 +175,12 @@ array_forget(struct array *a, struct cancel *cancel)
 	int r = 0;
 	LOCKED(&s->lock) {
 		struct staged_space *p = staging_space(s, a->space);
-		staging_forget_rows(s, a->space, UINT64_MAX);
+		staging_forget_rows(s, a->site, UINT64_MAX);
 		if (!p)
 			break;
 		p->users++;
 		r = staging_wait_stored(s, p->number, cancel);
-		gone = r == 0 ? forget_space(s, p) : staging_release_space(s, p);
+		gone = r == 0 ? forget_space(s, p, a) : staging_release_space(s, p);
 		pthread_cond_broadcast(&s->moved);
 	}
 	array_unref(gone);
