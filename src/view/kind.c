@@ -59,6 +59,15 @@ kinds_lookup(struct mount *m, const char *path, struct entry *ret)
 	return r;
 }
 
+bool
+kinds_hide(struct mount *m, const char *path)
+{
+	for (const struct file_kind *const *k = m->kinds; m->options.rw && *k; k++)
+		if ((*k)->hides && (*k)->hides(m, path))
+			return true;
+	return false;
+}
+
 int
 kinds_list(struct mount *m, const char *dir, mount_dir_fn *fn, void *arg)
 {

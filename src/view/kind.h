@@ -28,6 +28,8 @@ struct file_kind {
 	/* Before the view is asked. 0: this kind answers for the path now, and sets ret->by (a new
 	 * file, an image that lives); ZMAP_ABSENT: it does not; -ENOENT: it hides the name. */
 	int (*lookup)(struct mount *, const char *path, struct entry *ret);
+	/* Is that the name of a node's file for which lookup says -ENOENT? */
+	bool (*hides)(struct mount *, const char *path);
 	/* Names in a directory that only this kind knows. */
 	int (*list)(struct mount *, const char *dir, mount_dir_fn *fn, void *arg);
 	/* May files of that view be written? For their modes. */
@@ -118,6 +120,7 @@ int kinds_begin(struct mount *);
 void kinds_end(struct mount *);
 /* As struct file_kind's, of all kinds; of a read-only mount at once. */
 int kinds_lookup(struct mount *, const char *path, struct entry *ret);
+bool kinds_hide(struct mount *, const char *path);
 int kinds_list(struct mount *, const char *dir, mount_dir_fn *fn, void *arg);
 bool kinds_take(struct mount *, const struct view_ops *);
 int kinds_open(struct file *, const struct entry *, int flags);

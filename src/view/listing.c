@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "view/tree.h"
 
+#include "view/kind.h"
 #include "view/roles.h"
 #include "view/state.h"
 
@@ -56,7 +57,7 @@ emit(struct listing *l, const char *name, unsigned char type)
 	CLEAN(clean_free) char *path = path_in(l->path, name);
 	if (!path)
 		return err_set(-ENOMEM, "no memory for a path");
-	return l->fn(l->arg, name, mount_ino(path), type);
+	return kinds_hide(l->mount, path) ? 0 : l->fn(l->arg, name, mount_ino(path), type);
 }
 
 static int

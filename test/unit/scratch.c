@@ -403,6 +403,38 @@ test_appends(struct mount *m)
 	check_bytes(m, "t", "abcdefghijklm\7");
 }
 
+static int
+count_name(void *arg, const char *name, uint64_t ino, unsigned char type)
+{
+	*(unsigned *)arg += strcmp(name, "l.nc") == 0;
+	return 0;
+}
+
+static unsigned
+count_listed(struct mount *m)
+{
+	unsigned n = 0;
+	CHECK_INT(mount_list(m, "", count_name, &n), 0);
+	return n;
+}
+
+/* A file that was removed is not listed as long as it is not found, and a new one of that name is
+ * listed once. */
+static void
+test_removed(struct mount *m)
+{
+	struct entry e = {0};
+	CHECK_INT(count_listed(m), 1);
+	CHECK_INT(mount_unlink(m, "l.nc"), 0);
+	CHECK_INT(mount_lookup(m, "l.nc", &e), ZMAP_ABSENT);
+	CHECK_INT(count_listed(m), 0);
+	CHECK_INT(mount_create(m, "l.nc", &e), 0);
+	entry_free(&e);
+	CHECK_INT(count_listed(m), 1);
+	CHECK_INT(mount_unlink(m, "l.nc"), 0);
+	CHECK_INT(count_listed(m), 0);
+}
+
 static void
 test_unlimited(void)
 {
@@ -450,6 +482,7 @@ main(void)
 	test_renamed_before(m, true);
 	test_refused_before(m);
 	test_truncated_by_other(m);
+	test_removed(m);
 	CHECK_INT(mount_drain(m, NULL), 0);
 	mount_close(m);
 	zmap_close(z);

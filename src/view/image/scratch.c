@@ -363,6 +363,7 @@ const struct file_kind kind_scratch = {
 	.begin = begin,
 	.end = end,
 	.lookup = lookup,
+	.hides = scratches_hides,
 	.list = list,
 	.create = create,
 	.unlink = unlink_it,
