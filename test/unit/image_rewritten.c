@@ -421,6 +421,43 @@ test_flowing_record(void)
 	close_shop(&s, im);
 }
 
+/* A file of one variable `s`, of y or of y and another dimension of length 1. */
+static struct image_form *
+form_of_chars(enum nc_type type, const char *last)
+{
+	struct nc_file f = {.format = CDF_1, .record = NC_NO_DIM};
+	struct image_form *form = NULL;
+	f.dim = calloc(2, sizeof *f.dim);
+	f.dim[f.ndims++] = (struct nc_dim){.name = strdup("y"), .size = 3};
+	if (last)
+		f.dim[f.ndims++] = (struct nc_dim){.name = strdup(last), .size = 1};
+	f.var = calloc(1, sizeof *f.var);
+	add_var(&f, "s", type, f.ndims, 0, 1);
+	CHECK_INT(nc_lay_out(&f), 0);
+	struct buf header = f.header;
+	f.header = (struct buf){0};
+	CHECK_INT(image_form_new(&f, buf_span(&header), NULL, &form), 0);
+	buf_free(&header);
+	return form;
+}
+
+/* Texts of one byte are the characters that a file had which does not know them as texts. */
+static void
+test_chars(enum nc_type type, const char *was, const char *now, int want)
+{
+	struct image_form *a = form_of_chars(type, was), *b = form_of_chars(type, now);
+	struct change c = {0};
+	const int r = change_make(a, b, CHANGE_REWRITTEN, CHANGE_NONE, &c);
+	CHECK_INT(r, want);
+	if (r == 0) {
+		CHECK(c.var[0] == 0);
+		CHECK(!change_of_metadata(&c));
+		change_free(&c);
+	}
+	image_form_free(a, NULL, NULL);
+	image_form_free(b, NULL, NULL);
+}
+
 int
 main(void)
 {
@@ -436,5 +473,10 @@ main(void)
 	test_odd_record();
 	test_endless();
 	test_flowing_record();
+	test_chars(NC_TYPE_CHAR, "str1", NULL, 0);
+	test_chars(NC_TYPE_CHAR, NULL, "string1", 0);
+	test_chars(NC_TYPE_CHAR, "z", NULL, -EINVAL);
+	test_chars(NC_TYPE_CHAR, NULL, "z", -EINVAL);
+	test_chars(NC_TYPE_FLOAT, "str1", NULL, -EINVAL);
 	return check_end();
 }

@@ -185,6 +185,36 @@ change_grown(const struct change *c, size_t var)
 	return was && was->rank ? c->grown[was->dim[0]] : 0;
 }
 
+/* How many dimensions characters have without those of texts of one byte, which a file need not
+ * have (str1 here, string1 where xarray wrote it): its elements are the same. */
+static unsigned
+rank_of_chars(const struct nc_file *f, const struct nc_var *v)
+{
+	unsigned rank = v->rank;
+	for (; v->type == NC_TYPE_CHAR && rank; rank--) {
+		const struct nc_dim *last = &f->dim[v->dim[rank - 1]];
+		if (last->size != 1 || strncmp(last->name, "str", 3) != 0)
+			break;
+	}
+	return rank;
+}
+
+static int
+compare_dims(struct change *c, const struct nc_var *was, const struct nc_var *now)
+{
+	unsigned rank = was->rank;
+	if (now->rank != was->rank) {
+		rank = rank_of_chars(&c->was->file, was);
+		if (rank_of_chars(&c->now->file, now) != rank)
+			return err_set(-EINVAL, "variable '%s' has %u dimensions, not %u",
+				now->name, was->rank, now->rank);
+	}
+	int r = 0;
+	for (unsigned k = 0; k < rank && r == 0; k++)
+		r = compare_dim(c, was, now, k);
+	return r;
+}
+
 static int
 compare_var(struct change *c, size_t i, bool keep)
 {
@@ -202,12 +232,7 @@ compare_var(struct change *c, size_t i, bool keep)
 		c->was->file.format == c->now->file.format)
 		return err_set(
 			-EINVAL, "variable '%s' cannot become one of another type", now->name);
-	if (now->rank != was->rank)
-		return err_set(-EINVAL, "variable '%s' has %u dimensions, not %u", now->name,
-			was->rank, now->rank);
-	int r = 0;
-	for (unsigned k = 0; k < now->rank && r == 0; k++)
-		r = compare_dim(c, was, now, k);
+	int r = compare_dims(c, was, now);
 	bool other = now->type != was->type;
 	return r < 0 ? r : compare_attrs(c, i, &was->attrs, &now->attrs, keep, other);
 }
