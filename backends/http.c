@@ -245,7 +245,7 @@ all_came(struct http *h)
 }
 
 static enum client_verdict
-judge(void *arg, const struct client_reply *p, int *ret)
+classify_response(void *arg, const struct client_reply *p, int *ret)
 {
 	struct request *q = arg;
 	if (p->error)
@@ -275,7 +275,7 @@ judge(void *arg, const struct client_reply *p, int *ret)
 	}
 }
 
-static const struct client_hooks hooks = {prepare, judge};
+static const struct client_hooks hooks = {prepare, classify_response};
 
 /* --- operations --- */
 

@@ -11,13 +11,13 @@
 /* When a running request counts as stuck (ns), and how many threads more there may be in place of
  * those that are. */
 static const int64_t STUCK_AFTER = SECOND / 2;
-enum { RELIEF_MAX = 192 };
+enum { EXTRA_MAX = 192 };
 
 /* Requests of one sort: how many run, and which ones wait. */
 struct lane {
 	struct request *first, **last;
 	unsigned running, running_max, waiting;
-	unsigned relieved, stuck; /* how many run on threads of relief; how many ran for long when
+	unsigned on_extra, stuck; /* how many run on extra threads; how many ran for long when
 				     last looked at */
 };
 
@@ -35,8 +35,8 @@ struct queue {
 	pthread_mutex_t lock; /* guards all below, and the links of requests */
 	struct request *all;
 	struct lane lane[LANES];
-	unsigned relief; /* threads */
-	pthread_cond_t relief_gone;
+	unsigned extra; /* threads */
+	pthread_cond_t extra_gone;
 	bool cancelled;
 };
 
@@ -47,7 +47,7 @@ queue_new(unsigned threads, bool writable, struct queue **ret)
 	if (!q)
 		return err_set(-ENOMEM, "no memory for requests");
 	pthread_mutex_init(&q->lock, NULL);
-	pthread_cond_init(&q->relief_gone, NULL);
+	pthread_cond_init(&q->extra_gone, NULL);
 	for (unsigned i = 0; i < LANES; i++) {
 		unsigned max = threads * share[writable][i] / 16;
 		q->lane[i] = (struct lane){.last = &q->lane[i].first, .running_max = max};
@@ -63,7 +63,7 @@ queue_free(struct queue *q)
 {
 	if (!q)
 		return NULL;
-	pthread_cond_destroy(&q->relief_gone);
+	pthread_cond_destroy(&q->extra_gone);
 	pthread_mutex_destroy(&q->lock);
 	free(q);
 	return NULL;
@@ -78,31 +78,31 @@ lane_of(struct queue *q, const struct request *r)
 					    : NAMES];
 }
 
-/* May a thread of relief, or one of the session's, run one more? */
+/* May an extra thread, or one of the session's, run one more? */
 static bool
-has_place(const struct lane *l, bool relief)
+has_place(const struct lane *l, bool extra)
 {
-	return relief ? l->relieved < l->stuck : l->running < l->running_max;
+	return extra ? l->on_extra < l->stuck : l->running < l->running_max;
 }
 
 static struct request *
-take_waiting(struct lane *l, bool relief)
+take_waiting(struct lane *l, bool extra)
 {
-	struct request *r = has_place(l, relief) ? l->first : NULL;
+	struct request *r = has_place(l, extra) ? l->first : NULL;
 	if (!r)
 		return NULL;
 	l->first = r->next;
 	if (!l->first)
 		l->last = &l->first;
 	l->waiting--;
-	*(relief ? &l->relieved : &l->running) += 1;
+	*(extra ? &l->on_extra : &l->running) += 1;
 	r->begun = clock_now();
 	return r;
 }
 
 /* Runs one request to its end and returns the next one that waits, if any. */
 static struct request *
-run_one(struct queue *q, struct request *r, bool relief)
+run_one(struct queue *q, struct request *r, bool extra)
 {
 	struct request *next = NULL;
 	request_run(r);
@@ -113,8 +113,8 @@ run_one(struct queue *q, struct request *r, bool relief)
 		*r->slot = r->after;
 		if (r->after)
 			r->after->slot = r->slot;
-		*(relief ? &l->relieved : &l->running) -= 1;
-		next = take_waiting(l, relief);
+		*(extra ? &l->on_extra : &l->running) -= 1;
+		next = take_waiting(l, extra);
 	}
 	if (r->ended)
 		r->ended(r);
@@ -173,41 +173,41 @@ queue_cancel(struct queue *q)
 	}
 }
 
-struct relief {
+struct extra_thread {
 	struct queue *queue;
 	struct request *first;
 };
 
 static void
-relief_ends(struct queue *q)
+extra_ends(struct queue *q)
 {
 	LOCKED(&q->lock) {
-		q->relief--;
-		pthread_cond_broadcast(&q->relief_gone);
+		q->extra--;
+		pthread_cond_broadcast(&q->extra_gone);
 	}
 }
 
 static void *
-relieve(void *arg)
+run_extra(void *arg)
 {
-	struct relief *a = arg;
+	struct extra_thread *a = arg;
 	struct queue *q = a->queue;
 	struct request *r = a->first;
 	free(a);
 	while (r)
 		r = run_one(q, r, true);
-	relief_ends(q);
+	extra_ends(q);
 	return NULL;
 }
 
 /* A request that waits, and for which there is a place now. The lock is held. */
 static struct request *
-next_to_relieve(struct queue *q)
+next_of_stuck(struct queue *q)
 {
 	struct request *r = NULL;
-	for (unsigned i = 0; i < LANES && !r && q->relief < RELIEF_MAX; i++)
+	for (unsigned i = 0; i < LANES && !r && q->extra < EXTRA_MAX; i++)
 		r = take_waiting(&q->lane[i], true);
-	q->relief += r != NULL;
+	q->extra += r != NULL;
 	return r;
 }
 
@@ -223,29 +223,29 @@ count_stuck(struct queue *q)
 
 /* Requests that are stuck give their places away: to threads that are begun for those that wait. */
 static void
-begin_relief(struct queue *q)
+begin_extra(struct queue *q)
 {
 	for (;;) {
-		struct relief *a = malloc(sizeof *a);
+		struct extra_thread *a = malloc(sizeof *a);
 		struct request *r = NULL;
 		pthread_t thread;
 		LOCKED(&q->lock) {
 			count_stuck(q);
-			r = a ? next_to_relieve(q) : NULL;
+			r = a ? next_of_stuck(q) : NULL;
 		}
 		if (!r) {
 			free(a);
 			return;
 		}
-		*a = (struct relief){q, r};
-		if (pthread_create(&thread, NULL, relieve, a) == 0) {
+		*a = (struct extra_thread){q, r};
+		if (pthread_create(&thread, NULL, run_extra, a) == 0) {
 			pthread_detach(thread);
 			continue;
 		}
 		free(a);
 		for (; r; r = run_one(q, r, true))
 			request_fail(r, err_set(-EIO, "cannot start a thread"));
-		relief_ends(q);
+		extra_ends(q);
 		return;
 	}
 }
@@ -254,8 +254,8 @@ void
 queue_end(struct queue *q)
 {
 	LOCKED(&q->lock) {
-		while (q->relief)
-			pthread_cond_wait(&q->relief_gone, &q->lock);
+		while (q->extra)
+			pthread_cond_wait(&q->extra_gone, &q->lock);
 	}
 }
 
@@ -293,7 +293,7 @@ queue_tend(struct queue *q)
 		request_tend(some[i]);
 		request_unref(some[i]);
 	}
-	begin_relief(q);
+	begin_extra(q);
 	return busy;
 }
 
@@ -315,7 +315,7 @@ queue_count(struct queue *q, unsigned *ret_running, unsigned *ret_waiting)
 			*ret_running += q->lane[i].running;
 			*ret_waiting += q->lane[i].waiting;
 		}
-		*ret_running += q->relief;
+		*ret_running += q->extra;
 	}
 }
 

@@ -235,7 +235,7 @@ dir_refused(struct dir *d, const char *path, int e)
 }
 
 static int
-judge(const struct stat *s)
+check_kind(const struct stat *s)
 {
 	if (S_ISDIR(s->st_mode))
 		return ZMAP_ABSENT;
@@ -258,7 +258,7 @@ dir_open_file(struct dir *d, const char *key, int flags, int *ret, struct stat *
 		return dir_refused(d, key, -fd);
 	if ((odd || !first) && fstat(fd, ret_stat) != 0)
 		return errno == ESTALE ? DIR_AGAIN : err_sys(errno, "stat");
-	int r = judge(ret_stat);
+	int r = check_kind(ret_stat);
 	if (r == 0 && odd)
 		return DIR_AGAIN; /* it is not what it was a moment ago */
 	if (r == 0) {

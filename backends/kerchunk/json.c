@@ -150,9 +150,9 @@ begin(struct reader *d)
 /* --- one reference --- */
 
 /* NULL: it is one; else why it is none. */
-typedef const char *judged;
+typedef const char *refusal;
 
-static judged
+static refusal
 read_number(struct lexer *l, uint64_t *ret)
 {
 	struct lexeme w;
@@ -173,7 +173,7 @@ read_number(struct lexer *l, uint64_t *ret)
 }
 
 /* [url] or [url, offset, length]; the URL's text in scratch. */
-static judged
+static refusal
 read_list(struct lexer *l, struct buf *scratch, struct kerchunk_ref *ret)
 {
 	struct lexeme s;
@@ -193,7 +193,7 @@ read_list(struct lexer *l, struct buf *scratch, struct kerchunk_ref *ret)
 	if (lex_accept(l, ']'))
 		return NULL;
 	ret->kind = KERCHUNK_RANGE;
-	judged why = more ? read_number(l, &ret->off) : "a list that is no reference";
+	refusal why = more ? read_number(l, &ret->off) : "a list that is no reference";
 	if (!why)
 		why = lex_accept(l, ',') ? read_number(l, &ret->len)
 					 : "a reference with an offset and no length";
@@ -207,7 +207,7 @@ read_list(struct lexer *l, struct buf *scratch, struct kerchunk_ref *ret)
 		       : NULL;
 }
 
-static judged
+static refusal
 read_text(struct lexeme s, struct buf *scratch, struct kerchunk_ref *ret)
 {
 	static const char base64[] = "base64:";
@@ -234,7 +234,7 @@ add_ref(struct reader *d, const struct member *m)
 	struct lexer l = lex_open(m->value, m->len);
 	struct kerchunk_ref ref = {0};
 	struct lexeme s;
-	judged why = NULL;
+	refusal why = NULL;
 	d->key.len = 0;
 	if (lex_unescape_key(m->key, &d->key) < 0 || buf_terminate(&d->key) < 0)
 		return err_set(-ENOMEM, "no memory for a key");

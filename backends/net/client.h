@@ -6,10 +6,10 @@
  * hooks between attempts, and their `done`. A client_call is looked after by the thread that calls.
  *
  * An ask is one operation, with one deadline; an attempt is one HTTP request. For each attempt
- * prepare() says what is sent (a signature made anew), and judge() may look at the answer before
- * the rules below do. Both run on the caller's thread or on the dispatcher, one at a time for an
- * ask; they may wait (fetch credentials by another client_call), though on the dispatcher other
- * requests wait with them. On failure they use err_set.
+ * prepare() says what is sent (a signature made anew), and classify_response() may look at the
+ * answer before the rules below do. Both run on the caller's thread or on the dispatcher, one at a
+ * time for an ask; they may wait (fetch credentials by another client_call), though on the
+ * dispatcher other requests wait with them. On failure they use err_set.
  *
  * What is tried again, after rand(0, min(20 s, 100 ms * 2^n)) or Retry-After: the status 429 500
  * 502 503 504; no connection, no answer, an answer that breaks off, stands still or comes by less
@@ -21,8 +21,8 @@
  * never given any other answer, since its address may be wrong; of answers that do not fit the
  * question; of credentials; and without a deadline.
  *
- * TLS is verified, redirects are never followed (judge() sees them), proxies are those of the
- * environment. */
+ * TLS is verified, redirects are never followed (classify_response() sees them), proxies are those
+ * of the environment. */
 #pragma once
 
 #include "base/buf.h"
@@ -104,7 +104,7 @@ struct client_reply {
 
 void client_reply_free(struct client_reply *); /* what it holds, not itself */
 
-/* What judge() makes of an answer. */
+/* What classify_response() makes of an answer. */
 enum client_verdict {
 	CLIENT_RULES, /* what the rules say: 200 204 206 → 0; 304 → ZMAP_SAME; 412 → ZMAP_CHANGED;
 		       * 404 410 → ZMAP_ABSENT; 416 → 0 and no bytes; 401 403 → -EACCES; the list
@@ -121,7 +121,7 @@ struct client_hooks {
 	int (*prepare)(void *arg, unsigned attempt, struct client_attempt *);
 	/* Called for each attempt, failed ones (status 0) included. What the body had in into (a
 	 * 200) is there when error is 0. NULL: CLIENT_RULES. */
-	enum client_verdict (*judge)(void *arg, const struct client_reply *, int *ret);
+	enum client_verdict (*classify_response)(void *arg, const struct client_reply *, int *ret);
 };
 
 /* Borrowed until client_call returns or done is called; client_submit copies the struct itself. */

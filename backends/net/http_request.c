@@ -225,7 +225,8 @@ by_verdict(struct http_request *e, struct http_loop *w, struct http_metrics *g)
 	int r = 0;
 	if (e->attempt.err.code)
 		err_restore(&e->attempt.err);
-	switch (h->judge ? h->judge(e->ask.arg, &e->reply, &r) : CLIENT_RULES) {
+	switch (h->classify_response ? h->classify_response(e->ask.arg, &e->reply, &r)
+				     : CLIENT_RULES) {
 	case CLIENT_DONE: return over(e, r);
 	case CLIENT_AGAIN:
 		if (e->again >= AGAINS || e->ask.tries == 1)

@@ -141,7 +141,7 @@ prepare(void *arg, unsigned attempt, struct client_attempt *to)
 	return r;
 }
 
-static const struct client_hooks hooks = {.prepare = prepare, .judge = s3_classify};
+static const struct client_hooks hooks = {.prepare = prepare, .classify_response = s3_classify};
 
 static int
 ask(struct s3_request *q, struct client_ask *ret)

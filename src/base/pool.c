@@ -18,7 +18,7 @@ struct worker {
 	pthread_t thread;
 	bool started;  /* thread is valid */
 	bool blocked;  /* gave its place away; written by the worker alone, under the lock */
-	bool lent;     /* its place was taken by pool_patrol; under the lock */
+	bool stolen;   /* its place was taken by pool_rescue; under the lock */
 	int64_t since; /* when its task began; 0: it has none; under the lock */
 	struct worker *next_guest; /* under the lock */
 };
@@ -34,7 +34,7 @@ struct pool {
 	unsigned queued;
 	unsigned running;   /* workers in a task that hold a place */
 	unsigned blocked;   /* workers in a task that gave theirs away */
-	unsigned lent;      /* of these, the ones that did not do so themselves */
+	unsigned stolen;    /* of these, the ones that did not do so themselves */
 	unsigned returning; /* of these, the ones that want it back: they go before new tasks */
 	unsigned idle;      /* workers that sleep */
 	unsigned nworkers;  /* ever made; a failed start is not tried again */
@@ -76,13 +76,13 @@ queue_take(struct queue *q)
 
 /* So many tasks that are stuck may wait for no reader in particular: a store that hangs must not
  * get all workers before those which wait for another one. */
-enum { LENT_MOST = 16 };
+enum { STOLEN_MOST = 16 };
 
 /* The lock is held. */
 static bool
 may_start(const struct pool *p)
 {
-	bool any = p->urgent.first || (p->normal.first && (p->lent < LENT_MOST || p->ending));
+	bool any = p->urgent.first || (p->normal.first && (p->stolen < STOLEN_MOST || p->ending));
 	return any && p->running < p->places && !p->returning;
 }
 
@@ -139,11 +139,11 @@ leave(struct pool *p, struct worker *w)
 {
 	if (!w->since)
 		return;
-	if (w->lent)
-		p->blocked--, p->lent--;
+	if (w->stolen)
+		p->blocked--, p->stolen--;
 	else
 		p->running--;
-	w->lent = false;
+	w->stolen = false;
 	w->since = 0;
 	if (p->ending && !p->queued)
 		pthread_cond_broadcast(&p->work);
@@ -304,7 +304,7 @@ pool_blocking(void)
 		return;
 	struct pool *p = w->pool;
 	LOCKED(&p->lock) {
-		if (!w->lent) { /* however many wait already: the one they wait for may want this
+		if (!w->stolen) { /* however many wait already: the one they wait for may want this
 				   place */
 			w->blocked = true;
 			p->blocked++;
@@ -337,13 +337,13 @@ pool_unblocking(void)
 }
 
 bool
-pool_lent(void)
+pool_slot_stolen(void)
 {
-	bool lent = false;
+	bool stolen = false;
 	if (self)
 		LOCKED(&self->pool->lock)
-			lent = self->lent;
-	return lent;
+			stolen = self->stolen;
+	return stolen;
 }
 
 /* The lock is held. The place of one whose task began before that moment goes to another. */
@@ -351,17 +351,17 @@ static void
 lend(struct pool *p, struct worker *w, int64_t before)
 {
 	bool enough = !p->queued || p->blocked >= p->blocked_max;
-	if (enough || !w->since || w->blocked || w->lent || w->since > before)
+	if (enough || !w->since || w->blocked || w->stolen || w->since > before)
 		return;
-	w->lent = true;
-	p->lent++;
+	w->stolen = true;
+	p->stolen++;
 	p->blocked++;
 	p->running--;
 	pass_on(p);
 }
 
 void
-pool_patrol(struct pool *p, int64_t age)
+pool_rescue(struct pool *p, int64_t age)
 {
 	struct worker *more = NULL;
 	int64_t before = clock_now() - age;

@@ -27,10 +27,10 @@ void pool_unblocking(void);
 /* Places of workers that have been in one task for longer than `age` ns go to others: for tasks
  * that were not expected to wait (a local disk that hangs). Costs nothing until a thread that waits
  * calls it. */
-void pool_patrol(struct pool *, int64_t age);
+void pool_rescue(struct pool *, int64_t age);
 /* Has this worker's place gone to another while it was in its task? Then there are more workers
  * than places, and it should let go of what each keeps for itself. */
-bool pool_lent(void);
+bool pool_slot_stolen(void);
 
 void pool_push(struct pool *, struct task *, bool urgent);
 /* For callers that hold a lock, under which no thread is to be begun: not urgent. Once the lock is

@@ -53,7 +53,7 @@ prefetch_extent(
 }
 
 static bool
-prefetch_band(struct request *q, struct batch *batch, const struct band *b)
+prefetch_one(struct request *q, struct batch *batch, const struct prefetch_step *b)
 {
 	struct scan *s = &q->stream->scan;
 	struct asks k;
@@ -106,11 +106,11 @@ prefetch_order(struct request *q, uint64_t stop)
 	while (s->ahead < to) {
 		if (s->ahead % (g->chunk[g->lead] * g->file_step[g->lead]) == 0)
 			scan_plan(s, q->array);
-		struct band b;
-		scan_band(s, g, s->ahead, &b);
-		if (!prefetch_band(q, &batch, &b))
+		struct prefetch_step b;
+		scan_step(s, g, s->ahead, &b);
+		if (!prefetch_one(q, &batch, &b))
 			break;
-		uint64_t next = scan_next_group(s, g, s->ahead);
+		uint64_t next = scan_next_pass(s, g, s->ahead);
 		bool all = b.end - s->ahead_from >= g->file_step[g->lead];
 		s->ahead = all ? next : b.end;
 		if (s->ahead == next)
@@ -151,7 +151,7 @@ send:
 }
 
 static void
-cool_band(const struct scan *s, struct array *a, const struct band *b, enum cool how)
+cool_step(const struct scan *s, struct array *a, const struct prefetch_step *b, enum cool how)
 {
 	struct extent_id id[ASKS];
 	size_t n = 0;
@@ -188,16 +188,16 @@ ahead_pass(struct stream *st, uint64_t passed)
 	struct array *a = st->array;
 	const struct grid *g = &a->grid;
 	while (s->done < passed) {
-		struct band b;
+		struct prefetch_step b;
 		uint64_t at =
 			max_u64(s->done, g->slab_chunks > 1 ? scan_last_plane(s, g, s->done) : 0);
 		if (at >= passed)
 			break;
-		scan_band(s, g, at, &b);
+		scan_step(s, g, at, &b);
 		if (b.end > passed)
 			break;
-		if (!is_awaited(st, scan_group(s, g, at), b.end))
-			cool_band(s, a, &b, COOL_ALL);
+		if (!is_awaited(st, scan_pass(s, g, at), b.end))
+			cool_step(s, a, &b, COOL_ALL);
 		s->done = b.end;
 	}
 }
@@ -210,9 +210,9 @@ ahead_leave(struct stream *st, bool closed)
 	if (s->mode != SCAN_ORDER || !s->planes)
 		return;
 	for (uint64_t at = s->high; at < s->ahead;) {
-		struct band b;
-		scan_band(s, &a->grid, at, &b);
-		cool_band(s, a, &b, closed ? COOL_UNREAD : COOL_UNREAD | COOL_LEFT);
+		struct prefetch_step b;
+		scan_step(s, &a->grid, at, &b);
+		cool_step(s, a, &b, closed ? COOL_UNREAD : COOL_UNREAD | COOL_LEFT);
 		at = b.end;
 	}
 	s->ahead = s->high;

@@ -170,7 +170,7 @@ void load_queue(struct array *, struct extent *first);
 void load_here(struct array *, struct extent *first);
 /* A reader has waited for long: a load that runs for longer than age ns (clock_now) may hang, and
  * others go in its place. */
-void load_patrol(struct data *, int64_t age);
+void load_rescue(struct data *, int64_t age);
 /* A reader waits for this extent: where its load stands in line, it goes before those that no
  * reader waits for. */
 void load_hurry(struct array *, struct extent *);

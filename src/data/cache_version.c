@@ -193,7 +193,7 @@ make_room(struct object *o)
 
 /* The object has another version now than was known. */
 static void
-turn_page(struct object *o, const char *version, int64_t now)
+begin_version(struct object *o, const char *version, int64_t now)
 {
 	struct old_version *p = calloc(1, sizeof *p);
 	struct given *given = p ? p->given : &o->lost;
@@ -253,6 +253,6 @@ version_found(struct object *o, const char *version, int64_t begun)
 		return 0;
 	if (begun < o->turned)
 		return VERSION_OLD;
-	turn_page(o, version, clock_now());
+	begin_version(o, version, clock_now());
 	return VERSION_NEW;
 }

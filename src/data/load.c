@@ -264,10 +264,10 @@ end_turn(struct array *a)
 }
 
 void
-load_patrol(struct data *d, int64_t age)
+load_rescue(struct data *d, int64_t age)
 {
-	pool_patrol(d->pool, age);
-	go_on(d, semaphore_patrol(d->semaphore, PATIENCE * age), offsetof(struct extent, scratch));
+	pool_rescue(d->pool, age);
+	go_on(d, semaphore_rescue(d->semaphore, PATIENCE * age), offsetof(struct extent, scratch));
 }
 
 /* What a load leaves of its time to the readers that wait for it, so that they hear why it failed:

@@ -176,7 +176,8 @@ ask_index(struct load *l, struct index *x)
 
 /* What the index alone tells. 0: the chunk's bytes are needed. */
 static int
-judge(struct load *l, const struct zmap_get *g, const struct index *x, struct shard_place *ret)
+place_by_index(
+	struct load *l, const struct zmap_get *g, const struct index *x, struct shard_place *ret)
 {
 	const struct array *a = l->array;
 	if (g->if_match && strcmp(g->if_match, x->version) != 0)
@@ -419,7 +420,7 @@ from_shard(struct load *l, struct zmap_get *g)
 		bool same = !alone && *gone && !strcmp(x.version, gone);
 		again += same;
 		memcpy(gone, x.version, sizeof gone);
-		r = same ? ZMAP_CHANGED : judge(l, g, &x, &p);
+		r = same ? ZMAP_CHANGED : place_by_index(l, g, &x, &p);
 		if (r == 0)
 			r = fetch_chunk(l, g, &x, &p);
 		let_go(l, &x);

@@ -112,7 +112,7 @@ wait_for(struct request *q, struct extent *p)
 			return -EAGAIN;
 		if (final || r != CACHE_PATIENCE)
 			return r == CACHE_PATIENCE ? give_up(q, p) : r;
-		load_patrol(d, STUCK_AFTER);
+		load_rescue(d, STUCK_AFTER);
 	}
 }
 

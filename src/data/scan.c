@@ -369,7 +369,7 @@ locate(const struct scan *s, const struct grid *g, uint64_t at, struct place *p)
 }
 
 void
-scan_band(const struct scan *s, const struct grid *g, uint64_t at, struct band *b)
+scan_step(const struct scan *s, const struct grid *g, uint64_t at, struct prefetch_step *b)
 {
 	struct place p;
 	locate(s, g, at, &p);
@@ -396,7 +396,7 @@ scan_band(const struct scan *s, const struct grid *g, uint64_t at, struct band *
 }
 
 uint64_t
-scan_group(const struct scan *s, const struct grid *g, uint64_t at)
+scan_pass(const struct scan *s, const struct grid *g, uint64_t at)
 {
 	struct place p;
 	locate(s, g, at, &p);
@@ -404,7 +404,7 @@ scan_group(const struct scan *s, const struct grid *g, uint64_t at)
 }
 
 uint64_t
-scan_next_group(const struct scan *s, const struct grid *g, uint64_t at)
+scan_next_pass(const struct scan *s, const struct grid *g, uint64_t at)
 {
 	struct place p;
 	locate(s, g, at, &p);

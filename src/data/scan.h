@@ -57,15 +57,15 @@ enum keep scan_keeps(const struct scan *, const struct array *, const struct ext
 /* What follows in file order from offset `at`: chunks first … first + n - 1, each with the extent
  * that holds byte in_chunk, up to file offset `end`; last: no later part of the file needs these
  * extents again (whole: nor any other extent of these chunks). */
-struct band {
+struct prefetch_step {
 	uint64_t end, first, n, in_chunk;
 	bool last, whole;
 };
-void scan_band(const struct scan *, const struct grid *, uint64_t at, struct band *ret);
-/* Where the group of planes that holds `at` begins, and where the next one does. */
-uint64_t scan_group(const struct scan *, const struct grid *, uint64_t at);
-uint64_t scan_next_group(const struct scan *, const struct grid *, uint64_t at);
-/* Where the last plane of the group that holds `at` begins. */
+void scan_step(const struct scan *, const struct grid *, uint64_t at, struct prefetch_step *ret);
+/* Where the pass that reads `at` begins, and where the next one does. */
+uint64_t scan_pass(const struct scan *, const struct grid *, uint64_t at);
+uint64_t scan_next_pass(const struct scan *, const struct grid *, uint64_t at);
+/* Where the last plane of the pass that reads `at` begins. */
 uint64_t scan_last_plane(const struct scan *, const struct grid *, uint64_t at);
 /* Bytes of the file to look ahead. */
 uint64_t scan_window(const struct scan *, const struct array *);

@@ -126,7 +126,7 @@ semaphore_leave(struct semaphore *g, const struct semaphore_waiter *t)
 }
 
 struct semaphore_waiter *
-semaphore_patrol(struct semaphore *g, int64_t age)
+semaphore_rescue(struct semaphore *g, int64_t age)
 {
 	struct semaphore_waiter *in = NULL;
 	LOCKED(&g->lock)

@@ -30,4 +30,4 @@ struct semaphore_waiter *semaphore_widen(struct semaphore *, size_t limit);
 struct semaphore_waiter *semaphore_leave(struct semaphore *, const struct semaphore_waiter *);
 /* The first of those that wait, if none has come or gone for `age` ns: those inside may hang. It
  * has entered. NULL: none. */
-struct semaphore_waiter *semaphore_patrol(struct semaphore *, int64_t age);
+struct semaphore_waiter *semaphore_rescue(struct semaphore *, int64_t age);

@@ -13,7 +13,7 @@ digits_only(const char *s, size_t n)
 
 /* The first name that can only be a chunk's decides: "1.7" or the directory "1". */
 static int
-judge_name(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
+see_name(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
 {
 	char *found = arg;
 	const char *dot = strchr(name, '.');
@@ -34,7 +34,7 @@ discover_separator(const struct discovery *l, struct node *n)
 		return 0;
 	snprintf(prefix, sizeof prefix, "%s%s", l->path, *l->path ? "/" : "");
 	int r = l->model->zmap->caps & ZMAP_LIST
-			? zmap_list(l->model->zmap, prefix, judge_name, &found)
+			? zmap_list(l->model->zmap, prefix, see_name, &found)
 			: 0;
 	if (r < 0)
 		return r;

@@ -337,7 +337,7 @@ guest_that_hangs(void)
 		usleep(200);
 	push(&a, run_order, false);
 	while (!ordered)
-		pool_patrol(pool, 0);
+		pool_rescue(pool, 0);
 	gate = true;
 	pthread_join(t, NULL);
 	push(&b, run_order, false);

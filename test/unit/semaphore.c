@@ -82,11 +82,11 @@ some_never_leave(void)
 	CHECK(semaphore_enter(g, &stuck));
 	CHECK(!semaphore_enter(g, &a));
 	CHECK(!semaphore_enter(g, &b));
-	CHECK(!semaphore_patrol(g, 3600 * SECOND));
-	CHECK(semaphore_patrol(g, 0) == &a);
-	CHECK(!semaphore_patrol(g, 3600 * SECOND));
-	CHECK(semaphore_patrol(g, 0) == &b);
-	CHECK(!semaphore_patrol(g, 0));
+	CHECK(!semaphore_rescue(g, 3600 * SECOND));
+	CHECK(semaphore_rescue(g, 0) == &a);
+	CHECK(!semaphore_rescue(g, 3600 * SECOND));
+	CHECK(semaphore_rescue(g, 0) == &b);
+	CHECK(!semaphore_rescue(g, 0));
 	CHECK(!semaphore_leave(g, &a));
 	CHECK(!semaphore_leave(g, &stuck));
 	CHECK(!semaphore_leave(g, &b));

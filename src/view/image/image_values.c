@@ -132,7 +132,7 @@ is_blank(struct values *v, const struct row *row, bool *ret)
 }
 
 static int
-judge(struct values *v, struct row *row, uint8_t *bytes, size_t most)
+check_row(struct values *v, struct row *row, uint8_t *bytes, size_t most)
 {
 	bool blank = false;
 	int r = look_at(v, row, bytes, most);
@@ -208,7 +208,7 @@ rows(struct values *v, size_t var, uint64_t in, uint64_t to)
 	CLEAN(clean_free) uint8_t *bytes = malloc(room + 1);
 	int r = bytes ? 0 : err_set(-ENOMEM, "no memory for elements");
 	for (row.in = in - in % row.bytes; row.in < to && r == 0; row.in += row.bytes) {
-		r = judge(v, &row, bytes, room);
+		r = check_row(v, &row, bytes, room);
 		if (r == 0)
 			r = store_row(v, &row, bytes, room);
 	}

@@ -183,7 +183,7 @@ number_coordinates(struct nc_build *b)
  * size too, but are others? The one whose coordinate variable gets the name goes before the rest of
  * that size. */
 static void
-judge_name(struct nc_dim_use *const *list, size_t n)
+settle_name(struct nc_dim_use *const *list, size_t n)
 {
 	struct nc_dim_use *best = list[0];
 	for (size_t i = 1; i < n; i++)
@@ -204,7 +204,7 @@ same_name(const struct nc_dim_use *a, const struct nc_dim_use *b)
 
 /* Which one keeps a name that several have? What comes again in a variable goes with the first. */
 static int
-judge(struct nc_build *b, struct nc_dim_use *const *list, size_t n)
+settle_names(struct nc_build *b, struct nc_dim_use *const *list, size_t n)
 {
 	CLEAN(clean_free) struct nc_dim_use **sorted = malloc((n + 1) * sizeof *sorted);
 	size_t next;
@@ -217,7 +217,7 @@ judge(struct nc_build *b, struct nc_dim_use *const *list, size_t n)
 			next < n && same_name(sorted[i], sorted[next]) && !sorted[next]->before;)
 			next++;
 		if (!sorted[i]->before)
-			judge_name(sorted + i, next - i);
+			settle_name(sorted + i, next - i);
 	}
 	for (size_t i = 0; i < n; i++) {
 		struct nc_dim_use first = *list[i];
@@ -240,7 +240,7 @@ nc_build_dims(struct nc_build *b, struct nc_file *f)
 		r = nc_tree_names(b, f, &taken);
 	number_coordinates(b);
 	if (r == 0)
-		r = judge(b, list, n);
+		r = settle_names(b, list, n);
 	if (r == 0 && !(f->dim = calloc(n + 1, sizeof *f->dim)))
 		r = err_set(-ENOMEM, "no memory for dimensions");
 	for (; r == 0 && f->ndims < n; f->ndims++) {
