@@ -73,7 +73,8 @@ is_etag(const char *version)
 static void
 take_stat(const struct client_reply *p, struct zmap_stat *ret)
 {
-	*ret = (struct zmap_stat){.size = p->size, .mtime = p->modified};
+	*ret = (struct zmap_stat){
+		.size = p->size, .mtime = p->modified, .placed = client_placed(p)};
 	if (*p->etag && strlen(p->etag) < sizeof ret->version)
 		memcpy(ret->version, p->etag, strlen(p->etag) + 1);
 	else if (!*p->etag && p->modified && p->sized)

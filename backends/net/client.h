@@ -89,7 +89,9 @@ struct client_reply {
 	char content_type[CLIENT_TEXT], content_encoding[CLIENT_TEXT];
 	char location[CLIENT_LOCATION];
 	int64_t modified;    /* Last-Modified, ns since 1970 */
-	int64_t date;        /* the server's clock: ns since 1970 */
+	int64_t date;        /* the server's clock: ns since 1970 … */
+	int64_t heard;       /* … and clock_wall() when it said so */
+	int64_t age;         /* ns for which a cache had the answer */
 	int64_t retry_after; /* ns from now; capped */
 	bool sealed; /* encrypted by such keys that the ETag says nothing of the bytes (aws:kms, or
 			a customer's) */
@@ -103,6 +105,9 @@ struct client_reply {
 };
 
 void client_reply_free(struct client_reply *); /* what it holds, not itself */
+/* The latest moment at which the object was modified, by clock_wall(): the server's clock may be
+ * ahead or behind. 0: not said. */
+int64_t client_placed(const struct client_reply *);
 
 /* What classify_response() makes of an answer. */
 enum client_verdict {

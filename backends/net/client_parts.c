@@ -13,6 +13,17 @@ client_reply_free(struct client_reply *r)
 	buf_free(&r->body);
 }
 
+/* Both of the server's times are cut to seconds. */
+int64_t
+client_placed(const struct client_reply *r)
+{
+	const int64_t ahead = r->date ? r->heard - r->date - r->age : 0;
+	int64_t placed = 0;
+	if (r->modified && __builtin_add_overflow(r->modified, ahead + SECOND, &placed))
+		placed = INT64_MAX - 1;
+	return placed;
+}
+
 static bool
 printable(const char *text)
 {

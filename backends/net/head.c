@@ -68,6 +68,22 @@ date(const char *value)
 	return t < 0 || __builtin_mul_overflow((int64_t)t, SECOND, &ns) ? 0 : ns;
 }
 
+/* Of a cache (RFC 9111 5.1). What is beyond a year is none. */
+static int64_t
+age(const char *value)
+{
+	enum { YEAR = 366 * 24 * 3600 };
+	uint64_t s;
+	return number(&value, &s) && s < YEAR ? (int64_t)s * SECOND : 0;
+}
+
+static void
+take_date(struct client_reply *r, const char *value)
+{
+	r->date = date(value);
+	r->heard = clock_wall();
+}
+
 /* Seconds, or the moment (RFC 9110 10.2.3). */
 static int64_t
 retry_after(const char *value)
@@ -144,7 +160,9 @@ take(struct head *h, const char *name, const char *value)
 	else if (!strcasecmp(name, "last-modified"))
 		r->modified = date(value);
 	else if (!strcasecmp(name, "date"))
-		r->date = date(value);
+		take_date(r, value);
+	else if (!strcasecmp(name, "age"))
+		r->age = age(value);
 	else if (!strcasecmp(name, "x-amz-server-side-encryption"))
 		r->sealed |= !strncasecmp(value, "aws:kms", 7);
 	else if (!strcasecmp(name, "x-amz-server-side-encryption-customer-algorithm"))

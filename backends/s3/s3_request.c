@@ -180,7 +180,8 @@ s3_request_end(struct s3_request *q, int r, const struct client_reply *reply, st
 		memcpy(q->told_id, reply->put_id, strlen(reply->put_id) + 1);
 	if (r < 0 || !ret || !reply)
 		return r;
-	*ret = (struct zmap_stat){.size = reply->size, .mtime = reply->modified};
+	*ret = (struct zmap_stat){
+		.size = reply->size, .mtime = reply->modified, .placed = client_placed(reply)};
 	if (strlen(reply->etag) < sizeof ret->version)
 		memcpy(ret->version, reply->etag, strlen(reply->etag) + 1);
 	return r;

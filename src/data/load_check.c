@@ -59,14 +59,15 @@ load_check_begin(struct load *l)
 }
 
 /* The chunk is another one, but was made before the former was last found there: another store has
- * come to be at this place, with files as old as they like. */
+ * come to be at this place, with files as old as they like. A local store sees that itself. */
 static bool
-is_exchanged(const struct load *l)
+is_exchanged(const struct load *l, int64_t placed)
 {
 	const struct extent *prev = l->extent->prev;
-	if (!prev || !*prev->version || !strcmp(prev->version, l->stat.version))
+	if (!l->array->remote || !prev || !*prev->version ||
+		!strcmp(prev->version, l->stat.version))
 		return false;
-	return l->stat.mtime + SECOND < clock_wall() - (clock_now() - prev->checked);
+	return placed < clock_wall() - (clock_now() - prev->checked);
 }
 
 /* A chunk newer than what we know of its array, or absent, makes us look at the metadata again: the
@@ -75,7 +76,7 @@ int
 load_check_found(struct load *l)
 {
 	int64_t placed = l->stat.placed ? l->stat.placed : l->stat.mtime + SECOND;
-	if (!l->stat.placed && is_exchanged(l))
+	if (is_exchanged(l, placed))
 		placed = clock_wall() - (clock_now() - l->extent->begun);
 	int64_t since = wanted(l);
 	if (placed < since)
