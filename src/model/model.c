@@ -119,14 +119,23 @@ model_is_due(struct model *m, const char *path)
 	return due;
 }
 
+/* The last look at its own objects, clock_wall(). That clock may have been put back since: then as
+ * long ago as it was. Put forward, it is still compared with times of before. */
+static int64_t
+looked_at(const struct cached_node *p)
+{
+	int64_t now = clock_wall(), wall = now - (clock_now() - p->begun);
+	return p->wall < wall ? p->wall : wall;
+}
+
 /* Lock held. */
 static int64_t
 seen_so_far(const struct model *m, const char *path, const struct cached_node *p)
 {
-	int64_t wall = p ? p->wall : 0;
+	int64_t wall = p ? looked_at(p) : 0;
 	const struct cached_node *con =
 		m->opt.consolidated == CONSOLIDATED_TRUST ? consolidated_above(m, path) : NULL;
-	int64_t above = con ? con->wall : 0;
+	int64_t above = con ? looked_at(con) : 0;
 	return above > wall ? above : wall;
 }
 
