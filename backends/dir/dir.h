@@ -10,11 +10,11 @@
 enum { DIR_SETTLE = 10000000 };
 
 /* How long (ns) after that time of a file a change could still have the same time: file systems
- * that keep whole seconds (ext3, Lustre) cut off the rest. */
+ * that keep whole seconds (ext3, Lustre), or every other one (FAT), cut off the rest. */
 static inline int64_t
 dir_tick(struct timespec t)
 {
-	return (t.tv_nsec ? 0 : SECOND) + DIR_SETTLE;
+	return (t.tv_nsec ? 0 : t.tv_sec % 2 ? SECOND : 2 * SECOND) + DIR_SETTLE;
 }
 
 /* Not an outcome that leaves the store: what was begun met a change, and is to be done again. */
@@ -157,7 +157,8 @@ void dir_hold(struct dir *, const char *key, int *fd, const struct stat *);
  * held. */
 int dir_held(struct dir *, const char *key, const char *version, struct stat *ret);
 void dir_let_go(struct dir *);
-/* The file was put here, and had all its bytes before it had its name. */
+/* The file was put here, and had all its bytes before it had its name. (Not where its time is a
+ * whole second, in which another program may change it and have the same time.) */
 void dir_note_own(struct dir *, const struct stat *);
 /* Is the file one that was put here, with the times that it had then? Only the last ones are
  * known. */

@@ -100,6 +100,8 @@ same_time(const struct timespec *a, const struct timespec *b)
 void
 dir_note_own(struct dir *d, const struct stat *s)
 {
+	if (!s->st_mtim.tv_nsec)
+		return;
 	LOCKED(&d->held_lock)
 		d->own[d->next_own++ % DIR_OWN] =
 			(struct dir_own){s->st_dev, s->st_ino, s->st_mtim, s->st_ctim};

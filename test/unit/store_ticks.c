@@ -1,5 +1,5 @@
-/* A directory on a file system that keeps whole seconds: two changes within one second have one
- * time. */
+/* A directory on a file system that keeps whole seconds, or each second one: two changes within a
+ * second have one time. */
 #include "check.h"
 #include "store.h"
 
@@ -15,6 +15,7 @@ static struct zmap *z;
 
 static const int64_t BEGIN = 1000000 * SECOND;
 static int64_t wall, changed; /* clock_wall(); of when the file was written last */
+static int64_t kept;          /* seconds of which one is kept */
 
 int __real_clock_gettime(clockid_t, struct timespec *);
 int __wrap_clock_gettime(clockid_t, struct timespec *);
@@ -40,7 +41,8 @@ static void
 cut_times(struct stat *s)
 {
 	const bool directory = S_ISDIR(s->st_mode);
-	s->st_mtim = s->st_ctim = (struct timespec){.tv_sec = directory ? 1 : changed / SECOND};
+	s->st_mtim = s->st_ctim =
+		(struct timespec){.tv_sec = directory ? 1 : changed / SECOND / kept * kept};
 }
 
 int
@@ -91,6 +93,39 @@ look(char known[ZMAP_VERSION], int64_t *ret_placed)
 
 /* --- */
 
+/* FAT keeps every other second. */
+static void
+twice_in_two_seconds(void)
+{
+	char version[ZMAP_VERSION] = "";
+	int64_t placed;
+	kept = 2;
+	wall = BEGIN + SECOND / 5;
+	change('1');
+	wall += SECOND + SECOND / 10;
+	CHECK_INT(look(version, &placed), '1');
+	wall += SECOND / 10;
+	change('2');
+	wall += 5 * SECOND;
+	CHECK_INT(look(version, &placed), '2');
+}
+
+/* Nor does it hide a change that the file was put here before, in the same second. */
+static void
+put_here(void)
+{
+	char version[ZMAP_VERSION] = "";
+	int64_t placed;
+	const struct zmap_put p = {.key = "c", .bytes = {(const uint8_t *)"1", 1}};
+	wall = changed = BEGIN + SECOND / 5;
+	CHECK_INT(zmap_put(z, &p, NULL), 0);
+	CHECK_INT(look(version, &placed), '1');
+	wall += SECOND / 10;
+	change('2');
+	wall += 5 * SECOND;
+	CHECK_INT(look(version, &placed), '2');
+}
+
 /* What is written later in the second in which a file was read is another version. */
 static void
 twice_in_a_second(void)
@@ -130,18 +165,20 @@ old(void)
 	int64_t placed;
 	wall = BEGIN;
 	change('1');
-	wall += 2 * SECOND;
+	wall += 3 * SECOND;
 	CHECK_INT(look(version, &placed), '1');
-	CHECK_INT(wall, BEGIN + 2 * SECOND);
+	CHECK_INT(wall, BEGIN + 3 * SECOND);
 }
 
 int
 main(void)
 {
-	static void (*const row[])(void) = {twice_in_a_second, came_late_in_a_second, old};
+	static void (*const row[])(void) = {
+		twice_in_a_second, twice_in_two_seconds, came_late_in_a_second, put_here, old};
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
 		here = place_new();
-		z = store_open("", "dir", here.path, false);
+		z = store_open("", "dir", here.path, true);
+		kept = 1;
 		if (z)
 			row[i]();
 		zmap_close(z);
