@@ -124,6 +124,7 @@ change_move_array(struct mount *m, const struct node *n, const char *name)
 		r = data_sync(m->data, m->zmap);
 	if (r == 0)
 		forget(m, n);
+	data_expire(m->data); /* what is known of its chunks may be of an array that was there */
 	return r;
 }
 

@@ -41,6 +41,16 @@ for kind in nczarr zarr v3; do
 	[ ! -e "$s/t" ] || fail "$kind: t is in the store still"
 	ncrename -h -v temperature,t "$mnt/temperature.nc" >"$tmp/said" 2>&1 || fail "$kind: ncrename of its own file: $(cat "$tmp/said" "$mnt/.zarrfs/log")"
 	same "variables again, $kind" "$(names)" "t t.nc u u.nc y"
+	# in a row, each the name of the next one, which is of another type; and back
+	ncrename -h -v t,v -v u,t -v y,u "$mnt/dataset.nc" >"$tmp/said" 2>&1 || fail "$kind: ncrename in a row: $(cat "$tmp/said" "$mnt/.zarrfs/log")"
+	same "variables in a row, $kind" "$(names) $(ls "$s" | grep -v zarr.json | xargs)" "t t.nc u u.nc v v.nc t u v"
+	same "v in a row, $kind" "$(od -An -tf4 "$mnt/v" | tr -s ' \n' ' ')" " 1 2 3 4 5 6 "
+	same "t in a row, $kind" "$(od -An -td2 "$mnt/t" | tr -s ' \n' ' ')" " 7 8 9 10 11 12 "
+	same "title in a row, $kind" "$(getfattr --only-values -n user.title "$mnt/t" 2>/dev/null)" wind
+	ncrename -h -v u,y -v t,u -v v,t "$mnt/dataset.nc" >"$tmp/said" 2>&1 || fail "$kind: ncrename back: $(cat "$tmp/said" "$mnt/.zarrfs/log")"
+	same "variables back, $kind" "$(names) $(ls "$s" | grep -v zarr.json | xargs)" "t t.nc u u.nc y t u y"
+	same "t back, $kind" "$(od -An -tf4 "$mnt/t" | tr -s ' \n' ' ')" " 1 2 3 4 5 6 "
+	same "u back, $kind" "$(od -An -td2 "$mnt/u" | tr -s ' \n' ' ')" " 7 8 9 10 11 12 "
 	# another variable of other values in its place is no rename
 	cp "$mnt/dataset.nc" "$tmp/w.nc"
 	ncrename -h -v t,w "$tmp/w.nc" >"$tmp/said" 2>&1

@@ -298,14 +298,14 @@ test_names(void)
 	struct nc_file f;
 	struct image *im = open_pair(&s, &f);
 	give_names(im, &f, "b", "a");
-	CHECK_STR(s.said, "");
+	CHECK_STR(s.said, "a>b;b>a;");
 	CHECK(first_of(&s, "a") == 11);
 	CHECK(first_of(&s, "b") == 1);
 	close_shop(&s, im);
 	im = open_pair(&s, &f);
 	give_names(im, &f, "b", "c");
-	CHECK_STR(s.said, "new c;");
-	CHECK(first_of(&s, "a") == 1);
+	CHECK_STR(s.said, "a>b;b>c;");
+	CHECK(!find_array(&s, "a"));
 	CHECK(first_of(&s, "b") == 1);
 	CHECK(first_of(&s, "c") == 11);
 	close_shop(&s, im);

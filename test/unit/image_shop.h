@@ -93,6 +93,40 @@ shop_bind(void *arg, const struct change *c, struct image_form *now, const struc
 	return r;
 }
 
+static inline void
+set_name(char **is, const char *to)
+{
+	char *name = strdup(to);
+	free(*is);
+	*is = name;
+}
+
+static inline int
+shop_rename(
+	void *arg, const struct change *c, struct image_form *was, const struct array_want *want)
+{
+	struct shop *s = arg;
+	size_t n = strlen(s->said);
+	for (size_t i = 0; i < c->now->file.nvars; i++) {
+		const char *to = c->now->file.var[i].name;
+		if (!change_renames(c, i))
+			continue;
+		struct array *a = was->source[c->var[i]].target;
+		n += (size_t)snprintf(s->said + n, sizeof s->said - n, "%s>%s;",
+			was->file.var[c->var[i]].name, to);
+		snprintf(a->name, sizeof a->name, "%s", to);
+		set_name(&was->file.var[c->var[i]].name, to);
+	}
+	for (unsigned i = 0; i < was->file.ndims; i++) {
+		if (!c->renamed[i])
+			continue;
+		n += (size_t)snprintf(s->said + n, sizeof s->said - n, "%s>>%s;",
+			was->file.dim[i].name, c->renamed[i]);
+		set_name(&was->file.dim[i].name, c->renamed[i]);
+	}
+	return 0;
+}
+
 static inline int
 shop_commit(void *arg, const struct change *c, const struct array_want *want)
 {
@@ -125,6 +159,7 @@ shop_flush(void *arg, const struct image_form *form, const struct array_want *wa
 static const struct image_ops ops = {
 	.store = {.read = shop_read, .write = shop_write},
 	.bind = shop_bind,
+	.rename = shop_rename,
 	.commit = shop_commit,
 	.flush = shop_flush,
 };

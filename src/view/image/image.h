@@ -21,6 +21,11 @@ struct image_ops {
 	 * store. */
 	int (*bind)(void *arg, const struct change *, struct image_form *now,
 		const struct array_want *how);
+	/* Variables and dimensions that have other names under the new header get these, one after
+	 * the other, and in `was`, which is change->was, each as soon as it is so. Nothing else of
+	 * the change is stored. NULL: none can. */
+	int (*rename)(void *arg, const struct change *, struct image_form *was,
+		const struct array_want *how);
 	/* All values have gone to the sources: they are stored, and then what changed in the
 	 * metadata. */
 	int (*commit)(void *arg, const struct change *, const struct array_want *how);

@@ -169,17 +169,37 @@ plan_array(struct open_image *o, const struct change *c, size_t var, const struc
 	return r;
 }
 
+static int
+find_group(struct open_image *o, struct node **ret)
+{
+	CLEAN(clean_free) char *path = NULL;
+	int r = image_group_path(o, &path);
+	if (r == 0)
+		r = model_lookup(o->mount->model, path, ret);
+	if (r == ZMAP_ABSENT || (r == 0 && (*ret)->kind != NODE_GROUP))
+		return err_set(-EIO, "group '%s' is no longer in the store", path);
+	return r;
+}
+
+int
+image_bind_later(struct open_image *o, const struct change *c, size_t i)
+{
+	CLEAN(node_unrefp) struct node *group = NULL;
+	struct image_new *n = NULL;
+	int r = find_group(o, &group);
+	if (r == 0)
+		r = image_new_make(o->mount, &c->now->file, i, group, c->flows, &n);
+	if (r == 0)
+		image_new_free(n);
+	return r;
+}
+
 int
 image_bind_new(struct open_image *o, const struct change *c, size_t i, struct image_form *now)
 {
-	CLEAN(clean_free) char *path = NULL;
 	CLEAN(node_unrefp) struct node *group = NULL;
 	struct image_source *s = &now->source[i];
-	int r = image_group_path(o, &path);
-	if (r == 0)
-		r = model_lookup(o->mount->model, path, &group);
-	if (r == ZMAP_ABSENT || (r == 0 && group->kind != NODE_GROUP))
-		return err_set(-EIO, "group '%s' is no longer in the store", path);
+	int r = find_group(o, &group);
 	struct image_target *t = r == 0 ? calloc(1, sizeof *t) : NULL;
 	if (!t)
 		return r < 0 ? r : err_set(-ENOMEM, "no memory for a variable");

@@ -128,8 +128,10 @@ compare_dim(struct change *c, const struct nc_var *was, const struct nc_var *now
 {
 	const struct nc_dim *a = &c->was->file.dim[was->dim[k]];
 	const struct nc_dim *b = &c->now->file.dim[now->dim[k]];
-	if (strcmp(a->name, b->name) != 0)
+	if (strcmp(a->name, b->name) != 0 && !c->in_place)
 		return rename_dim(c, was->dim[k], was, b);
+	if (strcmp(a->name, b->name) != 0)
+		c->renamed[was->dim[k]] = b->name;
 	if (b->size < a->size)
 		return err_set(-EINVAL, "dimension '%s' has %llu elements, more than %llu", a->name,
 			(unsigned long long)a->size, (unsigned long long)b->size);
@@ -140,34 +142,6 @@ compare_dim(struct change *c, const struct nc_var *was, const struct nc_var *now
 	if (b->size > a->size)
 		c->grown[was->dim[k]] = b->size;
 	return 0;
-}
-
-static bool
-same_dims(const struct nc_file *f, const struct nc_var *v, const struct nc_file *g,
-	const struct nc_var *w)
-{
-	bool same = v->rank == w->rank;
-	for (unsigned k = 0; same && k < v->rank; k++) {
-		const struct nc_dim *a = &f->dim[v->dim[k]], *b = &g->dim[w->dim[k]];
-		same = a->size == b->size &&
-		       (strcmp(a->name, b->name) == 0 || may_rename(f, a, g, b));
-	}
-	return same;
-}
-
-/* What lay where a new variable lies, and is of no name any more. */
-static size_t
-find_renamed(const struct change *c, const struct nc_var *now)
-{
-	const struct nc_file *f = &c->was->file, *g = &c->now->file;
-	for (size_t i = 0; i < f->nvars && !c->by_name; i++) {
-		const struct nc_var *v = &f->var[i];
-		if (v->begin == now->begin && v->type == now->type && v->bytes == now->bytes &&
-			v->bytes && same_dims(f, v, g, now) &&
-			change_find(g, v->name) == CHANGE_NONE)
-			return i;
-	}
-	return CHANGE_NONE;
 }
 
 bool
@@ -215,13 +189,19 @@ compare_dims(struct change *c, const struct nc_var *was, const struct nc_var *no
 	return r;
 }
 
+static size_t
+find_was(const struct change *c, size_t i)
+{
+	if (c->in_place)
+		return i < c->was->file.nvars ? i : CHANGE_NONE;
+	return c->was ? change_find(&c->was->file, c->now->file.var[i].name) : CHANGE_NONE;
+}
+
 static int
 compare_var(struct change *c, size_t i, bool keep)
 {
 	const struct nc_var *now = &c->now->file.var[i];
-	size_t at = c->was ? change_find(&c->was->file, now->name) : CHANGE_NONE;
-	if (c->was && at == CHANGE_NONE)
-		at = find_renamed(c, now);
+	const size_t at = find_was(c, i);
 	c->var[i] = at;
 	if (at == CHANGE_NONE)
 		return compare_attrs(c, i, NULL, &now->attrs, keep, false);
@@ -235,6 +215,38 @@ compare_var(struct change *c, size_t i, bool keep)
 	int r = compare_dims(c, was, now);
 	bool other = now->type != was->type;
 	return r < 0 ? r : compare_attrs(c, i, &was->attrs, &now->attrs, keep, other);
+}
+
+/* Dimensions of a file that is edited keep their numbers and sizes, but for how many records there
+ * are. */
+static bool
+are_edited_dims(const struct nc_file *was, const struct nc_file *now)
+{
+	bool same = was->record == now->record && was->ndims <= now->ndims;
+	for (unsigned i = 0; same && i < was->ndims; i++)
+		same = was->dim[i].size == now->dim[i].size ||
+		       (i == was->record && was->dim[i].size < now->dim[i].size);
+	return same;
+}
+
+static bool
+is_edited_var(const struct nc_var *was, const struct nc_var *now)
+{
+	return was->type == now->type && was->rank == now->rank && was->begin <= now->begin &&
+	       (!was->rank || !memcmp(was->dim, now->dim, was->rank * sizeof *was->dim));
+}
+
+/* Is it the same file with other names and more variables? netCDF libraries change it where it
+ * lies: what is there keeps its number, and moves only for what comes before it to grow. Those that
+ * write a file anew begin it right behind its header, where no file of the mount has data. */
+static bool
+is_edited(const struct nc_file *was, const struct nc_file *now)
+{
+	bool is =
+		was->format == now->format && was->nvars <= now->nvars && are_edited_dims(was, now);
+	for (size_t i = 0; is && i < was->nvars; i++)
+		is = is_edited_var(&was->var[i], &now->var[i]);
+	return is;
 }
 
 static void
@@ -259,7 +271,8 @@ change_make(const struct image_form *was, const struct image_form *now, unsigned
 	struct change c = {.was = was,
 		.now = now,
 		.rewritten = how & CHANGE_REWRITTEN,
-		.by_name = how & (CHANGE_REWRITTEN | CHANGE_NO_RENAMES)};
+		.in_place = was && !(how & (CHANGE_REWRITTEN | CHANGE_BY_NAME)) &&
+			    is_edited(&was->file, &now->file)};
 	c.var = calloc(now->file.nvars + 1, sizeof *c.var);
 	c.grown = was ? calloc(was->file.ndims + 1, sizeof *c.grown) : NULL;
 	c.renamed = was ? calloc(was->file.ndims + 1, sizeof *c.renamed) : NULL;
@@ -294,11 +307,20 @@ change_renames_dims(const struct change *c)
 }
 
 bool
+change_renames_vars(const struct change *c)
+{
+	bool any = false;
+	for (size_t i = 0; i < c->now->file.nvars; i++)
+		any |= change_renames(c, i);
+	return any;
+}
+
+bool
 change_of_metadata(const struct change *c)
 {
-	bool any = c->nattrs != 0 || change_renames_dims(c);
+	bool any = c->nattrs != 0 || change_renames_dims(c) || change_renames_vars(c);
 	for (size_t i = 0; i < c->now->file.nvars; i++)
-		any |= c->var[i] == CHANGE_NONE || change_renames(c, i);
+		any |= c->var[i] == CHANGE_NONE;
 	for (unsigned i = 0; c->was && i < c->was->file.ndims; i++)
 		any |= c->grown[i] != 0;
 	return any;

@@ -24,7 +24,7 @@ struct change {
 	const char **renamed; /* one a dimension of `was`: what it is called now; NULL: as before */
 	size_t missing;       /* variables of `was` that `now` has not */
 	bool *gone;           /* one a variable of `was`: it is one of them */
-	bool by_name;         /* variables of other names are others */
+	bool in_place;        /* the file was edited: variables and dimensions keep their numbers */
 	bool rewritten;       /* nothing shows through of what the file was */
 	bool flows;           /* elements of all variables are written in the order of the file */
 };
@@ -33,18 +33,22 @@ enum change_how {
 	CHANGE_KEEP = 1, /* nothing is taken for deleted that `now` lacks, but for attributes of the
 			    variable `own` */
 	CHANGE_REWRITTEN = 2,
-	CHANGE_NO_RENAMES = 4, /* what lies where another variable lay is new */
+	CHANGE_BY_NAME = 4, /* a variable of another name is another one */
 };
 
 /* how: enum change_how, together; own: the variable of `was` that the file is for, or CHANGE_NONE.
- * A variable that lies where one was of the same type and dimensions, which is there no more, is
- * that one with another name, unless all was rewritten; likewise a dimension of another name. 0,
- * -EINVAL with the reason: an existing variable has become something else. */
+ * Of a file that was edited where it lies variables and dimensions are known by their numbers,
+ * whatever they are called now: netCDF libraries keep these. Else by their names; a dimension of
+ * the same size, where nothing has the old name any more and nothing had the new one, is that one
+ * with another name, unless all was rewritten. 0, -EINVAL with the reason: an existing variable has
+ * become something else. */
 int change_make(const struct image_form *was, const struct image_form *now, unsigned how,
 	size_t own, struct change *ret);
 void change_free(struct change *); /* what it holds, not itself */
 /* Has any dimension of `was` another name? */
 bool change_renames_dims(const struct change *);
+/* Has any variable? */
+bool change_renames_vars(const struct change *);
 /* Has the variable of `now` another name than it had? */
 bool change_renames(const struct change *, size_t var);
 /* How long the leading dimension of a variable is that the file had before, if that has grown; else

@@ -25,16 +25,23 @@ sort_by_place(const struct nc_file *f, size_t *list, size_t n)
 		}
 }
 
+void
+image_form_unbind(struct image_form *m, const struct image_store *store, void *arg)
+{
+	for (size_t i = 0; m->source && i < m->file.nvars; i++) {
+		if (m->source[i].target && store->let_go)
+			store->let_go(arg, m->source[i].target);
+		recode_free(&m->source[i].recode);
+		m->source[i] = (struct image_source){0};
+	}
+}
+
 struct image_form *
 image_form_free(struct image_form *m, const struct image_store *store, void *arg)
 {
 	if (!m)
 		return NULL;
-	for (size_t i = 0; m->source && i < m->file.nvars; i++) {
-		if (m->source[i].target && store->let_go)
-			store->let_go(arg, m->source[i].target);
-		recode_free(&m->source[i].recode);
-	}
+	image_form_unbind(m, store, arg);
 	free(m->source);
 	free(m->fixed);
 	free(m->repeated);

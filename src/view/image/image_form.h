@@ -1,6 +1,7 @@
 /* A netCDF classic file by its header: which of its bytes belong to which variable. What it says of
  * variables is kept with where their elements are; bytes of the file are made of these and back.
- * Immutable once it is made; the owner of the elements is asked by a table. */
+ * Immutable once it is made, but for names that become others in the store too; the owner of the
+ * elements is asked by a table. */
 #pragma once
 
 #include "data/array.h"
@@ -44,6 +45,9 @@ int image_form_new(
 	struct nc_file *, struct span header, struct image_source *, struct image_form **ret);
 struct image_form *image_form_free(struct image_form *, const struct image_store *,
 	void *arg); /* NULL allowed; returns NULL */
+
+/* Where elements are is not known any more. */
+void image_form_unbind(struct image_form *, const struct image_store *, void *arg);
 
 enum image_owner { IMAGE_HEADER, IMAGE_GAP, IMAGE_DATA };
 

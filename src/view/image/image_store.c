@@ -284,9 +284,7 @@ commit(void *arg, const struct change *c, const struct array_want *how)
 	if (r == 0)
 		r = image_edit_all(o, c, true, how);
 	if (r == 0)
-		r = image_move_dims(o, c, false);
-	if (r == 0)
-		r = image_move_all(o, c);
+		r = image_move_late(o, c);
 	if (r == 0)
 		image_new_made(c->now);
 	if (r == 0 && drops)
@@ -345,6 +343,8 @@ bind(void *arg, const struct change *c, struct image_form *now, const struct arr
 				"'%s': variable '%s' does not go with it and is left out "
 				"(dataset.nc takes all)",
 				o->path, now->file.var[i].name);
+		else if (c->var[i] == CHANGE_NONE && image_move_awaited(c, i))
+			r = image_bind_later(o, c, i);
 		else if (c->var[i] == CHANGE_NONE)
 			r = image_bind_new(o, c, i, now);
 		else
@@ -358,8 +358,22 @@ bind(void *arg, const struct change *c, struct image_form *now, const struct arr
 	if (r == 0)
 		r = image_edit_all(o, c, false, how);
 	if (r == 0)
-		r = image_move_dims(o, c, true);
+		r = image_move_check_dims(o, c);
 	return r < 0 ? r : share_rows(o, c, how, false);
+}
+
+/* Where an array is now another one may have been. */
+static int
+give_names(void *arg, const struct change *c, struct image_form *was, const struct array_want *how)
+{
+	struct open_image *o = arg;
+	int r = image_move(o, c, was, how);
+	for (size_t i = 0; r == 0 && i < c->now->file.nvars; i++)
+		if (change_renames(c, i)) {
+			const struct image_target *t = was->source[c->var[i]].target;
+			r = images_touch(o, t->node->path);
+		}
+	return r;
 }
 
 static void
@@ -371,6 +385,7 @@ expire(void *arg)
 const struct image_ops image_mount_ops = {
 	.store = {.read = target_read, .write = target_write, .let_go = image_target_free},
 	.bind = bind,
+	.rename = give_names,
 	.begin = image_new_begin,
 	.undo = image_new_undo,
 	.commit = commit,

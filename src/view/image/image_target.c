@@ -52,6 +52,10 @@ image_target_take(struct open_image *o, struct image_target *t, const struct nod
 	if (r < 0)
 		return r;
 	t->stream = stream_free(t->stream);
+	if (!t->variable) {
+		array_unref(t->array);
+		node_unref(t->node);
+	}
 	variable_unref(t->variable);
 	t->variable = v;
 	t->array = v->array;

@@ -40,6 +40,8 @@ bool image_is_companion(const struct open_image *, const struct image_target *);
 int image_bind_known(
 	struct open_image *, const struct change *, size_t var, struct image_form *now);
 int image_bind_new(struct open_image *, const struct change *, size_t var, struct image_form *now);
+/* It can be one when others have their names. */
+int image_bind_later(struct open_image *, const struct change *, size_t var);
 /* Which variables of a file go with the one of that name: itself, what its dimensions are called,
  * and what the CF attributes of these name. The caller frees the list. */
 int image_bind_with(const struct nc_file *, const char *name, bool **ret);
@@ -72,13 +74,17 @@ void image_new_made(const struct image_form *now);
 
 /* Can the array of a variable be called what that is called now? 0, -EINVAL. */
 int image_move_check(struct open_image *, const struct change *, size_t var);
-/* All arrays whose variables have other names get them too. */
-int image_move_all(struct open_image *, const struct change *);
+/* The same of all dimensions, in every array that has them. */
+int image_move_check_dims(struct open_image *, const struct change *);
+/* Is the name of a new variable, or of one of its dimensions, free only when others have theirs? */
+bool image_move_awaited(const struct change *, size_t var);
+/* Arrays and dimensions get the names that change->now has: see image_ops.rename. */
+int image_move(struct open_image *, const struct change *, struct image_form *was,
+	const struct array_want *);
+/* The same of dimensions that had to grow before. */
+int image_move_late(struct open_image *, const struct change *);
 /* Arrays of the file's group whose variables it lacks are removed. */
 int image_move_drop(struct open_image *, const struct change *);
-
-/* Dimensions of other names: get them, in every array that has them; or can they? -EINVAL. */
-int image_move_dims(struct open_image *, const struct change *, bool plan);
 
 /* --- image_edit.c --- */
 
