@@ -278,6 +278,30 @@ test_renamed_before(struct mount *m, bool truncates)
 	check_bytes(m, "t", "abcdef");
 }
 
+static void
+rename_nc(struct mount *m)
+{
+	CHECK_INT(mount_rename(m, "new.nc", "new.bytes", 0), 0);
+}
+
+/* A new file whose name says that it is a netCDF one gets another name right before it is looked at
+ * what it holds: nothing is taken in, and it keeps the new name. */
+static void
+test_renamed_before_close(struct mount *m)
+{
+	struct entry e = {0};
+	CHECK_INT(mount_create(m, "new.nc", &e), 0);
+	entry_free(&e);
+	struct file *f = open_file(m, "new.nc");
+	CHECK_INT(file_write(f, 0, (struct span){(const uint8_t *)"bytes", 5}, &how, 0), 0);
+	meanwhile = (struct meanwhile){rename_nc, m, 1};
+	CHECK_INT(file_settle(f, SETTLE_FLUSH, 0, NULL), 0);
+	CHECK_INT(meanwhile.turn, 0);
+	close_file(f);
+	check_bytes(m, "new.bytes", "bytes");
+	CHECK_INT(mount_unlink(m, "new.bytes"), 0);
+}
+
 static struct file *refuses;
 
 static void
@@ -481,6 +505,7 @@ main(void)
 	test_renamed_before(m, false);
 	test_renamed_before(m, true);
 	test_refused_before(m);
+	test_renamed_before_close(m);
 	test_truncated_by_other(m);
 	test_removed(m);
 	CHECK_INT(mount_drain(m, NULL), 0);

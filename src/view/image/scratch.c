@@ -188,14 +188,20 @@ take_in_now(struct mount *m, const char *path, struct scratch *s, const struct a
 	return 0;
 }
 
-/* ZMAP_ABSENT: nothing was written since that was tried. */
+/* In turn: what its name is then says what it means. *ret_path: that name, if it is known, for the
+ * caller. ZMAP_ABSENT: nothing was written since that was tried, or it means nothing. */
 static int
-take_in(struct mount *m, const char *path, struct scratch *s, const struct array_want *how)
+take_in(struct mount *m, struct scratch *s, const struct array_want *how, char **ret_path)
 {
-	int r = scratch_take(s, how->deadline);
+	int r = turn_take(&s->turn, how->deadline);
+	char *path = *ret_path = scratches_target(m, s);
 	if (r < 0)
 		return r;
-	r = s->changed && s->size ? take_in_now(m, path, s, how) : ZMAP_ABSENT;
+	if (!path || !scratch_ends_with(path, ".nc"))
+		return turn_give(&s->turn, ZMAP_ABSENT);
+	r = scratch_refused(s);
+	if (r == 0)
+		r = s->changed && s->size ? take_in_now(m, path, s, how) : ZMAP_ABSENT;
 	return turn_give(&s->turn, r);
 }
 
@@ -227,11 +233,9 @@ settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *can
 		return 0;
 	if (why == SETTLE_RELEASE && !is_last(m, s))
 		return 0;
-	CLEAN(clean_free) char *path = scratches_target(m, s);
-	if (!path || !scratch_ends_with(path, ".nc"))
-		return look_stored(s, why, &how);
-	int r = take_in(m, path, s, &how);
-	if (r < 0 && why == SETTLE_RELEASE)
+	CLEAN(clean_free) char *path = NULL;
+	int r = take_in(m, s, &how, &path);
+	if (r < 0 && path && why == SETTLE_RELEASE)
 		images_stick(m, path, r);
 	if (r)
 		return r < 0 ? r : look_stored(s, why, &how);
@@ -319,10 +323,10 @@ settle_all(struct mount *m, const char *dir, enum settle_why why, struct cancel 
 	const struct array_want how = {.cancel = cancel};
 	int r = why == SETTLE_RELEASE ? scratches_taken(m, &all) : 0, worst = 0;
 	for (size_t i = 0; all && all[i]; i++) {
-		CLEAN(clean_free) char *path = scratches_target(m, all[i]);
-		int e = path && waits(all[i]) ? take_in(m, path, all[i], &how) : 0;
+		CLEAN(clean_free) char *path = NULL;
+		int e = waits(all[i]) ? take_in(m, all[i], &how, &path) : 0;
 		if (e < 0)
-			worst = images_stick(m, path, e);
+			worst = path ? images_stick(m, path, e) : e;
 		scratches_put(m, all[i]);
 	}
 	return r < 0 ? r : worst;
