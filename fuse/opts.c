@@ -191,6 +191,18 @@ set_letter(struct opts *o, int letter)
 }
 
 static int
+check_together(const struct opts *o)
+{
+	if (o->userns && !o->command)
+		return err_set(-EINVAL, "option 'userns' wants a command: -- COMMAND");
+	if (o->rw && o->nc == NC_FORM_NC4)
+		return err_set(-EINVAL,
+			"option 'nc=4' does not go with 'rw': netCDF-4 files cannot be written in "
+			"place");
+	return 0;
+}
+
+static int
 take_operands(struct opts *o, int n, char **operand)
 {
 	bool cli = o->job == JOB_LS || o->job == JOB_CAT;
@@ -218,9 +230,7 @@ take_operands(struct opts *o, int n, char **operand)
 	if (n < 2)
 		return err_set(-EINVAL, "no mount point given; try 'zarrfs --help'");
 	o->mountpoint = operand[1];
-	if (o->userns && !o->command)
-		return err_set(-EINVAL, "option 'userns' wants a command: -- COMMAND");
-	return 0;
+	return check_together(o);
 }
 
 int

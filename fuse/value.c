@@ -109,7 +109,8 @@ size(const struct value *d, const char *text, int64_t *ret)
 	if (__builtin_mul_overflow(v, factor, &v))
 		return err_set(-EINVAL, "'%s' is too large", text);
 	if (v < d->min)
-		return err_set(-EINVAL, "must be at least %" PRId64 "M", d->min >> 20);
+		return err_set(-EINVAL, "must be at least %" PRId64 "%s",
+			d->min >> 20 ? d->min >> 20 : d->min, d->min >> 20 ? "M" : "");
 	*ret = v;
 	return 0;
 }
