@@ -186,29 +186,48 @@ flush(void *arg, const struct image_form *form, const struct array_want *how)
 	return image_confirm(arg, form, r, how);
 }
 
-/* Metadata count the rows of all variables that lead with the dimension. */
-static void
-set_counted(const struct change *c, unsigned dim)
+/* Does the second variable get longer with the first? Dimensions of NCZarr are shared by all that
+ * have them, those of pure Zarr in one group: a coordinate may be in one above. */
+static bool
+grow_together(const struct change *c, size_t i, size_t k)
 {
-	for (size_t i = 0; i < c->now->file.nvars; i++) {
-		struct image_target *t = c->now->source[i].target;
-		if (t && change_grown(c, i) && c->was->file.var[c->var[i]].dim[0] == dim)
-			t->counted = true;
-	}
+	const struct image_target *a = c->now->source[i].target, *b = c->now->source[k].target;
+	if (!a || !b || !change_grown(c, i) || !change_grown(c, k) ||
+		c->was->file.var[c->var[i]].dim[0] != c->was->file.var[c->var[k]].dim[0])
+		return false;
+	const char *one = a->node->path, *other = b->node->path;
+	const size_t len = (size_t)(path_name(one) - one);
+	return a->node->array->dim[0].fqn ||
+	       (len == (size_t)(path_name(other) - other) && memcmp(one, other, len) == 0);
 }
 
-/* Each dimension that has grown, by one of the variables that lead with it. */
+/* Metadata count the rows of all variables that get longer with that one. */
+static void
+set_counted(const struct change *c, size_t var)
+{
+	for (size_t i = 0; i < c->now->file.nvars; i++)
+		if (grow_together(c, var, i))
+			((struct image_target *)c->now->source[i].target)->counted = true;
+}
+
+static void
+set_done(const struct change *c, size_t var, bool *done)
+{
+	for (size_t i = var; i < c->now->file.nvars; i++)
+		done[i] |= grow_together(c, var, i);
+}
+
+/* Each dimension that has grown, by one of the variables that lead with it and share it. */
 static int
 share_rows(struct open_image *o, const struct change *c, const struct array_want *how, bool commits)
 {
-	CLEAN(clean_free) bool *done = calloc(c->was ? c->was->file.ndims + 1 : 1, sizeof *done);
-	int r = done ? 0 : err_set(-ENOMEM, "no memory for dimensions");
+	CLEAN(clean_free) bool *done = calloc(c->now->file.nvars + 1, sizeof *done);
+	int r = done ? 0 : err_set(-ENOMEM, "no memory for variables");
 	for (size_t i = 0; i < c->now->file.nvars && r == 0; i++) {
 		const uint64_t rows = change_grown(c, i);
-		const unsigned dim = rows ? c->was->file.var[c->var[i]].dim[0] : 0;
 		const struct image_target *t = c->now->source[i].target;
 		CLEAN(node_unrefp) struct node *n = NULL;
-		if (!t || !rows || done[dim])
+		if (!t || !rows || done[i])
 			continue;
 		r = model_lookup(o->mount->model, t->node->path, &n);
 		if (r == ZMAP_ABSENT || (r == 0 && !n->array))
@@ -219,11 +238,11 @@ share_rows(struct open_image *o, const struct change *c, const struct array_want
 				r = flat_find_counted(o->mount, t->array, n, rows, how->cancel);
 			continue;
 		}
-		done[dim] = true;
+		set_done(c, i, done);
 		r = commits ? flat_share_commit(o->mount, n, t->least, rows, how->cancel)
 			    : flat_share_clear(o->mount, n, rows, how->cancel);
 		if (r == 0 && commits)
-			set_counted(c, dim);
+			set_counted(c, i);
 	}
 	return r == -ENOTSUP ? -EINVAL : r;
 }
