@@ -145,6 +145,7 @@ replace(struct batch *b, int folder, const char *temp, int *fd)
 		zip_look_end(p);
 		return r;
 	}
+	atomic_store(&w->unsynced, true); /* before a reader takes it over and nothing is pending */
 	zip_renewed_named(p, MOVE(b->of), *fd);
 	close(w->lock);
 	w->lock = *fd;
@@ -228,18 +229,14 @@ read_renewed(struct zip_store *p)
 	return r;
 }
 
-/* What a sync has left to be done: a name that a crash may undo, an archive that is yet to be read.
- * ZMAP_ABSENT: nothing was put since that one was written. */
+/* What a sync may have left to be done where nothing is to be written. */
 static int
-catch_up(struct zip_store *p)
+sync_name(struct zip_writer *w)
 {
-	struct zip_writer *w = p->writer;
-	int r = 0;
-	if (atomic_load(&w->unsynced)) {
-		CLEAN(dir_clean_fd) int folder = zip_writer_folder(w);
-		r = folder < 0 ? folder : sync_folder(w, folder);
-	}
-	return r < 0 ? r : read_renewed(p);
+	if (!atomic_load(&w->unsynced))
+		return 0;
+	CLEAN(dir_clean_fd) int folder = zip_writer_folder(w);
+	return folder < 0 ? folder : sync_folder(w, folder);
 }
 
 int
@@ -251,12 +248,13 @@ zip_sync(struct zmap *z)
 		return 0;
 	LOCKED(&w->syncing) {
 		CLEAN(batch_done) struct batch b = {0};
-		int r = catch_up(p);
-		if (r)
-			return r == ZMAP_ABSENT ? 0 : r;
-		r = batch_begin(p, &b);
-		if (r < 0 || !b.of->layer.count)
+		int r = read_renewed(p);
+		if (r == 0)
+			r = batch_begin(p, &b);
+		if (r < 0)
 			return r;
+		if (r == ZMAP_ABSENT || !b.of->layer.count)
+			return sync_name(w);
 		r = lock_again(p, &b);
 		if (r < 0)
 			return r;

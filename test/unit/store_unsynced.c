@@ -7,8 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static struct place here;
 static struct zmap *z;
@@ -252,12 +255,12 @@ no_descriptor(void)
 	end();
 }
 
-/* A new archive that has its name, which a crash may undo, is the archive all the same. */
+static char archive_path[512];
+
 static void
-archive(int e, int want)
+begin_archive(void)
 {
 	struct zip_maker m = {0};
-	char path[512];
 	begin();
 	zip_add(&m, (struct zip_file){.name = "v/.zarray", .text = "{}"});
 	zip_end(&m, false, "");
@@ -265,8 +268,25 @@ archive(int e, int want)
 	zip_made(&m);
 	CHECK_INT(zmap_sync(z), 0);
 	zmap_close(z);
-	snprintf(path, sizeof path, "%s/x.zip", here.path);
-	z = store_open_url(path, true);
+	snprintf(archive_path, sizeof archive_path, "%s/x.zip", here.path);
+	z = store_open_url(archive_path, true);
+}
+
+static void
+end_archive(const char *const keys[])
+{
+	zmap_close(z);
+	z = store_open_url(archive_path, true);
+	for (; *keys; keys++)
+		store_expect(z, (struct zmap_get){.key = *keys}, 0, "x");
+	end();
+}
+
+/* A new archive that has its name, which a crash may undo, is the archive all the same. */
+static void
+archive(int e, int want)
+{
+	begin_archive();
 	CHECK_INT(put("v/0"), 0);
 	fail_in(".", e);
 	CHECK_INT(zmap_sync(z), want);
@@ -276,11 +296,57 @@ archive(int e, int want)
 	store_expect(z, (struct zmap_get){.key = "v/0"}, 0, "x");
 	CHECK_INT(put("v/1"), 0);
 	CHECK_INT(zmap_sync(z), 0);
-	zmap_close(z);
-	z = store_open_url(path, true);
-	store_expect(z, (struct zmap_get){.key = "v/0"}, 0, "x");
-	store_expect(z, (struct zmap_get){.key = "v/1"}, 0, "x");
-	end();
+	end_archive((const char *const[]){"v/0", "v/1", NULL});
+}
+
+/* What is put later is stored all the same, as far as such a file system does. */
+static void
+archive_never_synced(void)
+{
+	begin_archive();
+	fail_in(".", EIO);
+	CHECK_INT(put("v/0"), 0);
+	CHECK_INT(zmap_sync(z), -EIO);
+	CHECK_INT(put("v/1"), 0);
+	CHECK_INT(zmap_sync(z), -EIO);
+	end_archive((const char *const[]){"v/0", "v/1", NULL});
+}
+
+static pthread_t second;
+static atomic_int told; /* what the second caller was told; 1: nothing yet */
+
+static void *
+sync_too(void *arg)
+{
+	atomic_store(&told, zmap_sync(z));
+	return arg;
+}
+
+/* The archive has been read. The second caller waits: is not told anything for a while. */
+static void
+begin_second(void)
+{
+	CHECK_INT(zmap_alive(z), 0);
+	CHECK_INT(pthread_create(&second, NULL, sync_too, NULL), 0);
+	for (int i = 0; i < 50 && atomic_load(&told) == 1; i++)
+		usleep(10000);
+}
+
+/* Nor is a caller told that all is there who comes while the directory is synced. */
+static void
+archive_meanwhile(void)
+{
+	begin_archive();
+	CHECK_INT(put("v/0"), 0);
+	fail_in(".", EIO);
+	atomic_store(&told, 1);
+	meanwhile = begin_second;
+	CHECK_INT(zmap_sync(z), -EIO);
+	CHECK(!meanwhile);
+	CHECK_INT(pthread_join(second, NULL), 0);
+	CHECK_INT(atomic_load(&told), -EIO);
+	failing = 0;
+	end_archive((const char *const[]){"v/0", NULL});
 }
 
 int
@@ -300,5 +366,7 @@ main(void)
 	archive(EINVAL, 0);
 	archive(ENOTSUP, 0);
 	archive(ENOSYS, 0);
+	archive_never_synced();
+	archive_meanwhile();
 	return check_end();
 }
