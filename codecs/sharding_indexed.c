@@ -378,7 +378,7 @@ sharding_lossy(const void *obj)
 	return codec_chain_lossy(shard_chain(obj), &names) < 0 || names.len;
 }
 
-static bool
+static uint64_t
 sharding_by_extent(const void *obj)
 {
 	return codec_chain_by_extent(shard_chain(obj));

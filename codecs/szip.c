@@ -231,10 +231,10 @@ szip_encode(const void *obj, const struct form *form, struct span in, struct buf
 	return 0;
 }
 
-static bool
+static uint64_t
 szip_by_extent(const void *obj)
 {
-	return true;
+	return PIXELS_PER_SCANLINE_MAX;
 }
 
 static int

@@ -356,13 +356,14 @@ codec_chain_check(const struct codec_chain *c, struct span in)
 	return 0;
 }
 
-bool
+uint64_t
 codec_chain_by_extent(const struct codec_chain *c)
 {
-	bool any = false;
+	uint64_t most = 0;
 	for (size_t i = 0; i < c->n; i++)
-		any |= c->link[i].ops->by_extent && c->link[i].ops->by_extent(c->link[i].obj);
-	return any;
+		if (c->link[i].ops->by_extent)
+			most = max_u64(most, c->link[i].ops->by_extent(c->link[i].obj));
+	return most;
 }
 
 /* Two buffers take turns, from the outermost codec inwards; the innermost writes into the

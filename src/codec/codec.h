@@ -100,8 +100,9 @@ struct codec_ops {
 	/* Loads the library that encode needs: 0, or -EIO with the reason; cheap once that is done.
 	 * NULL: it needs none. */
 	int (*load)(const void *);
-	/* Does the array's extent say how it decodes? NULL: it does not. */
-	bool (*by_extent)(const void *);
+	/* Up to which length the array's extent says how it decodes; all beyond are alike. 0, or
+	 * NULL: it does not. The object may be NULL, but of a codec that carries others. */
+	uint64_t (*by_extent)(const void *);
 	/* What stands, behind this codec, for an element that is not stored. NULL: what encoding
 	 * makes of it. */
 	int (*fill)(const void *, struct span element, struct buf *out);
@@ -177,8 +178,8 @@ int codec_chain_lossy(const struct codec_chain *, struct buf *ret);
 /* Can these elements, some of a chunk, be stored? 0; -ERANGE: one cannot; what all of a chunk
  * decides encoding alone can tell. */
 int codec_chain_check(const struct codec_chain *, struct span elements);
-/* Does what the chain makes of a chunk depend on the extent of the array? */
-bool codec_chain_by_extent(const struct codec_chain *);
+/* Up to which length of the array does what the chain makes of a chunk depend on that? 0: none. */
+uint64_t codec_chain_by_extent(const struct codec_chain *);
 /* The chunk is stored as it is. */
 bool codec_chain_empty(const struct codec_chain *);
 int codec_chain_decode_range(

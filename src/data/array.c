@@ -14,6 +14,13 @@
  * On a disk, few for a worker. */
 enum { TURNS_MIN = 8, TURNS_EACH = 2 };
 
+/* Up to which length of its only dimension a codec stores by that; 0: none does. */
+static uint64_t
+by_length(const struct array *a)
+{
+	return a->grid.rank == 1 ? codec_chain_by_extent(a->chain) : 0;
+}
+
 /* What the chunks mean: two arrays with the same name for this share cached chunks, all others do
  * not. An array that grows along its leading dimension keeps the numbers of its chunks, and what
  * they mean. Texts that are shown in another width lie where they did. */
@@ -31,10 +38,10 @@ find_space(struct array *a, const struct array_meta *m)
 			&(struct space_name){(char *)name.data, name.len, 0}, &a->site, &never);
 	/* some codecs decode by the length of a line, and what grows along its only dimension has
 	 * another */
-	const bool by_extent = a->grid.rank == 1 && codec_chain_by_extent(a->chain);
+	const uint64_t by = by_length(a);
 	if (r == 0)
-		r = buf_addf(
-			&name, " %u %" PRIu64, a->dtype.size, by_extent ? a->grid.shape[0] : 0);
+		r = buf_addf(&name, " %u %" PRIu64, a->dtype.size,
+			by ? min_u64(by + 1, a->grid.shape[0]) : 0);
 	const struct space_name n = {(char *)name.data, name.len, a->grid.shape[0]};
 	return r < 0 ? r : spaces_number(a->data->spaces, &n, &a->space, &a->grown);
 }
@@ -223,6 +230,15 @@ array_writable(const struct array *a)
 	if (a->form.measuring)
 		return err_set(-EROFS, "it is not known how long its elements are");
 	return codec_chain_load(a->chain);
+}
+
+int
+array_resizable(const struct array *a, uint64_t before, uint64_t rows, int code)
+{
+	const uint64_t by = by_length(a);
+	if (!by || min_u64(before, by + 1) == min_u64(rows, by + 1))
+		return 0;
+	return err_set(code, "a codec stores by how long its only dimension is: it stays so");
 }
 
 int

@@ -176,6 +176,9 @@ int stream_sift(struct stream *, const struct array_want *, const struct sieve *
 /* 0; -EROFS: why the array cannot be written; -EIO: the library that it would be encoded by is not
  * there. */
 int array_writable(const struct array *);
+/* May its leading dimension get another length than before? 0; code, with the reason: what is
+ * stored would be other elements. */
+int array_resizable(const struct array *, uint64_t before, uint64_t rows, int code);
 /* Appends the names of codecs that do not always give back what was written, "quantize,bitround";
  * nothing: all do. */
 int array_lossy(const struct array *, struct buf *ret);

@@ -177,6 +177,8 @@ array_look_behind(struct array *a, uint64_t rows, uint64_t before, struct cancel
 	struct array *was = NULL;
 	CLEAN(array_behind_freep) struct array_behind *b = NULL;
 	int r = array_writable(a);
+	if (r == 0)
+		r = array_resizable(a, before, rows, -EINVAL);
 	if (r < 0)
 		return r;
 	b = calloc(1, sizeof *b);

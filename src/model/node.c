@@ -203,6 +203,20 @@ hash_codecs(const struct array_meta *a, uint64_t h)
 	return h;
 }
 
+/* The length of the only dimension, where a codec stores by that; 0: none does. */
+static uint64_t
+length_stored_by(const struct array_meta *a)
+{
+	uint64_t most = 0;
+	for (size_t i = 0; i < a->ncodecs && a->rank == 1; i++)
+		for (const struct codec_ops *const *c = codec_table; *c; c++)
+			for (const char *const *id = (*c)->ids; *id; id++)
+				if (!(*c)->carries && (*c)->by_extent &&
+					!strcmp(*id, a->codec[i].id))
+					most = max_u64(most, (*c)->by_extent(NULL));
+	return most ? min_u64(a->shape[0], most + 1) : 0;
+}
+
 int
 array_fingerprint(struct array_meta *a)
 {
@@ -227,6 +241,7 @@ array_fingerprint(struct array_meta *a)
 		h = hash_text(h, a->fill_error);
 	if (a->fill_text)
 		h = hash_bytes(h, a->fill_text, a->fill_len + 1);
-	a->layout = hash_codecs(a, h);
+	h = hash_codecs(a, h);
+	a->layout = hash_number(h, length_stored_by(a));
 	return 0;
 }

@@ -283,6 +283,8 @@ variable_grown(
 	if (r == 0)
 		r = open_array(v, &meta, &a);
 	if (r == 0)
+		r = array_resizable(a, n->array->shape[0], rows, -EFBIG);
+	if (r == 0)
 		*ret = MOVE(v);
 	return r;
 }
