@@ -143,6 +143,9 @@ attr_as(const struct attr *a, enum nc_type t, struct attr *ret)
 {
 	const size_t size = nc_type_size(t);
 	struct attr new = {.type = t, .count = a->count};
+	if (t == NC_TYPE_CHAR || t == NC_TYPE_STRING)
+		return err_set(
+			-ERANGE, "attribute '%s': numbers are no text", a->name ? a->name : "");
 	new.name = a->name ? strdup(a->name) : NULL;
 	uint8_t *to = calloc(a->count + 1, size ? size : 1);
 	new.data = to;

@@ -8,7 +8,8 @@
 int attr_copy(const struct attr *, struct attr *ret);
 /* Type and value are the same; names do not count. */
 bool attr_same(const struct attr *, const struct attr *);
-/* The same numbers in another numeric type. -ERANGE: one of them is none of it, exactly. */
+/* The same numbers in another type. -ERANGE: one of them is none of it, exactly, or it is no
+ * numeric type. */
 int attr_as(const struct attr *, enum nc_type, struct attr *ret);
 /* The value in the type that the attribute had, where it fits that; old NULL: there was none. */
 int attr_keep_type(const struct attr *, const struct attr *old, struct attr *ret);

@@ -144,6 +144,8 @@ test_as(void)
 		.name = (char *)"x", .type = NC_TYPE_INT64, .count = 1, .data = (void *)&odd};
 	struct attr to = {0};
 	CHECK_INT(attr_as(&a, NC_TYPE_DOUBLE, &to), -ERANGE);
+	CHECK_INT(attr_as(&a, NC_TYPE_CHAR, &to), -ERANGE);
+	CHECK_INT(attr_as(&a, NC_TYPE_STRING, &to), -ERANGE);
 }
 
 static void
