@@ -59,6 +59,13 @@ remove_node(struct mount *m, const struct node *n)
 	return r < 0 ? r : data_sync(m->data, m->zmap);
 }
 
+/* A new file that is in no store yet is in the group all the same. */
+static int
+holds_name(void *arg, const char *name, uint64_t ino, unsigned char type)
+{
+	return err_set(-ENOTEMPTY, "'%s' is in it", name);
+}
+
 int
 mount_rmdir(struct mount *m, const char *path)
 {
@@ -72,6 +79,8 @@ mount_rmdir(struct mount *m, const char *path)
 		r = err_set(-ENOTDIR, "'%s' is no group", path);
 	else if (r == 0 && e.node->kind != NODE_GROUP)
 		r = err_set(-EPERM, "'%s' is no group", path);
+	if (r == 0)
+		r = kinds_list(m, path, holds_name, NULL);
 	if (r == 0)
 		r = remove_node(m, e.node);
 	entry_free(&e);

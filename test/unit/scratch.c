@@ -459,6 +459,44 @@ test_removed(struct mount *m)
 	CHECK_INT(count_listed(m), 0);
 }
 
+/* A group that has a new file is not empty, and goes with none. */
+static void
+test_group(struct mount *m)
+{
+	struct entry e = {0};
+	CHECK_INT(mount_mkdir(m, "g", &e), 0);
+	entry_free(&e);
+	make_file(m, "g/some", (const uint8_t *)"some", 4);
+	CHECK_INT(mount_rmdir(m, "g"), -ENOTEMPTY);
+	check_bytes(m, "g/some", "some");
+	CHECK_INT(mount_unlink(m, "g/some"), 0);
+	CHECK_INT(mount_rmdir(m, "g"), 0);
+}
+
+/* As rsync --delay-updates does: a netCDF file in that directory is no variable there, and moves on
+ * to its own name. */
+static void
+test_delayed(struct mount *m)
+{
+	static uint8_t all[MOST];
+	struct entry e = {0};
+	struct file *f = open_file(m, "t.nc");
+	const size_t n = (size_t)read_at(f, 0, MOST, all);
+	close_file(f);
+	all[n - 1] = 77;
+	CHECK_INT(mount_mkdir(m, ".~tmp~", &e), 0);
+	entry_free(&e);
+	make_file(m, ".t.nc.new", all, n);
+	CHECK_INT(mount_rename(m, ".t.nc.new", ".~tmp~/t.nc", 0), 0);
+	CHECK_INT(mount_lookup(m, ".~tmp~/t", &e), ZMAP_ABSENT);
+	CHECK_INT(mount_rename(m, ".~tmp~/t.nc", "t.nc", 0), 0);
+	CHECK_INT(mount_rmdir(m, ".~tmp~"), 0);
+	f = open_file(m, "t.nc");
+	CHECK_INT(read_at(f, 0, MOST, all), n);
+	CHECK_INT(all[n - 1], 77);
+	close_file(f);
+}
+
 static void
 test_unlimited(void)
 {
@@ -482,6 +520,7 @@ main(void)
 	struct zmap *z = store_new(STORE);
 	struct mount_options o = options_new();
 	o.rw = true;
+	o.zarr_format = 2;
 	put_text(z, ".zgroup", "{\"zarr_format\": 2}");
 	put_meta(z, "t", "\"|u1\"", "[6]", "[6]", "\"fill_value\": null");
 	put_text(z, "t/.zattrs", "{\"_ARRAY_DIMENSIONS\": [\"x\"]}");
@@ -507,6 +546,8 @@ main(void)
 	test_refused_before(m);
 	test_renamed_before_close(m);
 	test_truncated_by_other(m);
+	test_group(m);
+	test_delayed(m);
 	test_removed(m);
 	CHECK_INT(mount_drain(m, NULL), 0);
 	mount_close(m);

@@ -197,7 +197,7 @@ take_in(struct mount *m, struct scratch *s, const struct array_want *how, char *
 	char *path = *ret_path = scratches_target(m, s);
 	if (r < 0)
 		return r;
-	if (!path || !scratch_ends_with(path, ".nc"))
+	if (!path || !scratch_is_netcdf(path))
 		return turn_give(&s->turn, ZMAP_ABSENT);
 	r = scratch_refused(s);
 	if (r == 0)
@@ -277,7 +277,7 @@ rename_now(struct mount *m, struct scratch *s, const struct entry *to)
 	int r = scratch_take_back(s, &how);
 	if (r < 0)
 		return r;
-	const bool nc = scratch_ends_with(to->path, ".nc") && atomic_load(&s->size);
+	const bool nc = scratch_is_netcdf(to->path) && atomic_load(&s->size);
 	if (to->view && !*to->view->suffix) {
 		r = scratch_put_flat(m, s, to, &how);
 		if (r == 0)

@@ -86,4 +86,6 @@ int scratch_content(struct scratch *, const struct array_want *want, uint8_t *to
 int scratch_take_back(struct scratch *, const struct array_want *how);
 /* What was written and is no whole file goes. */
 void scratch_drop_image(struct scratch *);
-bool scratch_ends_with(const char *path, const char *suffix);
+/* Is a file of that name taken in? One in the directory of rsync --delay-updates is not: it is
+ * moved to its own name next. */
+bool scratch_is_netcdf(const char *path);

@@ -6,6 +6,7 @@
 #include "view/state.h"
 
 #include "base/check.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +17,14 @@ static const size_t MEMORY = 64 << 20; /* bytes of one file that lie in memory *
 enum { PIECE = 1 << 20 };
 
 bool
-scratch_ends_with(const char *path, const char *suffix)
+scratch_is_netcdf(const char *path)
 {
-	size_t n = strlen(path), k = strlen(suffix);
-	return n > k && strcmp(path + n - k, suffix) == 0;
+	static const char suffix[] = ".nc", elsewhere[] = ".~tmp~/";
+	const char *name = path_name(path);
+	const size_t n = strlen(name), dir = (size_t)(name - path), k = sizeof elsewhere - 1;
+	const bool moves = dir >= k && memcmp(name - k, elsewhere, k) == 0 &&
+			   (dir == k || name[-(ptrdiff_t)k - 1] == '/');
+	return n >= sizeof suffix && strcmp(name + n - strlen(suffix), suffix) == 0 && !moves;
 }
 
 /* What of the image is no longer so is the file's own again. */
@@ -109,7 +114,7 @@ put(struct mount *m, struct scratch *s, uint64_t off, struct span bytes,
 	if (r < 0 || s->image || s->waits || !image_would_flow(&s->bytes, MEMORY, before))
 		return r;
 	CLEAN(clean_free) char *path = scratches_target(m, s);
-	s->waits = !path || !scratch_ends_with(path, ".nc") || scratches_is_taken(m, s) ||
+	s->waits = !path || !scratch_is_netcdf(path) || scratches_is_taken(m, s) ||
 		   images_stream(m, path, &s->bytes, how, &s->image) != 0;
 	return 0;
 }
@@ -315,7 +320,7 @@ is_closed(struct mount *m, struct scratch *s)
 	if (s->flat || !scratches_is_taken(m, s))
 		return false;
 	path = scratches_target(m, s);
-	return !path || !scratch_ends_with(path, ".nc");
+	return !path || !scratch_is_netcdf(path);
 }
 
 /* A handle that is not to be, after all: the last one may have been released meanwhile. Returns
