@@ -163,8 +163,6 @@ struct keys {
 int keys_keep(void *keys, const char *name, bool prefix, const struct zmap_stat *);
 void keys_free(struct keys *);
 void commit_drop_doc(struct commit *, struct edit_doc *);
-/* All below a node but its documents, whatever is there. */
-int commit_copy_below(struct commit *, const char *from, const char *to);
 /* What is left of a node that was removed goes. */
 int commit_empty(struct commit *, const char *path);
 

@@ -1,6 +1,8 @@
 /* An array that gets another name in its group: its objects are copied, then one commit makes the
- * new documents and takes the old ones away, then the old objects go. */
+ * new documents and takes the old ones away, then what other writers have stored in between is
+ * copied once more, and the old objects go. Nothing is there under the new name before. */
 #include "base/err.h"
+#include "base/list.h"
 #include "base/path.h"
 #include "model/edit_impl.h"
 
@@ -8,9 +10,17 @@
 #include <stdio.h>
 #include <string.h>
 
+static const size_t OBJECT = (size_t)5 << 30; /* bytes: no store takes more at once */
+
 struct move {
 	const char *from, *to, *group;
 	const char *from_name, *to_name;
+	struct copy {
+		char *from, *to;
+		char version[ZMAP_VERSION]; /* that was copied */
+	} * copy;
+	size_t copies, next; /* next: where the one that is looked for mostly is */
+	struct node *was;    /* as it was when that began */
 	struct edit_part kind;
 	struct buf main, attrs; /* documents as they were */
 	bool has_attrs, again;
@@ -19,15 +29,153 @@ struct move {
 static void
 move_done(struct move *m)
 {
+	for (size_t i = 0; i < m->copies; i++) {
+		free(m->copy[i].from);
+		free(m->copy[i].to);
+	}
+	free(m->copy);
+	node_unref(m->was);
 	buf_free(&m->main);
 	buf_free(&m->attrs);
 }
+
+/* --- its objects --- */
+
+/* Listed in the same order each time, as a rule. */
+static struct copy *
+find_copy(struct move *m, const char *from)
+{
+	for (size_t i = 0; i < m->copies; i++) {
+		const size_t at = (m->next + i) % m->copies;
+		if (strcmp(m->copy[at].from, from) == 0) {
+			m->next = at + 1;
+			return &m->copy[at];
+		}
+	}
+	return NULL;
+}
+
+static int
+note_copy(struct move *m, const char *from, const char *to, const char *version)
+{
+	struct copy new = {.from = strdup(from), .to = strdup(to)};
+	snprintf(new.version, sizeof new.version, "%s", version);
+	int r = new.from &&new.to ? LIST_ADD(m->copy, m->copies, "objects", new)
+				  : err_set(-ENOMEM, "no memory for objects");
+	if (r < 0) {
+		free(new.from);
+		free(new.to);
+	}
+	return r;
+}
+
+/* The first time it is there under no name but the old one. */
+static int
+copy_key(struct commit *c, struct move *m, const char *from, const char *to)
+{
+	CLEAN(buf_free) struct buf bytes = {0};
+	struct copy *had = find_copy(m, from);
+	struct zmap_stat st = {0};
+	const struct zmap_get g = {.key = from,
+		.if_none_match = had ? had->version : NULL,
+		.fresh = true,
+		.into = &bytes,
+		.max = OBJECT,
+		.deadline = c->deadline,
+		.cancel = c->cancel};
+	int r = zmap_get(c->model->zmap, &g, &st);
+	if (r == ZMAP_SAME || r == ZMAP_ABSENT) /* deleted by another writer */
+		return 0;
+	const struct zmap_put p = {.key = to,
+		.bytes = buf_span(&bytes),
+		.if_absent = !had && c->model->zmap->caps & ZMAP_CONDITIONAL,
+		.deadline = c->deadline,
+		.cancel = c->cancel};
+	if (r == 0)
+		r = zmap_put(c->model->zmap, &p, NULL);
+	if (r == ZMAP_CHANGED)
+		r = err_set(-EEXIST, "there is a '%s' already", to);
+	if (r == 0 && !had)
+		r = note_copy(m, from, to, st.version);
+	return r < 0 ? err_add(r, "cannot copy '%s'", from) : 0;
+}
+
+static int
+copy_list(struct commit *c, struct move *m, const char *from, const char *to, unsigned depth)
+{
+	CLEAN(keys_free) struct keys k = {0};
+	int r = zmap_list(c->model->zmap, from, keys_keep, &k);
+	for (size_t i = 0; r >= 0 && i < k.count; i++) {
+		CLEAN(clean_free) char *old = NULL;
+		CLEAN(clean_free) char *new = NULL;
+		const char *end = k.prefix[i] ? "/" : "";
+		if (asprintf(&old, "%s%s%s", from, k.of[i], end) < 0 ||
+			asprintf(&new, "%s%s%s", to, k.of[i], end) < 0)
+			return err_set(-ENOMEM, "no memory for a key");
+		if (!k.prefix[i])
+			r = meta_is_name(k.of[i]) ? 0 : copy_key(c, m, old, new);
+		else if (depth < DEPTH_MAX)
+			r = copy_list(c, m, old, new, depth + 1);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* All that has changed since the last time. */
+static int
+copy_all(struct commit *c, struct move *m)
+{
+	CLEAN(clean_free) char *old = NULL;
+	CLEAN(clean_free) char *new = NULL;
+	if (asprintf(&old, "%s/", m->from) < 0 || asprintf(&new, "%s/", m->to) < 0)
+		return err_set(-ENOMEM, "no memory for a prefix");
+	m->next = 0;
+	return copy_list(c, m, old, new, 0);
+}
+
+static int
+is_any(void *arg, const char *name, bool prefix, const struct zmap_stat *st)
+{
+	return err_set(-EEXIST, "'%s' is below the new name already", name);
+}
+
+static int
+check_place(struct commit *c, const struct move *m)
+{
+	CLEAN(clean_free) char *prefix = NULL;
+	if (asprintf(&prefix, "%s/", m->to) < 0)
+		return err_set(-ENOMEM, "no memory for a prefix");
+	int r = zmap_list(c->model->zmap, prefix, is_any, NULL);
+	return r < 0 ? r : 0;
+}
+
+/* It did not come to that: what was copied goes. Returns code. */
+static int
+uncopy(struct commit *c, struct move *m, int code)
+{
+	struct err why;
+	err_save(code, &why);
+	for (size_t i = 0; i < m->copies; i++) {
+		const struct zmap_del d = {.key = m->copy[i].to};
+		if (zmap_del(c->model->zmap, &d) < 0)
+			break;
+	}
+	return err_restore(&why);
+}
+
+/* --- its documents --- */
 
 static int
 keep_text(const struct edit_doc *d, struct buf *ret)
 {
 	buf_free(ret);
 	return buf_add(ret, d->text.data, d->text.len);
+}
+
+static bool
+is_same(const struct array_meta *a, const struct array_meta *b)
+{
+	return b && a->layout == b->layout && a->rank == b->rank &&
+	       (!a->rank || !memcmp(a->shape, b->shape, a->rank * sizeof *a->shape));
 }
 
 static int
@@ -37,10 +185,14 @@ take_old(struct commit *c, struct move *m)
 	int r = commit_part(c, m->from, &p);
 	if (r == ZMAP_ABSENT)
 		return m->again ? 0 : err_set(-ENOENT, "there is no '%s'", m->from);
-	if (r == 0 && !p->array)
+	if (r == 0 && !(p->array && p->before->array))
 		r = err_set(-EINVAL, "'%s' is no array", m->from);
+	if (r == 0 && m->was && !is_same(m->was->array, p->before->array))
+		r = err_set(-EIO, "'%s' became something else meanwhile", m->from);
 	if (r < 0)
 		return r;
+	if (!m->was)
+		m->was = node_ref(p->before);
 	m->kind = (struct edit_part){
 		.v3 = p->v3, .array = true, .nczarr = p->nczarr, .reals = p->reals};
 	m->has_attrs = p->attrs != p->main && p->attrs->there;
@@ -101,6 +253,20 @@ move_node(struct commit *c, void *arg)
 	return r;
 }
 
+/* Could that be? Nothing is stored. */
+static int
+plan(struct move *m, struct model *model, struct cancel *cancel)
+{
+	CLEAN(commit_done)
+	struct commit c = {.model = model,
+		.cancel = cancel,
+		.plan = true,
+		.deadline = clock_now() + model->opt.timeout};
+	int r = move_node(&c, m);
+	m->again = false;
+	return r;
+}
+
 int
 model_move_array(struct model *model, const char *from, const char *name, struct cancel *cancel)
 {
@@ -118,12 +284,19 @@ model_move_array(struct model *model, const char *from, const char *name, struct
 		return err_set(-ENOTSUP, "a store that does not list what it has");
 	int r = commit_check_name(to, name);
 	if (r == 0)
-		r = commit_copy_below(&c, from, to);
+		r = plan(&m, model, cancel);
+	if (r == 0)
+		r = check_place(&c, &m);
+	if (r == 0)
+		r = copy_all(&c, &m);
 	c.deadline = clock_now() + model->opt.timeout;
 	if (r == 0)
 		r = commit_run(&c, move_node, &m);
+	if (r < 0 && !atomic_load(&c.stored))
+		r = uncopy(&c, &m, r);
 	if (r < 0)
 		return err_add(r, "cannot rename '%s'", from);
 	c.deadline = 0; /* as long as it takes */
-	return commit_empty(&c, from);
+	r = copy_all(&c, &m);
+	return r < 0 ? r : commit_empty(&c, from);
 }

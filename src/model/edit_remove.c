@@ -104,60 +104,6 @@ drop_below(struct commit *c, const char *prefix, unsigned depth)
 	return r < 0 ? r : 0;
 }
 
-static const size_t OBJECT = (size_t)5 << 30; /* bytes: no store takes more at once */
-
-static int
-copy_key(struct commit *c, const char *from, const char *to)
-{
-	CLEAN(buf_free) struct buf bytes = {0};
-	struct zmap_stat st = {0};
-	const struct zmap_get g = {.key = from,
-		.fresh = true,
-		.into = &bytes,
-		.max = OBJECT,
-		.deadline = c->deadline,
-		.cancel = c->cancel};
-	int r = zmap_get(c->model->zmap, &g, &st);
-	if (r == 0) {
-		const struct zmap_put p = {.key = to,
-			.bytes = buf_span(&bytes),
-			.deadline = c->deadline,
-			.cancel = c->cancel};
-		r = zmap_put(c->model->zmap, &p, NULL);
-	}
-	return r < 0 ? err_add(r, "cannot copy '%s'", from) : 0;
-}
-
-static int
-copy_list(struct commit *c, const char *from, const char *to, unsigned depth)
-{
-	CLEAN(keys_free) struct keys k = {0};
-	int r = zmap_list(c->model->zmap, from, keys_keep, &k);
-	for (size_t i = 0; r >= 0 && i < k.count; i++) {
-		CLEAN(clean_free) char *old = NULL;
-		CLEAN(clean_free) char *new = NULL;
-		const char *end = k.prefix[i] ? "/" : "";
-		if (asprintf(&old, "%s%s%s", from, k.of[i], end) < 0 ||
-			asprintf(&new, "%s%s%s", to, k.of[i], end) < 0)
-			return err_set(-ENOMEM, "no memory for a key");
-		if (!k.prefix[i])
-			r = meta_is_name(k.of[i]) ? 0 : copy_key(c, old, new);
-		else if (depth < DEPTH_MAX)
-			r = copy_list(c, old, new, depth + 1);
-	}
-	return r < 0 ? r : 0;
-}
-
-int
-commit_copy_below(struct commit *c, const char *from, const char *to)
-{
-	CLEAN(clean_free) char *old = NULL;
-	CLEAN(clean_free) char *new = NULL;
-	if (asprintf(&old, "%s/", from) < 0 || asprintf(&new, "%s/", to) < 0)
-		return err_set(-ENOMEM, "no memory for a prefix");
-	return copy_list(c, old, new, 0);
-}
-
 int
 commit_empty(struct commit *c, const char *path)
 {

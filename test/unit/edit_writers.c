@@ -258,6 +258,47 @@ test_overtaken(void)
 	tree_free(&t);
 }
 
+/* v becomes w: what another writer has made there stays, and so does what it writes to v meanwhile.
+ */
+static void
+test_moved(void)
+{
+	static const char *const objects[] = {".zgroup", ZGROUP, "v/.zarray", ZARRAY, "v/0", "one",
+		"v/1", "two", "w/.zarray", ZARRAY, "w/0", "mine", NULL};
+	struct tree t = tree_new(&never, objects);
+	CHECK_INT(model_move_array(t.m, "v", "w", NULL), -EEXIST);
+	stored_is(&t, "w/0", "mine");
+	stored_is(&t, "w/1", NULL);
+	stored_is(&t, "v/0", "one");
+	tree_del(&t, "w/.zarray"); /* chunks of something that is about to be, or that broke off */
+	CHECK_INT(model_move_array(t.m, "v", "w", NULL), -EEXIST);
+	stored_is(&t, "w/0", "mine");
+	stored_is(&t, "w/1", NULL);
+	tree_del(&t, "w/0");
+	/* while it is copied */
+	meddle_with(&t, "w/1", "w/1", "mine", 0);
+	CHECK_INT(model_move_array(t.m, "v", "w", NULL), -EEXIST);
+	stored_is(&t, "w/0", NULL);
+	stored_is(&t, "w/1", "mine");
+	tree_del(&t, "w/1");
+	meddle_with(&t, "w/1", "w/.zarray", "{}", 0);
+	CHECK_INT(model_move_array(t.m, "v", "w", NULL), -EEXIST);
+	stored_is(&t, "w/0", NULL);
+	stored_is(&t, "v/1", "two");
+	tree_del(&t, "w/.zarray");
+	meddle_with(&t, "w/1", "v/.zarray",
+		"{" ZARRAY_BODY ", \"dtype\": \"<i2\", \"fill_value\": 0}", 0);
+	CHECK_INT(model_move_array(t.m, "v", "w", NULL), -EIO);
+	stored_is(&t, "w/0", NULL);
+	tree_put(&t, "v/.zarray", ZARRAY);
+	meddle_with(&t, "w/1", "v/0", "three", 0);
+	CHECK_INT(model_move_array(t.m, "v", "w", NULL), 0);
+	stored_is(&t, "w/0", "three");
+	stored_is(&t, "w/1", "two");
+	stored_is(&t, "v/0", NULL);
+	tree_free(&t);
+}
+
 int
 main(void)
 {
@@ -267,5 +308,6 @@ main(void)
 	test_refused();
 	test_own();
 	test_overtaken();
+	test_moved();
 	return check_end();
 }

@@ -213,7 +213,7 @@ move(struct renames *all, size_t at, const char *name)
 		node_unref(o->node);
 		o->node = node_ref(t->node);
 	}
-	return r == -ENOTSUP || r == -EROFS ? -EINVAL : r;
+	return r == -ENOTSUP || r == -EROFS || r == -EEXIST ? -EINVAL : r;
 }
 
 static int
