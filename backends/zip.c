@@ -204,9 +204,11 @@ zip_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 	struct zip_store *p = (struct zip_store *)z;
 	CLEAN(archive_unrefp) struct archive *a = NULL;
 	struct listing l = {fn, arg};
+	/* asked first: what is not pending any more is in the archive that is found next */
+	const bool pending = p->writer && atomic_load(&p->writer->any);
 	int r = zip_look(p, NULL, false, &a);
-	if (r == 0 && p->writer && atomic_load(&p->writer->any))
-		return zip_pending_list(p, a, prefix, list_name, &l);
+	if (r == 0 && pending)
+		return zip_pending_list(p, prefix, list_name, &l);
 	return r < 0 ? r : zip_index_list(a->index, prefix, list_name, &l);
 }
 

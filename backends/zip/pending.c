@@ -1,6 +1,8 @@
 /* What was put into an archive and is not in it yet, laid over what is. */
 #include "backends/zip/write.h"
 
+#include "base/err.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,6 +76,30 @@ zip_spill_unref(struct zip_spill *s)
 	return NULL;
 }
 
+int
+zip_layer_copy(const struct zip_layer *l, const char *prefix, struct zip_layer *ret)
+{
+	const size_t len = strlen(prefix), first = zip_pending_place(l, prefix);
+	size_t n = 0;
+	while (first + n < l->count && !strncmp(l->pending[first + n]->key, prefix, len))
+		n++;
+	struct zip_pending **all = calloc(n + 1, sizeof *all);
+	if (!all)
+		return err_set(-ENOMEM, "no memory for %zu objects", n);
+	for (size_t i = 0; i < n; i++)
+		all[i] = pending_ref(l->pending[first + i]);
+	*ret = (struct zip_layer){all, n};
+	return 0;
+}
+
+void
+zip_layer_free(struct zip_layer *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		zip_pending_unref(l->pending[i]);
+	free(l->pending);
+}
+
 /* --- as a member --- */
 
 void
@@ -119,9 +145,8 @@ zip_pending_read(const struct zip_writer *w, const struct zip_pending *q, const 
 /* --- listing --- */
 
 struct merge {
-	struct zip_store *store;
-	const struct zip_layer *layer; /* the store's lock guards it */
-	const struct archive *archive;
+	struct zip_layer layer;
+	struct archive *archive;
 	const char *prefix;
 	zip_name_fn *fn;
 	void *arg;
@@ -165,26 +190,23 @@ from_archive(void *arg, const char *name, bool prefix)
 {
 	struct merge *m = arg;
 	CLEAN(clean_free) char *key = join(m, name, prefix);
-	bool stays = false;
 	if (!key)
 		return -ENOMEM;
-	LOCKED(&m->store->lock)
-		stays = prefix ? stays_below(m->layer, m->archive->index, key)
-			       : !zip_pending_at(m->layer, key);
-	if (!stays)
+	if (prefix ? !stays_below(&m->layer, m->archive->index, key)
+		   : zip_pending_at(&m->layer, key) != NULL)
 		return 0;
 	m->names++;
 	return m->fn(m->arg, name, prefix);
 }
 
-/* Lock held. The next name below the prefix that something was put for, from the i-th pending on;
+/* The next name below the prefix that something was put for, from the i-th pending on;
  * *ret_i: where to go on. NULL: none. */
 static char *
 next_name(struct merge *m, size_t *i, bool *ret_prefix)
 {
-	const struct zip_layer *l = m->layer;
+	const struct zip_layer *l = &m->layer;
 	size_t n = strlen(m->prefix);
-	for (; *i < l->count && !strncmp(l->pending[*i]->key, m->prefix, n); ++*i) {
+	for (; *i < l->count; ++*i) {
 		const struct zip_pending *q = l->pending[*i];
 		const char *name = q->key + n, *slash = strchr(name, '/');
 		if (q->gone)
@@ -199,7 +221,7 @@ next_name(struct merge *m, size_t *i, bool *ret_prefix)
 static void
 skip(struct merge *m, const char *key, bool prefix, size_t *i)
 {
-	const struct zip_layer *l = m->layer;
+	const struct zip_layer *l = &m->layer;
 	size_t n = strlen(key);
 	*i = zip_pending_place(l, key);
 	while (*i < l->count && (prefix ? !strncmp(l->pending[*i]->key, key, n)
@@ -210,26 +232,17 @@ skip(struct merge *m, const char *key, bool prefix, size_t *i)
 static int
 from_pending(struct merge *m)
 {
-	CLEAN(clean_free) char *last = NULL;
 	int r = 0;
-	for (size_t i; r == 0;) {
-		CLEAN(clean_free) char *name = NULL;
-		bool prefix = false, known = false;
-		LOCKED(&m->store->lock) {
-			if (last)
-				skip(m, last, last[strlen(last) - 1] == '/', &i);
-			else
-				i = zip_pending_place(m->layer, m->prefix);
-			name = next_name(m, &i, &prefix);
-			free(last);
-			last = name ? join(m, name, prefix) : NULL;
-			known = last && prefix && stays_below(m->layer, m->archive->index, last);
-		}
+	for (size_t i = 0; r == 0;) {
+		bool prefix = false;
+		CLEAN(clean_free) char *name = next_name(m, &i, &prefix);
+		CLEAN(clean_free) char *key = name ? join(m, name, prefix) : NULL;
 		if (!name)
-			return 0;
-		if (!last)
+			return i < m->layer.count ? -ENOMEM : 0;
+		if (!key)
 			return -ENOMEM;
-		if (known)
+		skip(m, key, prefix, &i);
+		if (prefix && stays_below(&m->layer, m->archive->index, key))
 			continue;
 		m->names++;
 		r = m->fn(m->arg, name, prefix);
@@ -237,12 +250,24 @@ from_pending(struct merge *m)
 	return r;
 }
 
-int
-zip_pending_list(struct zip_store *p, const struct archive *a, const char *prefix, zip_name_fn *fn,
-	void *arg)
+static void
+merge_done(struct merge *m)
 {
-	struct merge m = {p, &p->writer->layer, a, prefix, fn, arg, 0};
-	int r = zip_index_list(a->index, prefix, from_archive, &m);
+	zip_layer_free(&m->layer);
+	archive_unref(m->archive);
+}
+
+int
+zip_pending_list(struct zip_store *p, const char *prefix, zip_name_fn *fn, void *arg)
+{
+	CLEAN(merge_done) struct merge m = {.prefix = prefix, .fn = fn, .arg = arg};
+	int r = 0;
+	LOCKED(&p->lock) {
+		m.archive = archive_ref(p->now);
+		r = zip_layer_copy(&p->writer->layer, prefix, &m.layer);
+	}
+	if (r == 0)
+		r = zip_index_list(m.archive->index, prefix, from_archive, &m);
 	if (r == 0 || (r == ZMAP_ABSENT && !m.names))
 		r = from_pending(&m);
 	return r == 0 && !m.names && *prefix ? ZMAP_ABSENT : r;

@@ -11,9 +11,7 @@ zip_renewed_free(struct zip_renewed *n)
 {
 	if (!n)
 		return NULL;
-	for (size_t i = 0; i < n->layer.count; i++)
-		zip_pending_unref(n->layer.pending[i]);
-	free(n->layer.pending);
+	zip_layer_free(&n->layer);
 	archive_unref(n->base);
 	free(n);
 	return NULL;
@@ -22,22 +20,15 @@ zip_renewed_free(struct zip_renewed *n)
 int
 zip_renewed_new(struct zip_store *p, struct zip_renewed **ret)
 {
-	const struct zip_layer *l = &p->writer->layer;
-	struct zip_renewed *n = calloc(1, sizeof *n);
-	struct zip_pending **all = calloc(l->count + 1, sizeof *all);
-	if (!n || !all) {
-		free(n);
-		free(all);
-		return err_set(-ENOMEM, "no memory for %zu objects", l->count);
-	}
-	for (size_t i = 0; i < l->count; i++) {
-		atomic_fetch_add(&l->pending[i]->refs, 1);
-		all[i] = l->pending[i];
-	}
-	n->layer = (struct zip_layer){all, l->count};
+	CLEAN(zip_renewed_freep) struct zip_renewed *n = calloc(1, sizeof *n);
+	if (!n)
+		return err_set(-ENOMEM, "no memory for an archive");
+	int r = zip_layer_copy(&p->writer->layer, "", &n->layer);
+	if (r < 0)
+		return r;
 	n->base = archive_ref(p->now);
 	n->last = p->writer->serial;
-	*ret = n;
+	*ret = MOVE(n);
 	return 0;
 }
 

@@ -78,9 +78,11 @@ void zip_pending_say(const struct zip_writer *, const struct zip_pending *, stru
 /* As zmap_get of it. */
 int zip_pending_read(const struct zip_writer *, const struct zip_pending *, const struct zmap_get *,
 	struct zmap_stat *ret);
-/* As zmap_list, of the archive with what is pending laid over it. */
-int zip_pending_list(
-	struct zip_store *, const struct archive *, const char *prefix, zip_name_fn *, void *arg);
+/* As zmap_list, of the archive with what is pending laid over it, both as they are now. */
+int zip_pending_list(struct zip_store *, const char *prefix, zip_name_fn *, void *arg);
+/* What is pending of keys that begin so; the caller's. The store's lock is held. 0 or -ENOMEM. */
+int zip_layer_copy(const struct zip_layer *, const char *prefix, struct zip_layer *ret);
+void zip_layer_free(struct zip_layer *); /* what it holds, not itself */
 
 int zip_put(struct zmap *, const struct zmap_put *, struct zmap_stat *ret);
 int zip_del(struct zmap *, const struct zmap_del *);

@@ -97,9 +97,7 @@ zip_writer_free(struct zip_writer *w)
 {
 	if (!w)
 		return NULL;
-	for (size_t i = 0; i < w->layer.count; i++)
-		zip_pending_unref(w->layer.pending[i]);
-	free(w->layer.pending);
+	zip_layer_free(&w->layer);
 	zip_renewed_free(w->renewed);
 	zip_spill_unref(w->spill);
 	dir_clean_fd(&w->lock);

@@ -232,9 +232,46 @@ replaced_unread(bool late)
 	end();
 }
 
+struct names {
+	char all[100];
+	bool synced;
+};
+
+static int
+sync_and_note(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
+{
+	(void)s;
+	struct names *n = arg;
+	if (!n->synced)
+		CHECK_INT(zmap_sync(z), 0);
+	n->synced = true;
+	snprintf(n->all + strlen(n->all), sizeof n->all - strlen(n->all), "%s%s ", name,
+		prefix ? "/" : "");
+	return 0;
+}
+
+/* What is put or deleted is stored while names are listed. */
+static void
+listed_meanwhile(void)
+{
+	struct names n = {0};
+	begin();
+	CHECK_INT(put("v/1"), 0);
+	CHECK_INT(zmap_sync(z), 0);
+	CHECK_INT(put("v/2"), 0);
+	CHECK_INT(put("v/c/0"), 0);
+	CHECK_INT(put("w/0"), 0);
+	CHECK_INT(zmap_del(z, &(struct zmap_del){.key = "v/1"}), 0);
+	CHECK_INT(zmap_list(z, "v/", sync_and_note, &n), 0);
+	CHECK(n.synced);
+	CHECK_STR(n.all, ".zarray 2 c/ ");
+	end();
+}
+
 int
 main(void)
 {
+	listed_meanwhile();
 	read_later();
 	put_before_read();
 	replaced_unread(false);
