@@ -90,6 +90,24 @@ same "what is lossy" "$(value zarrfs.lossy "$mnt/rough")" quantize
 getfattr -d "$mnt/rough" 2>/dev/null | grep -q lossy || fail "user.zarrfs.lossy is not listed"
 umount_store
 
+# what marks a missing time in the file is NaT, whatever the fill value is
+if command -v ncatted >/dev/null; then
+	"$python" - "$tmp/times.zarr" <<'END'
+import sys
+import numpy
+import zarr
+t = zarr.open_group(sys.argv[1], mode="w").create_dataset("t", data=numpy.array([1, 2], "M8[D]"), fill_value=0)
+t.attrs["_ARRAY_DIMENSIONS"] = ["x"]
+END
+	cp "$tmp/times.zarr/t/.zarray" "$tmp/zarray"
+	must_mount "$tmp/times.zarr" rw
+	ncatted -h -a _FillValue,t,d,, "$mnt/t.nc" 2>/dev/null # it does not look whether its file could be closed
+	grep -q "'_FillValue' of 't' follows" "$mnt/.zarrfs/log" || fail "not logged: $(cat "$mnt/.zarrfs/log")"
+	cmp "$tmp/zarray" "$tmp/times.zarr/t/.zarray" || fail "the fill value has changed"
+	cat "$mnt/.zarrfs/refresh" >/dev/null
+	umount_store
+fi
+
 # read-only is what is mounted without rw
 must_mount "$tmp/s.zarr"
 setfattr -n user.units -v m "$mnt/sst" 2>/dev/null && fail "a read-only mount has a new attribute"

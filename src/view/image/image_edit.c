@@ -4,6 +4,7 @@
 #include "view/image/image_new.h"
 #include "view/image/image_target.h"
 #include "view/netcdf/nc_names.h"
+#include "view/recode_time.h"
 #include "view/state.h"
 
 #include <errno.h>
@@ -58,7 +59,7 @@ is_fill(const struct node *n, const char *name)
 	       strcmp(name, "_FillValue") == 0;
 }
 
-/* to NULL: it says nothing any more. */
+/* to NULL: it says nothing any more. Of a missing time it never does: that is NaT. */
 static int
 set_fill(struct edit *e, const struct attr *to)
 {
@@ -68,6 +69,8 @@ set_fill(struct edit *e, const struct attr *to)
 	const bool host_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 	CLEAN(attr_clear) struct attr is = {0};
 	uint8_t fill[8];
+	if (!to && recode_time_unit(d, NC_TYPE_DOUBLE))
+		return unmade("_FillValue", n->path);
 	if (!to)
 		return edit_set_fill(e, NULL);
 	if ((d->kind != DTYPE_INT && d->kind != DTYPE_UINT && d->kind != DTYPE_FLOAT) ||
