@@ -113,7 +113,7 @@ remove_witness(struct noted *n, unsigned i)
 	memmove(&n->witness[i], &n->witness[i + 1], (--n->witnesses - i) * sizeof n->witness[0]);
 }
 
-/* The one goes between whose neighbours fewest rows lie. */
+/* The witness goes between whose neighbours fewest rows lie. */
 static void
 thin(struct noted *n)
 {
@@ -149,13 +149,14 @@ add_at(struct noted *n, const struct array *a, const struct staged_chunk *c, siz
 			       at / g->item});
 }
 
-/* Of what was put of the chunk from that byte on: at even distances, and the last one. */
+/* Witnesses of what was put of the chunk from that byte on: elements other than fill at even
+ * distances, and the last of them. */
 static void
 find_in(const struct array *a, const struct staged_chunk *c, size_t from, struct noted *ret)
 {
 	const struct layer *l = c->storing;
 	const size_t item = a->grid.item;
-	size_t end = layer_end(l), next = from; /* behind the one, nothing but fill */
+	size_t end = layer_end(l), next = from; /* from end on all is fill */
 	size_t at = layer_find_other(l, next, end, a->fill, item), last = at;
 	size_t apart = at == NO_FILL ? 0 : ceil_div((end - at) / item, WITNESSES - 2);
 	bool even = true;
