@@ -232,10 +232,14 @@ late_read(const struct request *r)
 	file_late(open_file_of(r->handle)->file, r->off, r->size);
 }
 
+/* Past the pages the kernel cuts only what is longer than so much, at the least: 32 pages, of which
+ * the first and the last may be parts. (A readv() of as many pieces counts as several.) */
+enum { UNCUT = 30 * 4096 };
+
 static void
 end_read(const struct request *r)
 {
-	page_coherence_read(r->inode, r->pid);
+	page_coherence_read(r->inode, r->pid, !r->paged && r->size < UNCUT);
 }
 
 static void

@@ -29,7 +29,7 @@ enum { READERS = 64 };
 
 struct page_coherence {
 	struct inode *inode;
-	_Atomic int64_t since, read; /* clock_now(); of the end of the last read */
+	_Atomic int64_t since, read; /* clock_now(); of the end of the last read that may go on */
 	_Atomic int64_t dropped;     /* of when the kernel was told last; 0: never */
 	struct askers askers;
 	/* The rest is under the renewer's lock. */
@@ -195,13 +195,14 @@ page_coherence_dropped_at(const struct inode *i)
 }
 
 void
-page_coherence_read(struct inode *i, pid_t reader)
+page_coherence_read(struct inode *i, pid_t reader, bool whole)
 {
 	struct page_coherence *p = atomic_load_explicit(&i->pages, memory_order_acquire);
 	if (!p)
 		return;
 	askers_note(&p->askers, reader);
-	atomic_store(&p->read, clock_now());
+	if (!whole)
+		atomic_store(&p->read, clock_now());
 }
 
 /* --- beginning anew --- */

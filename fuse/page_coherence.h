@@ -57,8 +57,8 @@ int64_t page_coherence_since(const struct inode *, int64_t own);
 int64_t page_coherence_dropped_at(const struct inode *);
 /* The kernel is about to be told to drop them, or has dropped them. */
 void page_coherence_dropped(const struct inode *);
-/* A read of an opened inode is about to end. */
-void page_coherence_read(struct inode *, pid_t reader);
+/* A read of an opened inode is about to end. whole: the program's read() ends with it. */
+void page_coherence_read(struct inode *, pid_t reader, bool whole);
 /* The kernel asks before a read() begins: waits until that may be. */
 void page_coherence_wait(struct request *);
 /* A chunk has changed. False: no handle of it is open, and its pages may go. */

@@ -1,4 +1,4 @@
-/* A thread that has waited until its inode began anew is known from then on. */
+/* When an inode may begin anew, and which threads are known then. */
 #include "fuse/page_coherence.c"
 #include "check.h"
 
@@ -25,17 +25,12 @@ is_known(pid_t thread)
 	return false;
 }
 
-int
-main(void)
+/* A thread that has waited until its inode began anew is known from then on. */
+static void
+waited(void)
 {
 	struct request r = {.server = &server, .inode = &inode, .pid = 1 << 24};
 	pthread_t asks;
-	server.renewer = &renewer;
-	renewer.server = &server;
-	pthread_mutex_init(&renewer.lock, NULL);
-	clock_cond_init(&renewer.unparked);
-	atomic_store(&inode.pages, &pages);
-	pages.inode = &inode;
 	park(&renewer, &pages, true);
 	CHECK_INT(pthread_create(&asks, NULL, ask, &r), 0);
 	while (!is_known(r.pid))
@@ -45,5 +40,50 @@ main(void)
 	park(&renewer, &pages, false);
 	pthread_join(asks, NULL);
 	CHECK(is_known(r.pid));
+}
+
+static atomic_bool over;
+
+/* Reads past the pages all the time, in one request each. */
+static void *
+poll_it(void *arg)
+{
+	while (!over) {
+		page_coherence_read(&inode, 1 << 24, true);
+		usleep(100);
+	}
+	return NULL;
+}
+
+/* An inode begins anew between such reads. */
+static void
+polled(void)
+{
+	pthread_t polls;
+	bool quiet = false;
+	CHECK_INT(pthread_create(&polls, NULL, poll_it, NULL), 0);
+	for (int i = 0; i < TRIES && !quiet; i++)
+		quiet = wait_for_quiet(&renewer, &pages);
+	CHECK(quiet);
+	CHECK_INT(atomic_load(&pages.read), 0);
+	atomic_store(&over, true);
+	pthread_join(polls, NULL);
+	page_coherence_read(&inode, 1 << 24, false); /* one that may go on */
+	CHECK(atomic_load(&pages.read));
+}
+
+int
+main(void)
+{
+	server.renewer = &renewer;
+	renewer.server = &server;
+	pthread_mutex_init(&renewer.lock, NULL);
+	clock_cond_init(&renewer.unparked);
+	atomic_store(&inode.pages, &pages);
+	pages.inode = &inode;
+	CHECK_INT(queue_new(1, false, &server.queue), 0);
+	waited();
+	polled();
+	queue_free(server.queue);
 	return check_end();
 }
