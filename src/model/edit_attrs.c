@@ -113,5 +113,5 @@ part_change_attrs(struct commit *c, struct edit_part *p, const struct edit_chang
 		r = change[i].del ? del_attr(c, p, a->name)
 				  : set_attr(c, p, a, attrs_find(&now, a->name));
 	}
-	return r;
+	return r < 0 ? err_add(r, "'%s'", *p->path ? p->path : "/") : r;
 }

@@ -66,6 +66,12 @@ test_recorded(void)
 	struct edit *e = begin_edit(&t, "v");
 	CHECK_INT(edit_del_attr(e, "b"), 0);
 	end_edit(e);
+	e = begin_edit(&t, "v");
+	a.count = 0;
+	CHECK_INT(edit_set_attr(e, &a), 0);
+	CHECK_INT(edit_commit(e, 0, NULL), -EINVAL);
+	CHECK(strstr(err_text(), "'v': attribute 'u'"));
+	edit_free(e);
 	stored_is(&t, "v/.zattrs",
 		"{\"a\": 0.5, \"_nczarr_array\": {\"dimension_references\": [\"/x\"]}, "
 		"\"_nczarr_attr\": {\"types\": {\"a\": \"<f8\", \"_nczarr_array\": \"|J0\", "
