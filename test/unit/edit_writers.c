@@ -167,7 +167,7 @@ static void
 test_refused(void)
 {
 	static const char *const keys[] = {"v/.zattrs", ".zmetadata"};
-	enum { TRIES_MOST = 20 };
+	enum { TRIES_MOST = 20, BUSY_MOST = 100 }; /* a busy machine may get to one in that time */
 	const struct model_options hasty = {.ttl = INT64_MAX, .timeout = SECOND / 5};
 	struct tree t = tree_new(&hasty,
 		(const char *const[]){".zgroup", ZGROUP, "v/.zarray", ZARRAY, "v/.zattrs", "{}",
@@ -180,11 +180,14 @@ test_refused(void)
 		CLEAN(edit_freep) struct edit *e = NULL;
 		const struct attr a = text_attr("ours", keys[i]);
 		refusing.key = keys[i];
-		refusing.puts = 0;
 		CHECK_INT(model_edit(t.m, "v", &e), 0);
 		CHECK_INT(edit_set_attr(e, &a), 0);
-		CHECK_INT(edit_commit(e, 0, NULL), -ETIMEDOUT);
-		CHECK(strstr(err_text(), keys[i]));
+		refusing.puts = 0;
+		for (int n = 0; n < BUSY_MOST && refusing.puts < 2; n++) {
+			refusing.puts = 0;
+			CHECK_INT(edit_commit(e, 0, NULL), -ETIMEDOUT);
+			CHECK(strstr(err_text(), keys[i]));
+		}
 		CHECK(refusing.puts > 1 && refusing.puts <= TRIES_MOST);
 		refusing.key = NULL;
 		CHECK_INT(edit_commit(e, 0, NULL), 0); /* the same edit completes it */
