@@ -33,6 +33,8 @@ int data_flush(struct data *, struct cancel *);
 /* zmap_sync of the store that the arrays lie in. That what was put is lost (-EIO) is an error of
  * all arrays, which array_flush tells then, too. */
 int data_sync(struct data *, struct zmap *);
+/* -EIO: it is, since the last retry; 0. */
+int data_lost(struct data *);
 /* What could not be stored is stored once more; what fails again is dropped, with a line each
  * appended to said (may be NULL). After that arrays can be written again; a store that cannot make
  * them durable is an error of all arrays, which said names, until the next retry. */
@@ -208,6 +210,11 @@ int array_clear_left(struct array *, uint64_t element);
 /* Rows that were put and that the metadata do not count never will be: a broken writer left
  * them. */
 void array_give_up(struct array *);
+/* What data_lost says was of this array, too, and its writer has not heard of it:
+ * array_confirm says so. */
+void array_lose(struct array *, const struct err *why);
+/* Its writers have heard that something failed: that says no more of what is gone. */
+void array_heard(struct array *);
 /* Has anything been put that metadata did not count when it was last looked at? */
 bool data_has_rows(const struct data *);
 bool array_has_rows(const struct array *);

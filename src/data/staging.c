@@ -225,7 +225,7 @@ drop_chunk(struct staging *s, struct staged_chunk *c)
 static struct array *
 tidy_space(struct staging *s, struct staged_space *p)
 {
-	if (p->objects || p->error.code || p->users)
+	if (p->objects || p->error.code || p->lost.code || p->users)
 		return NULL;
 	struct staged_space **at = &s->space[p->number % SPACE_BUCKETS];
 	struct array *a = MOVE(p->array);
@@ -290,7 +290,7 @@ free_object(struct staging *s, struct staged_object *o)
 		c->storing = layer_unref(c->storing);
 		c->fill_from = c->storing_fill = NO_FILL;
 	}
-	o->space->error.code = 0;
+	o->space->error.code = o->space->lost.code = 0;
 	array_unref(staged_tidy(s, o));
 }
 
@@ -304,7 +304,7 @@ staging_free(struct staging *s)
 			free_object(s, s->bucket[i]);
 	for (unsigned i = 0; i < SPACE_BUCKETS; i++)
 		for (struct staged_space *p; (p = s->space[i]);) {
-			p->error.code = 0;
+			p->error.code = p->lost.code = 0;
 			p->keeps = false;
 			array_unref(tidy_space(s, p));
 		}

@@ -19,14 +19,24 @@ void
 staged_lose(struct staged_space *p)
 {
 	const struct array *a = p->array;
-	if (p->error.code)
-		return;
+	struct err why;
 	err_set(-EIO,
 		"what was written to '%s' behind its first %" PRIu64
 		" rows is lost: another program has made it as short",
 		a->path, a->grid.shape[0]);
-	err_save(-EIO, &p->error);
-	p->outdated = false;
+	err_save(-EIO, &why);
+	if (!p->error.code) {
+		p->error = why;
+		p->told = p->outdated = false;
+	}
+	staged_note_lost(p, &why);
+}
+
+void
+staged_note_lost(struct staged_space *p, const struct err *why)
+{
+	if (!p->told && !p->lost.code)
+		p->lost = *why;
 }
 
 static uint64_t

@@ -107,6 +107,49 @@ data_sync(struct data *d, struct zmap *z)
 	return sync_all(d->staging, z, SYNC_OF_OTHERS);
 }
 
+int
+data_lost(struct data *d)
+{
+	struct staging *s = d->staging;
+	int r = 0;
+	LOCKED(&s->lock)
+		r = s->error.code == -EIO ? err_restore(&s->error) : 0;
+	return r;
+}
+
+void
+array_lose(struct array *a, const struct err *why)
+{
+	struct staging *s = a->data->staging;
+	struct array *was = NULL, *gone = NULL;
+	LOCKED(&s->lock) {
+		struct staged_space *p;
+		if (staging_hold_space(s, a, &p, &was) < 0)
+			break;
+		p->told = false;
+		staged_note_lost(p, why);
+		gone = staging_release_space(s, p);
+	}
+	array_unref(was);
+	array_unref(gone);
+}
+
+void
+array_heard(struct array *a)
+{
+	struct staging *s = a->data->staging;
+	struct array *gone = NULL;
+	LOCKED(&s->lock) {
+		struct staged_space *p = staging_space(s, a->space);
+		if (!p)
+			break;
+		p->users++;
+		p->lost.code = 0;
+		gone = staging_release_space(s, p);
+	}
+	array_unref(gone);
+}
+
 static int
 flush(struct staging *s, uint64_t space, struct cancel *cancel)
 {
@@ -156,9 +199,24 @@ forgive(struct staging *s)
 		staging_queue(s, o);
 	}
 	for (unsigned i = 0; i < SPACE_BUCKETS; i++)
-		for (struct staged_space *p = s->space[i]; p; p = p->next)
+		for (struct staged_space *p = s->space[i]; p; p = p->next) {
+			if (s->said && p->lost.code)
+				buf_addf(s->said, "%s\n", p->lost.text);
 			p->error.code = 0;
+		}
 	s->error.code = 0;
+}
+
+/* What fails from now on no writer has heard of. */
+static void
+end_retry(struct staging *s)
+{
+	for (unsigned i = 0; i < SPACE_BUCKETS; i++)
+		for (struct staged_space *p = s->space[i]; p; p = p->next)
+			p->told &= p->error.code != 0;
+	s->said = NULL;
+	s->retrying = false;
+	pthread_cond_broadcast(&s->moved);
 }
 
 int
@@ -175,10 +233,8 @@ data_retry(struct data *d, struct buf *said)
 		s->said = said;
 		forgive(s);
 		r = wait_until(s, 0, s->clock, NULL);
-		s->said = NULL;
-		s->retrying = false;
 		z = s->zmap;
-		pthread_cond_broadcast(&s->moved);
+		end_retry(s);
 	}
 	r = r < 0 ? r : sync_all(s, z, SYNC_OF_ARRAYS);
 	if (r < 0 && said)

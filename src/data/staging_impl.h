@@ -31,7 +31,9 @@ struct staged_space {
 	unsigned held;    /* threads that make the array shorter: nothing of it is stored now */
 	bool keeps;       /* no object of it goes for being all fill */
 	struct err error; /* why something could not be stored; code 0: all could */
+	bool told;        /* a writer has heard that, until it is retried */
 	bool outdated;    /* because the array was another by then */
+	struct err lost; /* why some of it is gone, which no writer has heard; code 0: nothing is */
 	struct staged_end {
 		uint64_t at, run; /* where a write ended, and how much was written in order up to
 				     there */
@@ -183,6 +185,9 @@ void staging_forget(struct staging *, struct staged_chunk *, size_t from);
 /* Something that was written behind the end of the space's array is lost, which is an error of it,
  * unless it has one. The lock is held. */
 void staged_lose(struct staged_space *);
+/* What is gone for that reason is an error that array_confirm tells, if no writer has heard of it
+ * by then, whatever is retried meanwhile. The lock is held. */
+void staged_note_lost(struct staged_space *, const struct err *why);
 /* Does the space have a shorter version of this array, which another writer has made? */
 bool staged_is_cut(const struct staged_space *, const struct array *);
 /* Bytes of the object behind the end of its space's array are lost, but for those that are being

@@ -349,8 +349,19 @@ void
 array_give_up(struct array *a)
 {
 	struct staging *s = a->data->staging;
-	LOCKED(&s->lock)
+	struct array *gone = NULL;
+	LOCKED(&s->lock) {
+		struct staged_space *p = staging_space(s, a->space);
 		staging_forget_rows(s, a->site, UINT64_MAX);
+		if (!p)
+			break;
+		p->users++;
+		p->lost.code = 0;
+		if (!p->objects)
+			p->error.code = 0;
+		gone = staging_release_space(s, p);
+	}
+	array_unref(gone);
 }
 
 void

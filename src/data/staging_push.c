@@ -209,6 +209,8 @@ drop_layers(struct staging *s, struct staged_object *o, const struct err *why)
 	const struct array *a = o->space->array;
 	for (struct staged_chunk *c = o->chunk; c; c = c->next) {
 		const struct layer *l = c->now;
+		if (l)
+			staged_note_lost(o->space, why);
 		if (s->said && l)
 			buf_addf(s->said,
 				"%s: %zu bytes are lost that were written to bytes %zu to %zu of "
@@ -254,6 +256,7 @@ fail(struct staging *s, const struct outcome *e)
 	o->state = STAGED_FAILED;
 	if (!p->error.code) {
 		p->error = *e->why;
+		p->told = false;
 		p->outdated = e->outdated;
 	}
 	if (e->slow)

@@ -163,7 +163,7 @@ static struct array *
 forget_space(struct staging *s, struct staged_space *p, const struct array *a)
 {
 	forget_beyond(s, a, 0); /* nothing to let go of: the space is held */
-	p->error.code = 0;
+	p->error.code = p->lost.code = 0;
 	return staging_release_space(s, p);
 }
 

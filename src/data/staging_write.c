@@ -259,6 +259,8 @@ begin(struct writer *w, struct array **ret_was)
 	int r = staging_hold_space(s, w->array, &w->space, ret_was);
 	if (r == 0)
 		r = staged_error(s, w->space);
+	if (r < 0 && w->space)
+		w->space->told = w->space->error.code != 0;
 	if (r < 0)
 		return r;
 	w->clock = ++s->clock;

@@ -333,21 +333,50 @@ unstick(struct flat *w)
 	return was;
 }
 
+/* What the store lost may have been written to this file, of which no close has told it. */
+static void
+lose_changed(struct flat *w, const struct err *why)
+{
+	struct flat_state st;
+	bool changed = false;
+	flat_now(w, &st);
+	LOCKED(&w->lock)
+		changed = w->changed;
+	if (changed)
+		array_lose(flat_variable(st.layout)->array, why);
+	flat_state_done(&st);
+}
+
+/* Its writers have heard that something failed. */
+static int
+store_again(struct flat *w)
+{
+	struct flat_state st;
+	flat_now(w, &st);
+	array_heard(flat_variable(st.layout)->array);
+	flat_state_done(&st);
+	return flat_store(w, SETTLE_FLUSH, NULL);
+}
+
 int
 flat_retry(struct mount *m, struct buf *said)
 {
 	CLEAN(clean_free) struct flat **all = NULL;
+	struct err lost;
+	err_save(data_lost(m->data), &lost);
 	int r = data_retry(m->data, said), e = flats_all(m, &all);
 	for (size_t i = 0; all && all[i]; i++) {
 		struct flat *w = all[i];
 		if (unstick(w)) {
-			e = flat_store(w, SETTLE_FLUSH, NULL);
+			e = store_again(w);
 			if (e < 0) {
 				if (said)
 					buf_addf(said, "given up: '%s': %s\n", w->path, err_text());
 				unstick(w);
 				flat_give_up(w);
 			}
+		} else if (lost.code) {
+			lose_changed(w, &lost);
 		}
 		flat_put(w);
 	}

@@ -98,6 +98,27 @@ rows_go(bool heard)
 	cut_end(&c);
 }
 
+/* A refresh comes before the program hears of it: it hears of it all the same. */
+static void
+rows_go_unheard(void)
+{
+	struct cut c = begin("mem:cut");
+	CLEAN(buf_free) struct buf said = {0};
+	write_rows(&c, 0, ROWS);
+	shorten(&c, LEFT, true);
+	CHECK_INT(mount_refresh(c.mount, &said), 0);
+	CHECK_INT(buf_add(&said, "", 1), 0);
+	CHECK(strstr((const char *)said.data, "first 5 rows is lost"));
+	CHECK_INT(cut_settle(&c), -EIO);
+	CHECK(strstr(err_text(), "first 5 rows is lost"));
+	CHECK_INT(mount_refresh(c.mount, NULL), 0);
+	CHECK_INT(cut_settle(&c), 0);
+	write_rows(&c, 0, 3);
+	CHECK_INT(cut_settle(&c), 0);
+	check_chunk(&c, "t/2", "\1\11");
+	cut_end(&c);
+}
+
 /* A write is under way when a thread of the mount finds it, which the file has not heard of yet: it
  * ends at the new end. */
 static void
@@ -347,6 +368,7 @@ main(void)
 	rows_stay(false);
 	rows_go(true);
 	rows_go(false);
+	rows_go_unheard();
 	write_ends();
 	late_write(true);
 	late_write(false);

@@ -130,6 +130,54 @@ test_never(const struct written_kind *k)
 	place_remove(&p);
 }
 
+/* What a retry drops is an error when a writer comes to confirm, if no writer has heard before that
+ * it was refused; not if one has, by a write or a flush. */
+static void
+test_unheard(const struct written_kind *k, bool flushes, bool writes)
+{
+	struct written_array w;
+	struct written side;
+	struct place p = place_new();
+	char file[300];
+	snprintf(file, sizeof file, "%s/broken", p.path);
+	struct url_pair pairs[] = {{(char *)"fault.kind", (char *)"eacces"},
+		{(char *)"fault.calls", (char *)"put"}, {(char *)"fault.file", file}, {NULL, NULL}};
+	const struct zmap_options o = {.writable = true};
+	struct zmap *z = store_open_with("fault", "mem", "unheard", &o, pairs);
+	written_begin(&w, k, 6, LONGEST);
+	written_open(&w, z, &options, &side);
+	fclose(fopen(file, "w"));
+	CHECK_INT(written_write(&w, &side, 0, w.bytes), 0);
+	CHECK_INT(data_flush(side.data, NULL), -EACCES);
+	if (flushes) {
+		CHECK_INT(array_flush(side.array, NULL), -EACCES);
+		CHECK_INT(array_confirm(side.array, true), 0);
+	}
+	if (writes)
+		CHECK_INT(written_write(&w, &side, 0, 1), -EACCES);
+	CHECK_INT(data_retry(side.data, NULL), 0);
+	unlink(file);
+	CHECK_INT(array_stuck(side.array), 0);
+	CHECK_INT(data_retry(side.data, NULL), 0);
+	if (!flushes && !writes) {
+		CHECK_INT(array_flush(side.array, NULL), 0); /* another file's, too */
+		CHECK_INT(array_confirm(side.array, false), -EACCES);
+		CHECK_INT(array_flush(side.array, NULL), -EACCES);
+		CHECK_INT(array_stuck(side.array), -EACCES);
+		CHECK_INT(data_retry(side.data, NULL), 0);
+	}
+	CHECK_INT(array_flush(side.array, NULL), 0);
+	CHECK_INT(array_confirm(side.array, false), 0);
+	CHECK_INT(written_write(&w, &side, 0, w.bytes), 0);
+	CHECK_INT(array_flush(side.array, NULL), 0);
+	CHECK_INT(array_confirm(side.array, false), 0);
+	CHECK(is_stored(&w, z));
+	written_close(&side);
+	written_end(&w);
+	zmap_close(z);
+	place_remove(&p);
+}
+
 /* A store where what was put becomes durable later, or does not; or that takes nothing, as if
  * another writer were faster. */
 struct late {
@@ -301,6 +349,9 @@ main(void)
 			test_nth(&kinds[i], "get", n);
 		}
 		test_never(&kinds[i]);
+		test_unheard(&kinds[i], false, false);
+		test_unheard(&kinds[i], true, false);
+		test_unheard(&kinds[i], false, true);
 	}
 	return check_failed != 0;
 }

@@ -222,11 +222,18 @@ lost(void)
 	o.zarr_format = 2;
 	struct mount *m = mount_new(
 		"fault+mem:lost#fault.kind=eio&fault.calls=sync&fault.nth=1&fault.late=1", &o);
+	struct file *f = open_for(m, "a", O_RDWR, 0);
+	CHECK_INT(file_write(f, 0, (struct span){(const uint8_t *)"\5", 1}, &how, 0), 0);
 	CHECK_INT(mount_mkdir(m, "g", &e), -EIO);
-	open_for(m, "a", O_RDWR, -EIO);
+	open_for(m, "b", O_RDWR, -EIO);
 	CHECK_INT(mount_refresh(m, NULL), 0);
 	CHECK_INT(mount_mkdir(m, "h", &e), 0);
 	entry_free(&e);
+	file_close(open_for(m, "b", O_RDWR, 0));
+	CHECK_INT(file_settle(f, SETTLE_FSYNC, 0, NULL), -EIO); /* it has not heard of it before */
+	CHECK_INT(mount_refresh(m, NULL), 0);
+	CHECK_INT(file_settle(f, SETTLE_FSYNC, 0, NULL), 0);
+	file_close(f);
 	file_close(open_for(m, "a", O_RDWR, 0));
 	mount_close(m);
 	zmap_close(z);

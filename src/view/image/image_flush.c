@@ -32,6 +32,14 @@ image_flush(struct open_image *o, const struct image_form *form, const struct ar
 	return why.code ? err_restore(&why) : data_sync(o->mount->data, o->mount->zmap);
 }
 
+void
+image_heard(const struct image_form *form)
+{
+	for (size_t i = 0; i < form->file.nvars; i++)
+		if (form->source[i].target)
+			array_heard(((struct image_target *)form->source[i].target)->array);
+}
+
 struct confirming {
 	struct open_image *image;
 	const struct image_form *form;
