@@ -81,9 +81,10 @@ struct dir {
 	struct zmap z;
 	char *path;
 	bool follow;
-	bool has_openat2; /* seccomp of container engines may forbid it */
-	atomic_bool near; /* on a disk or in memory here: to look at a name costs no round trip */
-	int root;         /* stays the same number: another root is put under it by dup3 */
+	bool has_openat2;   /* seccomp of container engines may forbid it */
+	atomic_bool near;   /* on a disk or in memory here: to look at a name costs no round trip */
+	atomic_bool unique; /* no file gets the inode's number of one that is gone */
+	int root;           /* stays the same number: another root is put under it by dup3 */
 	atomic_llong next_look;
 	_Atomic(dev_t) dev;
 	_Atomic(ino_t) ino;
@@ -158,7 +159,7 @@ void dir_hold(struct dir *, const char *key, int *fd, const struct stat *);
 int dir_held(struct dir *, const char *key, const char *version, struct stat *ret);
 void dir_let_go(struct dir *);
 /* The file was put here, and had all its bytes before it had its name. (Not where its time is a
- * whole second, in which another program may change it and have the same time.) */
+ * whole second, in which other programs may replace it by one of the same number and time.) */
 void dir_note_own(struct dir *, const struct stat *);
 /* Is the file one that was put here, with the times that it had then? Only the last ones are
  * known. */

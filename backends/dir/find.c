@@ -60,14 +60,10 @@ put_root(struct dir *d, int fd)
 	return r;
 }
 
-/* Every other file system may be a server's. */
 static bool
-is_near(int fd)
+is_near(const struct statfs *fs)
 {
-	struct statfs fs;
-	if (fstatfs(fd, &fs) != 0)
-		return false;
-	switch (fs.f_type) {
+	switch (fs->f_type) {
 	case EXT4_SUPER_MAGIC:
 	case XFS_SUPER_MAGIC:
 	case BTRFS_SUPER_MAGIC:
@@ -76,6 +72,18 @@ is_near(int fd)
 	case OVERLAYFS_SUPER_MAGIC: return true;
 	default: return false;
 	}
+}
+
+/* Every other file system may be a server's. Lustre's inodes are numbered by FIDs, which are never
+ * given twice (Lustre Operations Manual, 1.3). */
+static void
+look_at_system(struct dir *d, int fd)
+{
+	static const unsigned LUSTRE = 0x0bd00bd0;
+	struct statfs fs;
+	const bool known = fstatfs(fd, &fs) == 0;
+	d->near = known && is_near(&fs);
+	d->unique = known && (unsigned)fs.f_type == LUSTRE;
 }
 
 int
@@ -91,7 +99,7 @@ dir_take_root(struct dir *d)
 		return -errno;
 	if (d->root < 0)
 		return -errno;
-	d->near = is_near(fd);
+	look_at_system(d, fd);
 	d->dev = s.st_dev;
 	d->ino = s.st_ino;
 	return 0;

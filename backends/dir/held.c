@@ -100,7 +100,7 @@ same_time(const struct timespec *a, const struct timespec *b)
 void
 dir_note_own(struct dir *d, const struct stat *s)
 {
-	if (!s->st_mtim.tv_nsec)
+	if (!s->st_mtim.tv_nsec && !d->unique)
 		return;
 	LOCKED(&d->held_lock)
 		d->own[d->next_own++ % DIR_OWN] =
