@@ -3,7 +3,7 @@
 #include "view/length.h"
 
 #include "base/check.h"
-#include "view/convert.h"
+#include "view/byte_order.h"
 #include "view/flats.h"
 #include "view/state.h"
 
@@ -137,7 +137,7 @@ add_elements(struct mount *m, struct layout *l, struct variable *v)
 	struct dtype swap = {0};
 	int r = m->options.endian == ENDIAN_STORED
 			? 0
-			: convert_swap_of(array_dtype(v->array), big, &swap, &any);
+			: byte_order_of(array_dtype(v->array), big, &swap, &any);
 	if (r < 0) {
 		variable_unref(v);
 		return r;

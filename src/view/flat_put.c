@@ -3,7 +3,7 @@
 #include "view/flats.h"
 
 #include "base/check.h"
-#include "view/convert.h"
+#include "view/byte_order.h"
 #include "view/flat.h"
 #include "view/state.h"
 
@@ -33,7 +33,8 @@ static int
 put_in_unit(const struct flat_state *st, uint64_t off, struct span b, const struct array_want *how)
 {
 	const struct layout_span *s = &st->layout->span[0];
-	const uint64_t from = convert_floor(s->swap, off), to = convert_ceil(s->swap, off + b.len);
+	const uint64_t from = byte_order_floor(s->swap, off),
+		       to = byte_order_ceil(s->swap, off + b.len);
 	uint8_t unit[UNIT_MOST];
 	struct array_want w = *how;
 	for (size_t i = 0; i < b.len; i++)
@@ -53,7 +54,7 @@ put_units(const struct flat_state *st, uint64_t off, struct span b, const struct
 	if (!bytes)
 		return err_set(-ENOMEM, "no memory for %zu bytes", b.len);
 	memcpy(bytes, b.data, b.len);
-	convert_swap(s->swap, bytes, off, b.len);
+	byte_order_swap(s->swap, bytes, off, b.len);
 	w.off = off;
 	w.len = b.len;
 	return array_write(s->variable->array, &w, bytes);
@@ -63,8 +64,8 @@ static int
 put_swapped(const struct flat_state *st, uint64_t off, struct span b, const struct array_want *how)
 {
 	const struct dtype *swap = st->layout->span[0].swap;
-	const uint64_t end = off + b.len, first = min_u64(convert_ceil(swap, off), end),
-		       last = max_u64(convert_floor(swap, end), first);
+	const uint64_t end = off + b.len, first = min_u64(byte_order_ceil(swap, off), end),
+		       last = max_u64(byte_order_floor(swap, end), first);
 	int r = 0;
 	if (off < first)
 		r = put_in_unit(st, off, (struct span){b.data, first - off}, how);
@@ -82,7 +83,7 @@ put_elements(const struct flat_state *st, uint64_t off, struct span b, const str
 	const struct layout_span *s = &st->layout->span[0];
 	struct array_want w = *how;
 	int r = variable_usable(s->variable);
-	if (r < 0 || s->convert == CONVERT_SWAP)
+	if (r < 0 || s->form == SPAN_SWAPPED)
 		return r < 0 ? r : put_swapped(st, off, b, how);
 	w.off = off;
 	w.len = b.len;
@@ -265,8 +266,8 @@ complete_element(struct flat *w, const struct flat_state *st)
 		return err_set(-ENOMEM, "no memory for an element");
 	LOCKED(&w->lock)
 		flat_fill_value(w->node->array, w->item, fill);
-	if (s->convert == CONVERT_SWAP)
-		convert_swap(s->swap, fill, 0, w->item);
+	if (s->form == SPAN_SWAPPED)
+		byte_order_swap(s->swap, fill, 0, w->item);
 	return put_elements(st, st->size, (struct span){fill + written, w->item - written}, &how);
 }
 

@@ -26,10 +26,10 @@ span_free(struct layout_span *s)
 	variable_unref(s->variable);
 	if (s->swap)
 		dtype_free(s->swap);
-	if (s->recode)
-		recode_free(s->recode);
+	if (s->convert)
+		convert_free(s->convert);
 	free(s->swap);
-	free(s->recode);
+	free(s->convert);
 	buf_free(&s->text);
 	if (s->made && s->made->free)
 		s->made->free(s->made_arg);
@@ -66,7 +66,7 @@ layout_add_variable(struct layout *l, struct variable *v, const struct dtype *sw
 	struct layout_span s = {
 		.length = array_bytes(v->array),
 		.variable = v,
-		.convert = swap ? CONVERT_SWAP : CONVERT_NONE,
+		.form = swap ? SPAN_SWAPPED : SPAN_AS_STORED,
 		.swap = swap ? calloc(1, sizeof *swap) : NULL,
 	};
 	int r = !swap     ? 0
@@ -79,28 +79,28 @@ layout_add_variable(struct layout *l, struct variable *v, const struct dtype *sw
 }
 
 int
-layout_add_recoded(struct layout *l, struct variable *v, struct recode *c, uint64_t length)
+layout_add_converted(struct layout *l, struct variable *v, struct convert *c, uint64_t length)
 {
-	const bool none = recode_none(c);
+	const bool none = convert_none(c);
 	struct layout_span s = {
 		.length = length,
 		.variable = v,
-		.convert = none ? CONVERT_NONE : CONVERT_RECODE,
-		.recode = none ? NULL : malloc(sizeof *c),
+		.form = none ? SPAN_AS_STORED : SPAN_CONVERTED,
+		.convert = none ? NULL : malloc(sizeof *c),
 	};
-	if (!none && !s.recode) {
-		recode_free(c);
+	if (!none && !s.convert) {
+		convert_free(c);
 		span_free(&s);
 		return err_set(-ENOMEM, "no memory for a layout");
 	}
 	if (none) {
-		recode_free(c);
+		convert_free(c);
 	} else {
-		*s.recode = *c;
-		l->record_refuses |= l->fixed != SIZE_MAX && recode_refuses(c);
+		*s.convert = *c;
+		l->record_refuses |= l->fixed != SIZE_MAX && convert_refuses(c);
 		l->element_max = max_u64(l->element_max, c->out);
 	}
-	*c = (struct recode){0};
+	*c = (struct convert){0};
 	return add_span(l, &s);
 }
 
@@ -188,7 +188,7 @@ layout_bytes(const struct layout *l)
 		const struct layout_span *s = &l->span[i];
 		bytes += s->text.data ? s->length : 0; /* its room is at most a sixteenth more */
 		bytes += s->variable ? sizeof *s->variable : 0;
-		bytes += s->recode ? sizeof *s->recode : 0;
+		bytes += s->convert ? sizeof *s->convert : 0;
 	}
 	return bytes;
 }

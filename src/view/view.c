@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "data/cache.h"
-#include "view/convert.h"
+#include "view/byte_order.h"
 #include "view/variable.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ struct view_reader {
 
 enum {
 	UNIT_SLACK = 8,   /* a swap may begin and end this much outside of what is read */
-	WINDOW = 1 << 20, /* stored bytes that are recoded at a time */
+	WINDOW = 1 << 20, /* stored bytes that are converted at a time */
 	LEAST = 8 << 10,  /* bytes that libnetcdf takes at a time */
 	FAR = 4,          /* blocks: CDO takes 256 KiB at a time */
 	SMALL = 4 << 20,  /* bytes of a span that is given whole or not at all */
@@ -38,7 +38,7 @@ view_reader_new(struct layout *l, struct view_reader **ret)
 		return err_set(-ENOMEM, "no memory for a reader");
 	r->layout = layout_ref(l);
 	r->plain = l->nspans == 1 && l->span[0].variable && !l->span[0].made &&
-		   l->span[0].convert == CONVERT_NONE;
+		   l->span[0].form == SPAN_AS_STORED;
 	*ret = r;
 	return 0;
 }
@@ -164,8 +164,8 @@ read_swapped(struct view_reader *r, size_t i, const struct array_want *want, str
 {
 	const struct dtype *swap = r->layout->span[i].swap;
 	struct array_want w = *want;
-	w.off = convert_floor(swap, want->off);
-	w.len = convert_ceil(swap, want->off + want->len) - w.off;
+	w.off = byte_order_floor(swap, want->off);
+	w.len = byte_order_ceil(swap, want->off + want->len) - w.off;
 	struct reply stored = {0};
 	int e = read_stream(r, i, &w, &stored);
 	if (e == 0 && stored.len != w.len)
@@ -175,7 +175,7 @@ read_swapped(struct view_reader *r, size_t i, const struct array_want *want, str
 		size_t head = want->off - w.off;
 		uint8_t *p = own_room(ret, w.len);
 		reply_copy(&stored, p);
-		convert_swap(swap, p, w.off, w.len);
+		byte_order_swap(swap, p, w.off, w.len);
 		ret->own.len -= w.len - head - want->len;
 		add_part(ret, p + head, want->len);
 	}
@@ -217,7 +217,7 @@ read_made(struct view_reader *r, size_t i, const struct array_want *want, struct
 
 /* n whole elements; their bytes may lie in parts that end within one. */
 static int
-recode_reply(const struct recode *c, const struct reply *stored, uint64_t n, uint8_t *to)
+convert_reply(const struct convert *c, const struct reply *stored, uint64_t n, uint8_t *to)
 {
 	bool whole = true;
 	for (unsigned i = 0; i < stored->parts; i++)
@@ -227,12 +227,12 @@ recode_reply(const struct recode *c, const struct reply *stored, uint64_t n, uin
 		if (!all)
 			return err_set(-ENOMEM, "no memory for %zu bytes", stored->len);
 		reply_copy(stored, all);
-		return recode_run(c, all, n, to);
+		return convert_run(c, all, n, to);
 	}
 	int r = 0;
 	for (unsigned i = 0; i < stored->parts && r == 0; i++) {
 		uint64_t some = stored->part[i].iov_len / c->in;
-		r = recode_run(c, stored->part[i].iov_base, some, to);
+		r = convert_run(c, stored->part[i].iov_base, some, to);
 		to += some * c->out;
 	}
 	return r;
@@ -240,10 +240,10 @@ recode_reply(const struct recode *c, const struct reply *stored, uint64_t n, uin
 
 /* Elements [first, first + n): no more than a window of stored bytes is held at a time. */
 static int
-recode_some(struct view_reader *r, size_t i, const struct array_want *want, uint64_t first,
+convert_some(struct view_reader *r, size_t i, const struct array_want *want, uint64_t first,
 	uint64_t n, uint8_t *to)
 {
-	const struct recode *c = r->layout->span[i].recode;
+	const struct convert *c = r->layout->span[i].convert;
 	struct array_want w = *want;
 	struct reply stored = {0};
 	w.off = first * c->in;
@@ -253,22 +253,22 @@ recode_some(struct view_reader *r, size_t i, const struct array_want *want, uint
 		e = err_set(-EIO, "%zu bytes instead of %zu at %llu", stored.len, w.len,
 			(unsigned long long)w.off);
 	if (e == 0)
-		e = recode_reply(c, &stored, n, to);
+		e = convert_reply(c, &stored, n, to);
 	reply_done(&stored);
 	return e;
 }
 
 static int
-read_recoded(struct view_reader *r, size_t i, const struct array_want *want, struct reply *ret)
+read_converted(struct view_reader *r, size_t i, const struct array_want *want, struct reply *ret)
 {
-	const struct recode *c = r->layout->span[i].recode;
+	const struct convert *c = r->layout->span[i].convert;
 	uint64_t first = want->off / c->out, last = ceil_div(want->off + want->len, c->out), n;
 	size_t head = want->off - first * c->out, tail = last * c->out - want->off - want->len;
 	uint8_t *p = own_room(ret, (last - first) * c->out), *to = p;
 	int e = 0;
 	for (; first < last && e == 0; first += n, to += n * c->out) {
 		n = min_u64(last - first, max_u64(WINDOW / c->in, 1));
-		e = recode_some(r, i, want, first, n, to);
+		e = convert_some(r, i, want, first, n, to);
 	}
 	ret->own.len -= tail;
 	if (e == 0)
@@ -308,9 +308,9 @@ read_span(struct view_reader *r, size_t i, const struct array_want *want, struct
 	settle(ret);
 	if (s->made)
 		return read_made(r, i, want, ret);
-	if (s->convert == CONVERT_RECODE)
-		return read_recoded(r, i, want, ret);
-	if (s->convert == CONVERT_SWAP)
+	if (s->form == SPAN_CONVERTED)
+		return read_converted(r, i, want, ret);
+	if (s->form == SPAN_SWAPPED)
 		return read_swapped(r, i, want, ret);
 	struct reply part = {0};
 	int e = read_stream(r, i, want, &part);
@@ -414,7 +414,7 @@ doubtful(const struct view_reader *r, uint64_t off, uint64_t *ret_from, uint64_t
 	const struct layout_span *s = &l->span[layout_locate(l, off, &in, &left)];
 	*ret_from = repeats ? l->record_start : s->start;
 	*ret_to = repeats ? l->size : s->start + s->length;
-	return (repeats ? l->record_refuses : s->recode && recode_refuses(s->recode)) ||
+	return (repeats ? l->record_refuses : s->convert && convert_refuses(s->convert)) ||
 	       atomic_load_explicit(&r->failed, memory_order_relaxed);
 }
 

@@ -6,9 +6,9 @@
 #pragma once
 
 #include "data/array.h"
-#include "view/recode.h"
+#include "view/convert.h"
 
-enum convert { CONVERT_NONE, CONVERT_SWAP, CONVERT_RECODE };
+enum span_form { SPAN_AS_STORED, SPAN_SWAPPED, SPAN_CONVERTED };
 
 struct variable;
 
@@ -25,9 +25,9 @@ struct layout_span {
 	uint64_t start, length; /* bytes in the file; of what repeats: in the first record, counted
 				   from its beginning */
 	struct variable *variable; /* its elements from the first; NULL: text */
-	enum convert convert;
-	struct dtype *swap;          /* CONVERT_SWAP: what to swap, see convert.h; owned */
-	struct recode *recode;       /* CONVERT_RECODE; owned */
+	enum span_form form;
+	struct dtype *swap;          /* SPAN_SWAPPED: what to swap, see byte_order.h; owned */
+	struct convert *convert;     /* SPAN_CONVERTED; owned */
 	struct buf text;             /* length bytes; none and no variable: zeros */
 	const struct made_ops *made; /* NULL: none of its bytes are made when they are read */
 	void *made_arg;
@@ -62,10 +62,11 @@ int layout_new(uint64_t version, struct layout **ret);
 /* Takes over the reference to the variable, also when it fails. swap NULL: bytes as they are
  * stored; else copied. */
 int layout_add_variable(struct layout *, struct variable *, const struct dtype *swap);
-/* The variable's elements as recode makes them, the next `length` bytes of them; behind
- * layout_begin_records so many a record. Takes over the reference and recode, also when it
+/* The variable's elements as convert makes them, the next `length` bytes of them; behind
+ * layout_begin_records so many a record. Takes over the reference and convert, also when it
  * fails. */
-int layout_add_recoded(struct layout *, struct variable *, struct recode *recode, uint64_t length);
+int layout_add_converted(
+	struct layout *, struct variable *, struct convert *convert, uint64_t length);
 /* The spans that are added from now on repeat n times, all of them each time. Once. */
 void layout_begin_records(struct layout *, uint64_t n);
 int layout_add_text(struct layout *, struct span text);

@@ -45,7 +45,7 @@ bind(void *arg, const struct change *c, struct image_form *now, const struct arr
 		const uint32_t n = (uint32_t)nc_type_size(t);
 		const struct dtype same = {
 			.kind = t == NC_TYPE_CHAR ? DTYPE_BYTES : DTYPE_INT, .size = n};
-		r = recode_make(t == NC_TYPE_SHORT ? &bytes : &same, t, &now->source[i].recode);
+		r = convert_make(t == NC_TYPE_SHORT ? &bytes : &same, t, &now->source[i].convert);
 		if (r == 0)
 			now->source[i].target = elements;
 		if (r == 0 && image_form_bytes(now, i) > ROOM)

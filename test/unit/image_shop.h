@@ -88,7 +88,7 @@ shop_bind(void *arg, const struct change *c, struct image_form *now, const struc
 		a->capacity = max_u64(a->capacity, count);
 		now->source[i].target = a;
 		now->source[i].rows = s->theirs;
-		r = recode_make(&a->type, v->type, &now->source[i].recode);
+		r = convert_make(&a->type, v->type, &now->source[i].convert);
 	}
 	return r;
 }

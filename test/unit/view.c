@@ -1,7 +1,7 @@
 /* Files of many spans, read anywhere, against the same file put together naively. */
 #include "mounted.h"
 
-#include "view/convert.h"
+#include "view/byte_order.h"
 #include "view/state.h"
 
 #include <pthread.h>
@@ -63,9 +63,9 @@ add_array(struct mount *m, struct made *to, unsigned which, bool swapped)
 	uint8_t *at = to->want + to->size;
 	memcpy(at, stored[which], array_table[which].bytes);
 	if (swapped) {
-		CHECK_INT(convert_swap_of(array_dtype(v->array), false, &swap, &any), 0);
+		CHECK_INT(byte_order_of(array_dtype(v->array), false, &swap, &any), 0);
 		if (any)
-			convert_swap(&swap, at, 0, array_table[which].bytes);
+			byte_order_swap(&swap, at, 0, array_table[which].bytes);
 	}
 	CHECK_INT(layout_add_variable(to->layout, v, any ? &swap : NULL), 0);
 	if (any)

@@ -14,9 +14,9 @@
 #include <string.h>
 
 static int
-copy_recode(const struct recode *c, struct recode *ret)
+copy_convert(const struct convert *c, struct convert *ret)
 {
-	struct recode copy = *c;
+	struct convert copy = *c;
 	copy.part = NULL;
 	copy.where = c->where ? strdup(c->where) : NULL;
 	if (c->part) {
@@ -25,7 +25,7 @@ copy_recode(const struct recode *c, struct recode *ret)
 			memcpy(copy.part, c->part, c->nparts * sizeof *copy.part);
 	}
 	if ((c->part && !copy.part) || (c->where && !copy.where)) {
-		recode_free(&copy);
+		convert_free(&copy);
 		return err_set(-ENOMEM, "no memory for a variable");
 	}
 	*ret = copy;
@@ -39,26 +39,26 @@ counts_alike(const struct dtype *type, const struct nc_var *v)
 {
 	char text[64];
 	const char *units = attrs_text(&v->attrs, "units");
-	return !recode_time_units(type, v->type, text, sizeof text) ||
+	return !convert_time_units(type, v->type, text, sizeof text) ||
 	       (units && strcmp(units, text) == 0);
 }
 
 /* How the elements become those of a file that has them in another type: such as one of its views
  * has them in. */
 static int
-make_recode(const struct image_target *t, const struct image_source *was, const struct nc_var *v,
-	enum cdf_format format, struct recode *ret)
+make_convert(const struct image_target *t, const struct image_source *was, const struct nc_var *v,
+	enum cdf_format format, struct convert *ret)
 {
 	const struct dtype *type = array_dtype(t->array);
 	const bool known = nc_type_in_file(type, format) == v->type ||
 			   nc_type_in_file(type, CDF_2) == v->type ||
-			   (v->type == NC_TYPE_DOUBLE && recode_from_doubles(type));
-	if (was->recode.part || !known)
+			   (v->type == NC_TYPE_DOUBLE && convert_from_doubles(type));
+	if (was->convert.part || !known)
 		return err_set(-EINVAL, "variable '%s' cannot become one of another type", v->name);
 	if (!counts_alike(type, v))
 		return err_set(
 			-EINVAL, "the times of variable '%s' cannot be in another unit", v->name);
-	return recode_make(type, v->type, ret);
+	return convert_make(type, v->type, ret);
 }
 
 /* The same array, longer; *ret_rows: how long other writers have made it by now, perhaps longer
@@ -118,8 +118,8 @@ image_bind_known(struct open_image *o, const struct change *c, size_t i, struct 
 			s->axis = was->axis;
 		return 0;
 	}
-	int r = v->type == w->type ? copy_recode(&was->recode, &s->recode)
-				   : make_recode(old, was, v, now->file.format, &s->recode);
+	int r = v->type == w->type ? copy_convert(&was->convert, &s->convert)
+				   : make_convert(old, was, v, now->file.format, &s->convert);
 	if (r == 0 && grown)
 		r = grow(o, v, old, grown, &s->rows, &variable);
 	else if (r == 0 && old->variable)
@@ -205,7 +205,7 @@ image_bind_new(struct open_image *o, const struct change *c, size_t i, struct im
 		return r < 0 ? r : err_set(-ENOMEM, "no memory for a variable");
 	r = plan_array(o, c, i, group, t);
 	if (r == 0)
-		r = recode_make(&t->node->array->dtype, now->file.var[i].type, &s->recode);
+		r = convert_make(&t->node->array->dtype, now->file.var[i].type, &s->convert);
 	if (r < 0)
 		image_target_free(o, t);
 	else

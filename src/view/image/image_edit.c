@@ -4,7 +4,7 @@
 #include "view/image/image_new.h"
 #include "view/image/image_target.h"
 #include "view/netcdf/nc_names.h"
-#include "view/recode_time.h"
+#include "view/convert_time.h"
 #include "view/state.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ set_fill(struct edit *e, const struct attr *to)
 	const bool host_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 	CLEAN(attr_clear) struct attr is = {0};
 	uint8_t fill[8];
-	if (!to && recode_time_unit(d, NC_TYPE_DOUBLE))
+	if (!to && convert_time_unit(d, NC_TYPE_DOUBLE))
 		return unmade("_FillValue", n->path);
 	if (!to)
 		return edit_set_fill(e, NULL);

@@ -31,7 +31,7 @@ image_form_unbind(struct image_form *m, const struct image_store *store, void *a
 	for (size_t i = 0; m->source && i < m->file.nvars; i++) {
 		if (m->source[i].target && store->let_go)
 			store->let_go(arg, m->source[i].target);
-		recode_free(&m->source[i].recode);
+		convert_free(&m->source[i].convert);
 		m->source[i] = (struct image_source){0};
 	}
 }
@@ -176,7 +176,7 @@ static int
 make_atoms(const struct image_source *s, const struct image_store *store, void *arg,
 	const struct array_want *how, uint64_t first, uint64_t n, uint8_t *to)
 {
-	const struct recode *c = &s->recode;
+	const struct convert *c = &s->convert;
 	uint64_t from = first, count = n, per = 1, in = c->atom_in, out = c->atom_out;
 	if (c->part) {
 		per = c->count;
@@ -194,7 +194,7 @@ make_atoms(const struct image_source *s, const struct image_store *store, void *
 		return r;
 	if (!c->part)
 		return c->atoms(c, stored, n, to);
-	r = recode_run(c, stored, count, made);
+	r = convert_run(c, stored, count, made);
 	memcpy(to, made + (first - from * per) * c->atom_out, n * c->atom_out);
 	return r;
 }
@@ -204,7 +204,7 @@ image_form_read_var(const struct image_form *m, size_t var, const struct image_s
 	void *arg, const struct array_want *want, uint8_t *to)
 {
 	const struct image_source *s = &m->source[var];
-	const uint64_t size = s->target ? s->recode.atom_out : 1;
+	const uint64_t size = s->target ? s->convert.atom_out : 1;
 	uint64_t off = want->off, end = want->off + want->len;
 	const uint64_t most = max_u64(WINDOW / size, 1);
 	if (!s->target) {
@@ -260,12 +260,12 @@ int
 image_form_undo(
 	const struct image_form *m, size_t var, uint64_t in, struct span bytes, struct buf *ret)
 {
-	const struct recode *c = &m->source[var].recode;
+	const struct convert *c = &m->source[var].convert;
 	uint64_t n = bytes.len / c->atom_out;
 	ret->len = 0;
 	int r = buf_reserve(ret, n * c->atom_in + 1);
 	if (r == 0)
-		r = recode_undo(c, bytes.data, n, ret->data);
+		r = convert_undo(c, bytes.data, n, ret->data);
 	if (r < 0)
 		return err_add(r, "variable '%s', element %llu or behind", m->file.var[var].name,
 			(unsigned long long)(in / c->atom_out));
@@ -278,10 +278,10 @@ image_form_write(const struct image_form *m, size_t var, uint64_t atom, struct s
 	const struct image_store *store, void *arg, const struct array_want *how)
 {
 	const struct image_source *s = &m->source[var];
-	const struct recode *c = &s->recode;
+	const struct convert *c = &s->convert;
 	int r = 0;
 	while (packed.len && r == 0) {
-		uint64_t run, off = recode_place(c, atom, &run);
+		uint64_t run, off = convert_place(c, atom, &run);
 		run = min_u64(run, packed.len / c->atom_in);
 		struct span some = {packed.data, (size_t)(run * c->atom_in)};
 		r = store->write(arg, s->target, how, off, some);

@@ -7,15 +7,15 @@
 #include "data/array.h"
 #include "view/netcdf/nc_axes.h"
 #include "view/netcdf/nc_file.h"
-#include "view/recode.h"
+#include "view/convert.h"
 
 /* Where the elements of a variable are. */
 struct image_source {
 	void *target; /* the owner's; NULL: nowhere, the file shows places along an axis, or
 			 zeros */
 	struct nc_axis axis;
-	struct recode recode; /* owned */
-	bool guarded;         /* what it holds may only grow: others use it too */
+	struct convert convert; /* owned */
+	bool guarded;           /* what it holds may only grow: others use it too */
 	uint64_t rows; /* under a header by which it grows: how many others have made by now */
 };
 

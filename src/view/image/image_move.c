@@ -18,7 +18,7 @@ is_of_group(const struct open_image *o, const struct image_source *s, bool *ret)
 	CLEAN(clean_free) char *group = NULL;
 	const struct image_target *t = s->target;
 	*ret = false;
-	if (!t || s->recode.part)
+	if (!t || s->convert.part)
 		return 0;
 	int r = image_group_path(o, &group);
 	const char *path = t->node->path, *slash = strrchr(path, '/');

@@ -33,7 +33,7 @@ find_element(const struct image *im, uint64_t off, size_t *ret_before, size_t *r
 	const struct image_piece p = image_form_at(im->form, off);
 	if (p.owner != IMAGE_DATA || !im->form->source[p.var].target)
 		return;
-	const size_t size = im->form->source[p.var].recode.atom_out;
+	const size_t size = im->form->source[p.var].convert.atom_out;
 	*ret_before = p.in % size;
 	*ret_behind = size - 1 - *ret_before;
 }

@@ -31,8 +31,8 @@ image_stage_atoms(struct image_stage *l, size_t var, uint64_t in, struct span by
 	int r = image_form_undo(l->form, var, in, bytes, &packed);
 	if (r == 0)
 		r = LIST_ADD(l->of, l->n, "elements",
-			(struct image_staged){var, in / s->recode.atom_out,
-				bytes.len / s->recode.atom_out, l->packed.len, under});
+			(struct image_staged){var, in / s->convert.atom_out,
+				bytes.len / s->convert.atom_out, l->packed.len, under});
 	return r < 0 ? r : buf_add(&l->packed, packed.data, packed.len);
 }
 
@@ -40,7 +40,7 @@ int
 image_stage_changed(
 	struct image_stage *l, size_t var, uint64_t in, struct span bytes, const uint8_t *shown)
 {
-	const size_t size = l->form->source[var].recode.atom_out;
+	const size_t size = l->form->source[var].convert.atom_out;
 	size_t from = 0;
 	int r = 0;
 	while (from < bytes.len && r == 0) {
@@ -64,7 +64,7 @@ image_stage_store(struct image_stage *l, const struct image_store *store, void *
 	int r = 0;
 	for (size_t i = 0; i < l->n && r == 0; i++) {
 		const struct image_staged *s = &l->of[i];
-		const struct recode *c = &l->form->source[s->var].recode;
+		const struct convert *c = &l->form->source[s->var].convert;
 		const struct span packed = {l->packed.data + s->at, (size_t)(s->n * c->atom_in)};
 		struct array_want w = *how;
 		w.under = s->under;

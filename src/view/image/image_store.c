@@ -149,8 +149,8 @@ image_form_of(struct open_image *o, struct nc_plan *p, struct image_form **ret)
 		if (v)
 			r = image_target_new(variable_ref(v), &t);
 		s[i] = (struct image_source){
-			.target = t, .axis = p->source[i].axis, .recode = p->source[i].recode};
-		p->source[i].recode = (struct recode){0};
+			.target = t, .axis = p->source[i].axis, .convert = p->source[i].convert};
+		p->source[i].convert = (struct convert){0};
 	}
 	const struct span header = buf_span(&p->file.header);
 	const size_t n = p->file.nvars;
@@ -170,7 +170,7 @@ image_form_of(struct open_image *o, struct nc_plan *p, struct image_form **ret)
 	for (size_t i = 0; r < 0 && s && i < n; i++) {
 		if (s[i].target)
 			image_target_free(o, s[i].target);
-		recode_free(&s[i].recode);
+		convert_free(&s[i].convert);
 	}
 	if (r < 0)
 		free(s);

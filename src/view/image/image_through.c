@@ -60,7 +60,7 @@ static int
 part(struct through *t, const struct image_piece *p, uint64_t off, uint64_t from, uint64_t to,
 	bool held)
 {
-	const size_t size = t->list.form->source[p->var].recode.atom_out;
+	const size_t size = t->list.form->source[p->var].convert.atom_out;
 	const struct held *o = &t->im->over;
 	uint64_t a, b;
 	if (!differs(t, from, to - from) && !held_run(o, off, off + size, &a, &b))
@@ -90,7 +90,7 @@ static int
 data(struct through *t, struct image_piece p, uint64_t from, uint64_t to, bool held)
 {
 	const struct image_source *s = &t->list.form->source[p.var];
-	const uint64_t size = s->recode.atom_out;
+	const uint64_t size = s->convert.atom_out;
 	uint64_t head = p.in % size, end;
 	int r = 0;
 	if (head) {
@@ -167,7 +167,7 @@ forget_stored(struct through *t)
 	struct image *im = t->im;
 	for (size_t i = 0; im->over.pages && i < t->list.n; i++) {
 		const struct image_staged *s = &t->list.of[i];
-		const uint64_t size = im->form->source[s->var].recode.atom_out;
+		const uint64_t size = im->form->source[s->var].convert.atom_out;
 		uint64_t left, in = s->atom * size, to = (s->atom + s->n) * size;
 		for (; in < to; in += left) {
 			uint64_t at = image_form_place(im->form, s->var, in, &left);
@@ -262,7 +262,7 @@ image_parts(struct image *im, const struct array_want *how)
 			from = min_u64(to, p.left < to - from ? from + p.left : to);
 			continue;
 		}
-		const size_t size = im->form->source[p.var].recode.atom_out;
+		const size_t size = im->form->source[p.var].convert.atom_out;
 		CLEAN(clean_free) uint8_t *atom = malloc(size);
 		struct array_want w = *how;
 		w.off = from - p.in % size;

@@ -120,7 +120,7 @@ is_blank(struct values *v, const struct row *row, bool *ret)
 	const unsigned dim = c->now->file.var[row->var].dim[0];
 	int r = 0;
 	*ret = row->zero && !v->im->instead && !v->im->input &&
-	       c->var[row->var] != v->im->start.own && !c->now->source[row->var].recode.part;
+	       c->var[row->var] != v->im->start.own && !c->now->source[row->var].convert.part;
 	if (*ret && (!k->known || k->number != number || k->dim != dim)) {
 		r = look_for_fill(v, number, dim, &k->filled);
 		k->known = r == 0;
@@ -151,7 +151,7 @@ static int
 stage_mixed(struct image_stage *l, size_t var, uint64_t in, struct span bytes)
 {
 	const struct image_fill fill = image_fill_of(&l->form->file.var[var]);
-	const size_t size = l->form->source[var].recode.atom_out;
+	const size_t size = l->form->source[var].convert.atom_out;
 	int r = image_stage_atoms(l, var, in, bytes, false);
 	if (r != -ERANGE)
 		return r;
@@ -201,7 +201,7 @@ static int
 rows(struct values *v, size_t var, uint64_t in, uint64_t to)
 {
 	const struct image_form *now = v->change->now;
-	const uint64_t size = now->source[var].recode.atom_out;
+	const uint64_t size = now->source[var].convert.atom_out;
 	struct row row = {.var = var, .bytes = row_bytes(now, var)};
 	const uint64_t most = max_u64(window_of(size), v->im->start.most / ROW_PART / size * size);
 	const size_t room = (size_t)min_u64(row.bytes, most);
@@ -248,10 +248,10 @@ static int
 compare(struct values *v, size_t var, uint64_t in, uint64_t to)
 {
 	const struct image_source *s = &v->change->now->source[var];
-	const uint64_t size = s->recode.atom_out, fresh = new_from(v->change, var);
+	const uint64_t size = s->convert.atom_out, fresh = new_from(v->change, var);
 	uint64_t left;
 	int r = 0;
-	if (!v->write && !s->guarded && !recode_undo_refuses(&s->recode))
+	if (!v->write && !s->guarded && !convert_undo_refuses(&s->convert))
 		return 0; /* there is nothing to be found out */
 	in -= in % size;
 	to = round_up(to, size);

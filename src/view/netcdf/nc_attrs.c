@@ -232,7 +232,7 @@ unfit(const struct attr *a, size_t before)
 static bool
 is_time(const struct nc_attrs_of *of)
 {
-	return of->dtype && recode_time_unit(of->dtype, of->type);
+	return of->dtype && convert_time_unit(of->dtype, of->type);
 }
 
 static int
@@ -330,12 +330,12 @@ add_time(struct making *m)
 	const struct nc_attrs_of *of = m->of;
 	bool date = of->dtype->kind == DTYPE_DATETIME;
 	char text[64] = "";
-	recode_time_units(of->dtype, of->type, text, sizeof text);
+	convert_time_units(of->dtype, of->type, text, sizeof text);
 	int r = keep_text(m, "units", text);
 	if (r == 0 && date)
 		r = keep_text(m, "calendar", "proleptic_gregorian");
 	bool whole = of->type == NC_TYPE_INT64;
-	const void *fill = whole ? (const void *)&nat : &recode_nat;
+	const void *fill = whole ? (const void *)&nat : &convert_nat;
 	return r < 0 ? r : keep_number(m, "_FillValue", fill);
 }
 
@@ -343,11 +343,11 @@ add_time(struct making *m)
 static int
 add_fill(struct making *m)
 {
-	const struct recode *c = m->of->recode;
+	const struct convert *c = m->of->convert;
 	uint8_t out[8], native[8];
 	size_t size = nc_type_size(m->of->type);
 	if (c->count != 1 || c->out != size || m->of->type == NC_TYPE_CHAR ||
-		recode_run(c, m->of->fill, 1, out) < 0)
+		convert_run(c, m->of->fill, 1, out) < 0)
 		return 0;
 	bool host_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 	for (size_t i = 0; i < size; i++)

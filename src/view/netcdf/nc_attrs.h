@@ -2,7 +2,7 @@
 #pragma once
 
 #include "view/netcdf/nc_file.h"
-#include "view/recode.h"
+#include "view/convert.h"
 
 struct node;
 struct dtype;
@@ -15,8 +15,8 @@ struct nc_attrs_of {
 		       not theirs */
 	const uint8_t *fill; /* the array's fill value is the variable's `_FillValue`: its bytes as
 				stored; else NULL */
-	const struct recode *recode; /* which makes it the file's */
-	const char *grid_mapping;    /* to be added; NULL: none */
+	const struct convert *convert; /* which makes it the file's */
+	const char *grid_mapping;      /* to be added; NULL: none */
 	bool lists; /* of texts stay lists, as netCDF-4 has them; else a line each */
 };
 

@@ -19,7 +19,7 @@ void
 nc_plan_free(struct nc_plan *p)
 {
 	for (size_t i = 0; p->source && i < p->file.nvars; i++)
-		recode_free(&p->source[i].recode);
+		convert_free(&p->source[i].convert);
 	free(p->source);
 	nc_file_free(&p->file);
 	nc_members_free(&p->members);
@@ -142,7 +142,7 @@ nc_build_start(
 
 static int
 make_attrs(struct nc_build *b, const struct nc_candidate *c, const struct nc_file *f,
-	struct nc_var *v, struct recode *recode)
+	struct nc_var *v, struct convert *convert)
 {
 	const struct node *n = c->member->node;
 	struct attrs stored = {0};
@@ -154,18 +154,18 @@ make_attrs(struct nc_build *b, const struct nc_candidate *c, const struct nc_fil
 		.dtype = &c->column->type,
 		.field = *c->column->field,
 		.fill = by_fill > 0 ? n->array->fill : NULL,
-		.recode = recode,
+		.convert = convert,
 		.grid_mapping = nc_crs_name(b, c, f),
 		.lists = f->format == NC_4,
 	};
-	bool whole = recode->atom_in == 8 && !c->column->part;
+	bool whole = convert->atom_in == 8 && !c->column->part;
 	if (by_fill >= 0 && whole && n->array->fill)
-		recode_allow(recode, n->array->fill);
+		convert_allow(convert, n->array->fill);
 	r = by_fill;
 	if (r >= 0 && whole)
 		r = missing_value(b->mount, n, &stored, 0, &fill);
-	if (r == 0 && whole && fill.len == recode->atom_in)
-		recode_allow(recode, fill.data);
+	if (r == 0 && whole && fill.len == convert->atom_in)
+		convert_allow(convert, fill.data);
 	if (r >= 0)
 		r = nc_attrs_make(&stored, &of, f->format, &v->attrs);
 	if (r >= 0) {
@@ -177,23 +177,24 @@ make_attrs(struct nc_build *b, const struct nc_candidate *c, const struct nc_fil
 }
 
 static int
-make_recode(struct nc_build *b, const struct nc_candidate *c, enum nc_type type, struct recode *ret)
+make_convert(
+	struct nc_build *b, const struct nc_candidate *c, enum nc_type type, struct convert *ret)
 {
 	const struct nc_var_source *k = c->column;
 	const struct node *n = c->member->node;
-	int r = recode_make(&k->type, type, ret);
+	int r = convert_make(&k->type, type, ret);
 	if (r < 0)
 		return r;
 	if (b->format == NC_4)
-		recode_keep_order(ret);
+		convert_keep_order(ret);
 	if (k->part) {
-		struct recode_part *copy = malloc(k->nparts * sizeof *copy);
+		struct convert_part *copy = malloc(k->nparts * sizeof *copy);
 		if (!copy)
 			return err_set(-ENOMEM, "no memory for a field");
 		memcpy(copy, k->part, k->nparts * sizeof *copy);
-		recode_pick(ret, n->array->dtype.size, copy, k->nparts);
+		convert_pick(ret, n->array->dtype.size, copy, k->nparts);
 	}
-	if (recode_refuses(ret) &&
+	if (convert_refuses(ret) &&
 		asprintf(&ret->where, "%s.cdf5.nc", mount_path(b->mount, n->path)) < 0) {
 		ret->where = NULL;
 		return err_set(-ENOMEM, "no memory for a name");
@@ -286,10 +287,10 @@ add_variable(struct nc_build *b, const struct nc_candidate *c, const struct nc_f
 		return err_set(-ENOMEM, "no memory for a variable");
 	for (unsigned i = 0; i < c->rank; i++)
 		v->dim[i] = c->use[i]->dim;
-	int r = make_recode(b, c, v->type, &s->recode);
-	v->alone = recode_refuses(&s->recode);
-	v->big = s->recode.big && nc_type_size(v->type) > 1;
-	return r < 0 ? r : make_attrs(b, c, f, v, &s->recode);
+	int r = make_convert(b, c, v->type, &s->convert);
+	v->alone = convert_refuses(&s->convert);
+	v->big = s->convert.big && nc_type_size(v->type) > 1;
+	return r < 0 ? r : make_attrs(b, c, f, v, &s->convert);
 }
 
 /* Attributes of the group: the file's. */

@@ -53,7 +53,7 @@ nc_type_in_file(const struct dtype *t, enum cdf_format format)
 			t->size / 2, NC_TYPE_NONE, NC_TYPE_NONE, NC_TYPE_FLOAT, NC_TYPE_DOUBLE);
 	case DTYPE_DATETIME:
 	case DTYPE_TIMEDELTA:
-		return all && (t->unit == TIME_GENERIC || recode_time_unit(t, NC_TYPE_INT64))
+		return all && (t->unit == TIME_GENERIC || convert_time_unit(t, NC_TYPE_INT64))
 			       ? NC_TYPE_INT64
 			       : NC_TYPE_DOUBLE;
 	case DTYPE_BYTES:
@@ -169,7 +169,7 @@ add_column(struct nc_columns *cs, const struct way *w, const struct dtype *t)
 		if (!c.part)
 			r = err_set(-ENOMEM, "no memory for a field");
 		for (; r == 0 && c.nparts < w->up->n; c.nparts++)
-			c.part[c.nparts] = (struct recode_part){
+			c.part[c.nparts] = (struct convert_part){
 				w->up->at[c.nparts] + w->field->offset, (uint32_t)atoms};
 	}
 	if (r == 0)

@@ -4,7 +4,7 @@
 
 #include "model/model.h"
 #include "view/netcdf/nc_file.h"
-#include "view/recode.h"
+#include "view/convert.h"
 
 struct nc_var_source {
 	char *field;         /* ".a.b" behind the array's name; "" */
@@ -13,7 +13,7 @@ struct nc_var_source {
 	struct nc_dim *more; /* dimensions behind the array's own: of a field's subarray, of text,
 				of complex numbers */
 	unsigned nmore;
-	struct recode_part
+	struct convert_part
 		*part; /* where the field lies in an element; NULL: the element is it. Owned */
 	uint32_t nparts;
 };

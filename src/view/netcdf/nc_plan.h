@@ -17,7 +17,7 @@ struct nc_source {
 	struct variable *variable; /* one of the plan's members'; NULL: places along an axis, or
 				      zeros, of a grid mapping */
 	struct nc_axis axis;
-	struct recode recode;
+	struct convert convert;
 };
 
 struct nc_plan {

@@ -73,7 +73,7 @@ add_variable(struct nc_plan *p, size_t i, struct layout *l)
 	if (!s->variable)
 		return layout_add_zeros(l, p->file.var[i].bytes);
 	struct variable *v = variable_ref(s->variable);
-	return layout_add_recoded(l, v, &s->recode, p->file.var[i].bytes);
+	return layout_add_converted(l, v, &s->convert, p->file.var[i].bytes);
 }
 
 static int

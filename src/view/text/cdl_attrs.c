@@ -61,7 +61,7 @@ make_attrs(
 	struct cdl_writer *w, const struct cdl_variable *v, struct attrs *stored, struct attrs *ret)
 {
 	const struct array_meta *a = v->node->array;
-	struct recode recode = {0};
+	struct convert convert = {0};
 	struct nc_attrs_of of = {.dtype = &a->dtype, .lists = true};
 	if (cdl_is_compound(v)) {
 		drop_fill(stored);
@@ -72,12 +72,12 @@ make_attrs(
 	int r = missing_by_fill(w->mount, v->node);
 	if (r > 0 && a->fill) {
 		of.fill = a->fill;
-		of.recode = &recode;
-		r = recode_make(of.dtype, of.type, &recode);
+		of.convert = &convert;
+		r = convert_make(of.dtype, of.type, &convert);
 	}
 	if (r >= 0)
 		r = nc_attrs_make(stored, &of, CDF_5, ret);
-	recode_free(&recode);
+	convert_free(&convert);
 	return r;
 }
 

@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "base/err.h"
 #include "base/number.h"
-#include "view/convert.h"
+#include "view/byte_order.h"
 #include "base/hash.h"
 #include "base/list.h"
 
@@ -156,7 +156,7 @@ cells_new(const struct dtype *type, uint32_t width, struct cells *ret)
 	bool host_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 	int r = each_leaf(&l, &t, 0, "");
 	if (r == 0)
-		r = convert_swap_of(&t, host_big, &c.swap, &c.swaps);
+		r = byte_order_of(&t, host_big, &c.swap, &c.swaps);
 	if (r < 0)
 		cells_free(&c);
 	else
@@ -226,7 +226,7 @@ void
 cells_native(const struct cells *c, void *elements, uint64_t n)
 {
 	if (c->swaps)
-		convert_swap(&c->swap, elements, 0, n * c->element);
+		byte_order_swap(&c->swap, elements, 0, n * c->element);
 }
 
 /* What a program would take for something else than the text it is: an empty one is no missing

@@ -2,7 +2,7 @@
  * as leads nowhere. */
 #include "check.h"
 
-#include "view/recode.h"
+#include "view/convert.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -109,16 +109,16 @@ random_element(const struct dtype *t, uint8_t *to)
 static void
 test_there_and_back(unsigned k)
 {
-	struct recode c = {0};
+	struct convert c = {0};
 	uint8_t in[ATOM], out[ATOM], back[ATOM], again[ATOM];
 	const struct dtype *t = &kind[k].type;
-	CHECK_INT(recode_make(t, kind[k].to, &c), 0);
+	CHECK_INT(convert_make(t, kind[k].to, &c), 0);
 	for (int i = 0; i < TIMES && !check_failed; i++) {
 		random_element(t, in);
-		if (recode_run(&c, in, 1, out) < 0)
+		if (convert_run(&c, in, 1, out) < 0)
 			continue;
-		CHECK_INT(recode_undo(&c, out, c.count, back), 0);
-		CHECK_INT(recode_run(&c, back, 1, again), 0);
+		CHECK_INT(convert_undo(&c, out, c.count, back), 0);
+		CHECK_INT(convert_run(&c, back, 1, again), 0);
 		bool nan = t->kind == DTYPE_FLOAT && t->size == 2 && (out[0] & 0x7f) == 0x7f &&
 			   out[1] & 0x80;
 		if (!nan)
@@ -128,7 +128,7 @@ test_there_and_back(unsigned k)
 	}
 	if (check_failed)
 		fprintf(stderr, "kind %u\n", k);
-	recode_free(&c);
+	convert_free(&c);
 }
 
 static bool
@@ -144,10 +144,10 @@ is_whole(double d, const struct dtype *t)
 static void
 test_back_and_there(unsigned k)
 {
-	struct recode c = {0};
+	struct convert c = {0};
 	uint8_t in[ATOM] = {0}, out[ATOM] = {0}, again[ATOM] = {0};
 	const struct dtype *t = &kind[k].type;
-	CHECK_INT(recode_make(t, kind[k].to, &c), 0);
+	CHECK_INT(convert_make(t, kind[k].to, &c), 0);
 	for (int i = 0; i < TIMES && !check_failed; i++) {
 		double d;
 		uint64_t bits = random64();
@@ -160,33 +160,33 @@ test_back_and_there(unsigned k)
 		memcpy(&bits, &d, 8);
 		bits = htobe64(bits);
 		memcpy(in, &bits, 8);
-		int r = recode_undo(&c, in, c.count, out);
+		int r = convert_undo(&c, in, c.count, out);
 		CHECK(r == 0 || r == -ERANGE);
 		if (kind[k].to == NC_TYPE_DOUBLE && !kind[k].rounds && t->kind != DTYPE_FLOAT &&
 			t->kind != DTYPE_COMPLEX)
 			CHECK_INT(r, is_whole(d, t) ? 0 : -ERANGE);
 		if (r < 0)
 			continue;
-		CHECK_INT(recode_run(&c, out, 1, again), 0);
+		CHECK_INT(convert_run(&c, out, 1, again), 0);
 		bool zero = d == 0, nan = t->kind == DTYPE_FLOAT && (in[0] & 0x7f) == 0x7f;
 		if (!zero && !nan && t->kind != DTYPE_COMPLEX)
 			CHECK_MEM(again, in, c.out);
 	}
 	if (check_failed)
 		fprintf(stderr, "kind %u\n", k);
-	recode_free(&c);
+	convert_free(&c);
 }
 
 static int
 undo_double(const struct dtype *t, double d, int64_t *ret)
 {
-	struct recode c = {0};
+	struct convert c = {0};
 	uint64_t bits;
 	memcpy(&bits, &d, 8);
 	bits = htobe64(bits);
-	CHECK_INT(recode_make(t, NC_TYPE_DOUBLE, &c), 0);
-	int r = recode_undo(&c, (uint8_t *)&bits, 1, (uint8_t *)ret);
-	recode_free(&c);
+	CHECK_INT(convert_make(t, NC_TYPE_DOUBLE, &c), 0);
+	int r = convert_undo(&c, (uint8_t *)&bits, 1, (uint8_t *)ret);
+	convert_free(&c);
 	return r;
 }
 
@@ -209,7 +209,7 @@ test_edges(void)
 	CHECK_INT(undo_double(&ms, 0.0015, &v), -ERANGE);
 	CHECK_INT(undo_double(&ms, NAN, &v), -ERANGE);
 	CHECK_INT(undo_double(&ms, INFINITY, &v), -ERANGE);
-	CHECK_INT(undo_double(&ms, recode_nat, &v), 0);
+	CHECK_INT(undo_double(&ms, convert_nat, &v), 0);
 	CHECK(v == INT64_MIN);
 }
 
@@ -221,13 +221,13 @@ test_fill(void)
 	const int64_t fill = INT64_MAX;
 	int64_t back;
 	uint8_t out[8];
-	struct recode c = {0};
-	CHECK_INT(recode_make(&t, NC_TYPE_DOUBLE, &c), 0);
-	recode_allow(&c, (const uint8_t *)&fill);
-	CHECK_INT(recode_run(&c, (const uint8_t *)&fill, 1, out), 0);
-	CHECK_INT(recode_undo(&c, out, 1, (uint8_t *)&back), 0);
+	struct convert c = {0};
+	CHECK_INT(convert_make(&t, NC_TYPE_DOUBLE, &c), 0);
+	convert_allow(&c, (const uint8_t *)&fill);
+	CHECK_INT(convert_run(&c, (const uint8_t *)&fill, 1, out), 0);
+	CHECK_INT(convert_undo(&c, out, 1, (uint8_t *)&back), 0);
 	CHECK(back == fill);
-	recode_free(&c);
+	convert_free(&c);
 }
 
 /* A field in two places of an element of 9 bytes. */
@@ -236,18 +236,18 @@ test_places(void)
 {
 	const struct dtype t = {.kind = DTYPE_UINT, .size = 2};
 	const uint64_t want[] = {1, 4, 6, 10, 13, 15}, runs[] = {1, 2, 1, 1, 2, 1};
-	struct recode c = {0};
-	struct recode_part *part = calloc(2, sizeof *part);
+	struct convert c = {0};
+	struct convert_part *part = calloc(2, sizeof *part);
 	uint64_t run;
-	CHECK_INT(recode_make(&t, NC_TYPE_INT, &c), 0);
-	part[0] = (struct recode_part){1, 1};
-	part[1] = (struct recode_part){4, 2};
-	recode_pick(&c, 9, part, 2);
+	CHECK_INT(convert_make(&t, NC_TYPE_INT, &c), 0);
+	part[0] = (struct convert_part){1, 1};
+	part[1] = (struct convert_part){4, 2};
+	convert_pick(&c, 9, part, 2);
 	for (uint64_t i = 0; i < 6; i++) {
-		CHECK_INT(recode_place(&c, i, &run), want[i]);
+		CHECK_INT(convert_place(&c, i, &run), want[i]);
 		CHECK_INT(run, runs[i]);
 	}
-	recode_free(&c);
+	convert_free(&c);
 }
 
 int

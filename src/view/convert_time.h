@@ -5,10 +5,10 @@
 #include "model/attr.h"
 #include "model/dtype.h"
 
-struct recode;
+struct convert;
 
 /* How such elements are made into DOUBLE or INT64. False: they are no times, have no unit, or are
  * such numbers already; nothing is changed. */
-bool recode_time_make(const struct dtype *, enum nc_type, struct recode *);
+bool convert_time_make(const struct dtype *, enum nc_type, struct convert *);
 /* There are times that are too far. */
-bool recode_time_refuses(const struct recode *);
+bool convert_time_refuses(const struct convert *);

@@ -1,7 +1,7 @@
-#include "view/recode_undo.h"
+#include "view/convert_undo.h"
 
 #include "base/err.h"
-#include "view/recode_bytes.h"
+#include "view/convert_bytes.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@ undo_refuse(double d)
 }
 
 int
-undo_bool(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+undo_bool(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++)
 		if (in[i] > 1)
@@ -25,7 +25,7 @@ undo_bool(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
 }
 
 int
-undo_short_to_ubyte(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+undo_short_to_ubyte(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		int16_t v = (int16_t)load_big16(in + 2 * i);
@@ -37,7 +37,7 @@ undo_short_to_ubyte(const struct recode *c, const uint8_t *in, uint64_t n, uint8
 }
 
 int
-undo_int_to_ushort(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+undo_int_to_ushort(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		int32_t v = (int32_t)load_big32(in + 4 * i);
@@ -50,7 +50,7 @@ undo_int_to_ushort(const struct recode *c, const uint8_t *in, uint64_t n, uint8_
 
 /* A double that a fill value was rounded to is that. */
 static bool
-is_fill(const struct recode *c, double d, bool is_signed, uint64_t *ret)
+is_fill(const struct convert *c, double d, bool is_signed, uint64_t *ret)
 {
 	for (unsigned i = 0; i < c->nfills; i++)
 		if (d == (is_signed ? (double)(int64_t)c->fill[i] : (double)c->fill[i])) {
@@ -61,7 +61,7 @@ is_fill(const struct recode *c, double d, bool is_signed, uint64_t *ret)
 }
 
 int
-undo_double_to_int64(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+undo_double_to_int64(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		double d = load_double(in + 8 * i);
@@ -77,7 +77,7 @@ undo_double_to_int64(const struct recode *c, const uint8_t *in, uint64_t n, uint
 }
 
 int
-undo_double_to_uint64(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+undo_double_to_uint64(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		double d = load_double(in + 8 * i);
@@ -93,7 +93,7 @@ undo_double_to_uint64(const struct recode *c, const uint8_t *in, uint64_t n, uin
 }
 
 int
-undo_float_to_half(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+undo_float_to_half(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	enum { DROPPED = 13, INF = 0x7c00, QUIET = 0x200 };
 	for (uint64_t i = 0; i < n; i++) {
@@ -117,7 +117,7 @@ undo_float_to_half(const struct recode *c, const uint8_t *in, uint64_t n, uint8_
 
 /* Of one element. */
 static int
-take_text(const struct recode *c, const uint8_t *in, uint8_t *out)
+take_text(const struct convert *c, const uint8_t *in, uint8_t *out)
 {
 	const uint32_t most = c->atom_in / 4;
 	uint32_t len = c->atom_out, n = 0;
@@ -139,7 +139,7 @@ take_text(const struct recode *c, const uint8_t *in, uint8_t *out)
 }
 
 int
-undo_utf8_to_ucs4(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+undo_utf8_to_ucs4(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	int r = 0;
 	for (uint64_t i = 0; i < n && r == 0; i++, in += c->atom_out, out += c->atom_in)
@@ -148,13 +148,13 @@ undo_utf8_to_ucs4(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t
 }
 
 int
-recode_undo(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+convert_undo(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	return c->undo(c, in, n, out);
 }
 
 uint64_t
-recode_place(const struct recode *c, uint64_t atom, uint64_t *ret_run)
+convert_place(const struct convert *c, uint64_t atom, uint64_t *ret_run)
 {
 	if (!c->part) {
 		*ret_run = UINT64_MAX;

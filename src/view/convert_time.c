@@ -1,9 +1,9 @@
-#include "view/recode_time.h"
+#include "view/convert_time.h"
 
 #include "base/err.h"
-#include "view/recode.h"
-#include "view/recode_bytes.h"
-#include "view/recode_undo.h"
+#include "view/convert.h"
+#include "view/convert_bytes.h"
+#include "view/convert_undo.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 uwide;
 
-const double recode_nat = 0x1.ep+122;
+const double convert_nat = 0x1.ep+122;
 
 static const int64_t NAT = INT64_MIN;
 
@@ -40,7 +40,7 @@ nearest(uwide n, uint64_t d)
 }
 
 static double
-scaled(const struct recode *c, int64_t v)
+scaled(const struct convert *c, int64_t v)
 {
 	static const uint64_t all = UINT64_C(1) << DOUBLE_BITS;
 	uint64_t magnitude = v < 0 ? -(uint64_t)v : (uint64_t)v;
@@ -53,11 +53,11 @@ scaled(const struct recode *c, int64_t v)
 }
 
 static int
-time_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+time_to_double(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		int64_t v = (int64_t)load64(in + 8 * i, c->swap);
-		store_double(out + 8 * i, v == NAT ? recode_nat : v == 0 ? 0 : scaled(c, v));
+		store_double(out + 8 * i, v == NAT ? convert_nat : v == 0 ? 0 : scaled(c, v));
 	}
 	return 0;
 }
@@ -72,7 +72,7 @@ number_near(long double v)
 
 /* The nearest of the numbers that are shown as d. */
 static bool
-unscaled(const struct recode *c, double d, int64_t *ret)
+unscaled(const struct convert *c, double d, int64_t *ret)
 {
 	enum { AROUND = 4 };
 	const long double near = (long double)d * (long double)c->div / (long double)c->mul;
@@ -90,7 +90,7 @@ unscaled(const struct recode *c, double d, int64_t *ret)
 }
 
 static void
-put_time(const struct recode *c, int64_t v, uint8_t *out)
+put_time(const struct convert *c, int64_t v, uint8_t *out)
 {
 	uint64_t bits = c->swap ? __builtin_bswap64((uint64_t)v) : (uint64_t)v;
 	memcpy(out, &bits, sizeof bits);
@@ -110,7 +110,7 @@ in_64_bits(wide v)
 }
 
 static bool
-is_fill(const struct recode *c, int64_t v)
+is_fill(const struct convert *c, int64_t v)
 {
 	bool is = false;
 	for (unsigned i = 0; i < c->nfills; i++)
@@ -121,7 +121,7 @@ is_fill(const struct recode *c, int64_t v)
 /* As the file has it. A fill value may lie too far away for the file's unit: it is no time, as NaT
  * is none. */
 static int
-put_whole(const struct recode *c, int64_t v, wide whole, uint8_t *out)
+put_whole(const struct convert *c, int64_t v, wide whole, uint8_t *out)
 {
 	if (v == NAT || (!in_64_bits(whole) && is_fill(c, v)))
 		whole = NAT;
@@ -132,7 +132,7 @@ put_whole(const struct recode *c, int64_t v, wide whole, uint8_t *out)
 }
 
 static int
-time_to_int64(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+time_to_int64(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		int64_t v = (int64_t)load64(in + 8 * i, c->swap);
@@ -145,7 +145,7 @@ time_to_int64(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *ou
 }
 
 static int
-int64_to_time(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+int64_to_time(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		const int64_t v = (int64_t)load_big64(in + 8 * i);
@@ -157,12 +157,12 @@ int64_to_time(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *ou
 }
 
 static int
-double_to_time(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+double_to_time(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		double d = load_double(in + 8 * i);
-		int64_t v = d == recode_nat ? NAT : 0;
-		if (d != 0 && d != recode_nat && !unscaled(c, d, &v))
+		int64_t v = d == convert_nat ? NAT : 0;
+		if (d != 0 && d != convert_nat && !unscaled(c, d, &v))
 			return undo_refuse(d);
 		put_time(c, v, out + 8 * i);
 	}
@@ -195,18 +195,18 @@ days_of_months(wide months)
 }
 
 static int
-months_to_days(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+months_to_days(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		int64_t v = (int64_t)load64(in + 8 * i, c->swap);
 		wide days = v == NAT ? 0 : days_of_months((wide)v * (wide)c->mul);
-		store_double(out + 8 * i, v == NAT ? recode_nat : (double)days);
+		store_double(out + 8 * i, v == NAT ? convert_nat : (double)days);
 	}
 	return 0;
 }
 
 static int
-months_to_whole_days(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+months_to_whole_days(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		int64_t v = (int64_t)load64(in + 8 * i, c->swap);
@@ -221,7 +221,7 @@ months_to_whole_days(const struct recode *c, const uint8_t *in, uint64_t n, uint
 /* Multiples of months: the one that begins on that day, of which `rounded` has the nearest double
  * where days are doubles. */
 static bool
-months_of_days(const struct recode *c, long double day, bool rounded, int64_t *ret)
+months_of_days(const struct convert *c, long double day, bool rounded, int64_t *ret)
 {
 	enum { AROUND = 3 };
 	static const long double MONTH = 30.436875L; /* days, the mean of 400 years */
@@ -240,12 +240,12 @@ months_of_days(const struct recode *c, long double day, bool rounded, int64_t *r
 }
 
 static int
-days_to_months(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+days_to_months(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		double d = load_double(in + 8 * i);
 		int64_t v = NAT;
-		if (d != recode_nat && !months_of_days(c, d, true, &v))
+		if (d != convert_nat && !months_of_days(c, d, true, &v))
 			return undo_refuse(d);
 		put_time(c, v, out + 8 * i);
 	}
@@ -253,7 +253,7 @@ days_to_months(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *o
 }
 
 static int
-whole_days_to_months(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+whole_days_to_months(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		const int64_t days = (int64_t)load_big64(in + 8 * i);
@@ -301,7 +301,7 @@ in_months(const struct dtype *t)
 }
 
 const char *
-recode_time_unit(const struct dtype *t, enum nc_type type)
+convert_time_unit(const struct dtype *t, enum nc_type type)
 {
 	if (!is_time(t))
 		return NULL;
@@ -312,9 +312,9 @@ recode_time_unit(const struct dtype *t, enum nc_type type)
 }
 
 bool
-recode_time_units(const struct dtype *t, enum nc_type type, char *ret, size_t size)
+convert_time_units(const struct dtype *t, enum nc_type type, char *ret, size_t size)
 {
-	const char *unit = recode_time_unit(t, type);
+	const char *unit = convert_time_unit(t, type);
 	const char *since = t->kind == DTYPE_DATETIME ? " since 1970-01-01" : "";
 	if (unit)
 		snprintf(ret, size, "%s%s", unit, since);
@@ -322,9 +322,9 @@ recode_time_units(const struct dtype *t, enum nc_type type, char *ret, size_t si
 }
 
 bool
-recode_time_make(const struct dtype *t, enum nc_type type, struct recode *c)
+convert_time_make(const struct dtype *t, enum nc_type type, struct convert *c)
 {
-	if (!is_time(t) || !recode_time_unit(t, type))
+	if (!is_time(t) || !convert_time_unit(t, type))
 		return false;
 	const bool whole = type == NC_TYPE_INT64, months = in_months(t);
 	const bool calendar = months && t->kind == DTYPE_DATETIME;
@@ -348,7 +348,7 @@ recode_time_make(const struct dtype *t, enum nc_type type, struct recode *c)
 }
 
 bool
-recode_time_refuses(const struct recode *c)
+convert_time_refuses(const struct convert *c)
 {
 	return c->atoms == time_to_int64 || c->atoms == months_to_whole_days;
 }

@@ -1,8 +1,8 @@
 /* Numbers of all types that a double holds, and back: of files that a program wrote with doubles,
  * as CDO does of all coordinates. */
-#include "view/recode_undo.h"
+#include "view/convert_undo.h"
 
-#include "view/recode_bytes.h"
+#include "view/convert_bytes.h"
 
 #include <math.h>
 
@@ -19,7 +19,7 @@ wider_nan(uint32_t bits)
 }
 
 int
-float_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+float_to_double(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		uint32_t bits = load32(in + 4 * i, c->swap);
@@ -34,7 +34,7 @@ float_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *
 }
 
 int
-undo_double_to_float(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+undo_double_to_float(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		const double d = load_double(in + 8 * i);
@@ -53,7 +53,7 @@ undo_double_to_float(const struct recode *c, const uint8_t *in, uint64_t n, uint
 }
 
 int
-byte_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+byte_to_double(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++)
 		store_double(out + 8 * i, (int8_t)in[i]);
@@ -61,7 +61,7 @@ byte_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *o
 }
 
 int
-short_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+short_to_double(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++)
 		store_double(out + 8 * i, (int16_t)load16(in + 2 * i, c->swap));
@@ -69,7 +69,7 @@ short_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *
 }
 
 int
-int_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+int_to_double(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++)
 		store_double(out + 8 * i, (int32_t)load32(in + 4 * i, c->swap));
@@ -77,7 +77,7 @@ int_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *ou
 }
 
 int
-ubyte_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+ubyte_to_double(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++)
 		store_double(out + 8 * i, in[i]);
@@ -85,7 +85,7 @@ ubyte_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *
 }
 
 int
-ushort_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+ushort_to_double(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	for (uint64_t i = 0; i < n; i++)
 		store_double(out + 8 * i, load16(in + 2 * i, c->swap));
@@ -94,7 +94,7 @@ ushort_to_double(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t 
 
 /* Integers from `least` on, of c->atom_in bytes. */
 static int
-undo_whole(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out, double least)
+undo_whole(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out, double least)
 {
 	const double end = least + ldexp(1, (int)(8 * c->atom_in));
 	for (uint64_t i = 0; i < n; i++) {
@@ -113,13 +113,13 @@ undo_whole(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out, 
 }
 
 int
-undo_double_to_int(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+undo_double_to_int(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	return undo_whole(c, in, n, out, -ldexp(1, (int)(8 * c->atom_in - 1)));
 }
 
 int
-undo_double_to_unsigned(const struct recode *c, const uint8_t *in, uint64_t n, uint8_t *out)
+undo_double_to_unsigned(const struct convert *c, const uint8_t *in, uint64_t n, uint8_t *out)
 {
 	return undo_whole(c, in, n, out, 0);
 }
