@@ -13,11 +13,15 @@ client_reply_free(struct client_reply *r)
 	buf_free(&r->body);
 }
 
-/* Both of the server's times are cut to seconds. */
+/* Both of the server's times are cut to seconds, and an answer takes a while: what is below two is
+ * no difference of the clocks. Else chunks that are that young would each cost a look at the
+ * metadata. */
 int64_t
 client_placed(const struct client_reply *r)
 {
-	const int64_t ahead = r->date ? r->heard - r->date - r->age : 0;
+	int64_t ahead = r->date ? r->heard - r->date - r->age : 0;
+	if (ahead > 0 && ahead < 2 * SECOND)
+		ahead = 0;
 	int64_t placed = 0;
 	if (r->modified && __builtin_add_overflow(r->modified, ahead + SECOND, &placed))
 		placed = INT64_MAX - 1;
