@@ -338,40 +338,57 @@ test_odd_record(void)
 	close_shop(&s, im);
 }
 
-/* What a header costs does not depend on how many records there are. */
+/* A file of very many records, whose text becomes another one. NULL: it has none. */
 static void
-test_endless(void)
+edit_endless(const char *was, const char *becomes)
 {
 	struct shop s;
 	struct nc_file f, g;
 	struct image *im = NULL;
 	struct image_start start = {.own = CHANGE_NONE, .most = MOST, .ops = &ops, .arg = &s};
 	struct change c = {0};
-	uint8_t page[4096];
 	open_shop(&s);
 	for (int more = 0; more < 2; more++) {
 		struct nc_file *to = more ? &g : &f;
+		const char *text = more ? becomes : was;
 		base_file(to, true);
 		to->format = CDF_5;
 		to->dim[0].size = UINT64_C(1) << 40;
-		if (more)
-			add_text(&to->attrs, "history", "by hand");
+		if (text)
+			add_text(&to->attrs, "history", text);
 		CHECK_INT(nc_lay_out(to), 0);
 	}
-	CHECK(g.header.len < sizeof page && g.record_start >= sizeof page);
-	memset(page, 1, sizeof page);
-	memcpy(page, g.header.data, g.header.len);
+	const size_t len = (g.header.len + 4095) / 4096 * 4096;
+	CHECK(f.record_start >= len && f.record_start == g.record_start);
+	CLEAN(clean_free) uint8_t *bytes = malloc(len);
+	memset(bytes, 1, len);
+	memcpy(bytes, g.header.data, g.header.len);
 	CLEAN(buf_free) struct buf header = f.header;
 	f.header = (struct buf){0};
 	CHECK_INT(image_form_new(&f, buf_span(&header), NULL, &start.form), 0);
 	CHECK_INT(shop_bind(&s, &c, start.form, &how), 0);
 	CHECK_INT(image_new(&start, &im), 0);
-	CHECK_INT(put(im, 0, page, sizeof page), 0);
+	CHECK_INT(put(im, 0, bytes, len), 0);
 	CHECK(image_waits(im));
 	CHECK_INT(image_settle(im, IMAGE_FLUSH, &how), 0);
 	CHECK_STR(s.said, ":history;");
 	nc_file_free(&g);
 	close_shop(&s, im);
+}
+
+/* What a header costs does not depend on how many records there are, and one that is a little
+ * longer than it was may be nearly as long as what is kept in memory. */
+static void
+test_endless(void)
+{
+	enum { LONG = MOST * 2 / 5 };
+	char *was = calloc(1, LONG + 1), *becomes = calloc(1, LONG + 5);
+	edit_endless(NULL, "by hand");
+	memset(was, 'a', LONG);
+	memset(becomes, 'b', LONG + 4);
+	edit_endless(was, becomes);
+	free(was);
+	free(becomes);
 }
 
 static int

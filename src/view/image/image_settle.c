@@ -17,15 +17,16 @@ parse(struct image *im, const struct array_want *how, struct buf *bytes, struct 
 	struct array_want w = *how;
 	w.off = 0;
 	size_t len = 0;
-	/* Nothing of variables is read if that is not needed: they may be others' by now. */
-	size_t n = im->form && !im->instead ? im->form->header.len : 0;
-	for (n = n ? n : HEADER_FIRST; r == NC_PARSE_MORE;
-		n = n < HEADER_FIRST ? HEADER_FIRST : n * 4) {
-		w.len = (size_t)min_u64(n, im->size);
+	/* Little of variables is read, and none if that is not needed: they may be others' by now.
+	 */
+	const size_t was = im->form && !im->instead ? im->form->header.len : 0;
+	size_t n = was ? was : HEADER_FIRST, more = was ? HEADER_FIRST / 8 : HEADER_FIRST;
+	for (; r == NC_PARSE_MORE; n += more, more *= 4) {
+		w.len = (size_t)min_u64(n, min_u64(im->size, im->start.most));
+		if (w.len <= bytes->len && w.len < im->size)
+			return err_set(-EFBIG, "a netCDF header of more than %zu bytes", w.len);
 		if (w.len <= bytes->len)
 			return NC_PARSE_MORE;
-		if (w.len > im->start.most)
-			return err_set(-EFBIG, "a netCDF header of more than %zu bytes", w.len);
 		r = buf_reserve(bytes, w.len);
 		if (r == 0)
 			r = image_content(im, &w, bytes->data);
