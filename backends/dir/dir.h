@@ -159,7 +159,9 @@ void dir_hold(struct dir *, const char *key, int *fd, const struct stat *);
 int dir_held(struct dir *, const char *key, const char *version, struct stat *ret);
 void dir_let_go(struct dir *);
 /* The file was put here, and had all its bytes before it had its name. (Not where its time is a
- * whole second, in which other programs may replace it by one of the same number and time.) */
+ * whole second, in which other programs may replace it by one of the same number and time. Where
+ * numbers are unique it is noted all the same: what changes it in place in that second, and keeps
+ * its size, is not seen.) */
 void dir_note_own(struct dir *, const struct stat *);
 /* Is the file one that was put here, with the times that it had then? Only the last ones are
  * known. */

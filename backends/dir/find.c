@@ -74,8 +74,8 @@ is_near(const struct statfs *fs)
 	}
 }
 
-/* Every other file system may be a server's. Lustre's inodes are numbered by FIDs, which are never
- * given twice (Lustre Operations Manual, 1.3). */
+/* Every other file system may be a server's. Lustre numbers inodes by their FIDs, which are never
+ * given twice (lustre_idl.h, struct lu_fid). */
 static void
 look_at_system(struct dir *d, int fd)
 {

@@ -113,7 +113,7 @@ remove_witness(struct noted *n, unsigned i)
 	memmove(&n->witness[i], &n->witness[i + 1], (--n->witnesses - i) * sizeof n->witness[0]);
 }
 
-/* The witness goes between whose neighbours fewest rows lie. */
+/* A witness goes: the one between the two that are nearest to each other, in rows. */
 static void
 thin(struct noted *n)
 {

@@ -1,5 +1,5 @@
-/* Records are appended to the netCDF file of a variable whose coordinate is in the group above: in
- * pure Zarr, where groups share no dimension, each of both arrays gets longer. */
+/* Records are appended to the netCDF file of a variable that has its coordinate from the group
+ * above: in pure Zarr, where groups share no dimension, each of both arrays gets longer. */
 #include "mounted.h"
 
 #include <fcntl.h>

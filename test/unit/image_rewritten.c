@@ -338,7 +338,7 @@ test_odd_record(void)
 	close_shop(&s, im);
 }
 
-/* A file of very many records, whose text becomes another one. NULL: it has none. */
+/* A text attribute of a file of very many records becomes another one. NULL: it has none. */
 static void
 edit_endless(const char *was, const char *becomes)
 {

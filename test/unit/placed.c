@@ -1,5 +1,5 @@
-/* When an object came to be there, by our clock, as a server says it whose clock is another: chunks
- * that are newer than their array's metadata are known by that. */
+/* When an object came to be there, by our clock, though the server's clock is another: chunks that
+ * are newer than their array's metadata are known by that. */
 #include "answerer.h"
 
 #include "base/clock.h"

@@ -284,8 +284,8 @@ rename_nc(struct mount *m)
 	CHECK_INT(mount_rename(m, "new.nc", "new.bytes", 0), 0);
 }
 
-/* A new file whose name says that it is a netCDF one gets another name right before it is looked at
- * what it holds: nothing is taken in, and it keeps the new name. */
+/* A new file NAME.nc gets another name right before the mount looks at what it holds: nothing is
+ * taken in, and it keeps the new name. */
 static void
 test_renamed_before_close(struct mount *m)
 {

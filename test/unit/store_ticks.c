@@ -121,16 +121,23 @@ twice_in_two_seconds(void)
 	CHECK_INT(look(version, &placed), '2');
 }
 
+static void
+put_and_look(char version[ZMAP_VERSION])
+{
+	int64_t placed;
+	const struct zmap_put p = {.key = "c", .bytes = {(const uint8_t *)"1", 1}};
+	wall = changed = BEGIN + SECOND / 5;
+	CHECK_INT(zmap_put(z, &p, NULL), 0);
+	CHECK_INT(look(version, &placed), '1');
+}
+
 /* Nor does it hide a change that the file was put here before, in the same second. */
 static void
 put_here(void)
 {
 	char version[ZMAP_VERSION] = "";
 	int64_t placed;
-	const struct zmap_put p = {.key = "c", .bytes = {(const uint8_t *)"1", 1}};
-	wall = changed = BEGIN + SECOND / 5;
-	CHECK_INT(zmap_put(z, &p, NULL), 0);
-	CHECK_INT(look(version, &placed), '1');
+	put_and_look(version);
 	wall += SECOND / 10;
 	change('2');
 	wall += 5 * SECOND;
@@ -142,11 +149,7 @@ static void
 put_on_lustre(void)
 {
 	char version[ZMAP_VERSION] = "";
-	int64_t placed;
-	const struct zmap_put p = {.key = "c", .bytes = {(const uint8_t *)"1", 1}};
-	wall = changed = BEGIN + SECOND / 5;
-	CHECK_INT(zmap_put(z, &p, NULL), 0);
-	CHECK_INT(look(version, &placed), '1');
+	put_and_look(version);
 	CHECK_INT(wall, changed);
 }
 

@@ -332,7 +332,7 @@ begin_second(void)
 		usleep(10000);
 }
 
-/* Nor is a caller told that all is there who comes while the directory is synced. */
+/* Nor is a sync that begins while another one syncs the directory told that all is there. */
 static void
 archive_meanwhile(void)
 {

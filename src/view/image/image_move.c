@@ -130,7 +130,7 @@ add(struct renames *all, size_t at, char **is, const char *to)
 	return LIST_ADD(all->of, all->n, "names", (struct rename){at, is, to});
 }
 
-/* The first whose new name none of the others has; all->n: they wait for each other. */
+/* The first whose new name no other variable has; all->n: they wait for each other. */
 static size_t
 find_free(const struct renames *all)
 {
