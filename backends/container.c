@@ -123,8 +123,9 @@ container_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 	if (!c)
 		return g->chunk ? err_set(-ESTALE, "what said where its chunks are is gone")
 				: zmap_get(p->lower, g, ret);
-	if (g->near) /* what the tables lack may need a round trip, whatever lower has near */
-		return ZMAP_FAR;
+	if (g->local_only) /* what the tables lack may need a round trip, whatever lower has at hand
+			    */
+		return ZMAP_NOT_LOCAL;
 	if (!g->chunk)
 		return document_get(c, rest, g, ret);
 	struct zmap_chunk chunk = *g->chunk;

@@ -125,8 +125,8 @@ is_same(struct dir *d, const struct zmap_get *g, struct zmap_stat *ret)
 {
 	struct zmap_stat now;
 	struct stat s;
-	if (!d->near || g->of_array || !g->if_none_match || fstatat(d->root, g->key, &s, 0) != 0 ||
-		!S_ISREG(s.st_mode) || unsettled(d, &s))
+	if (!d->is_local || g->of_array || !g->if_none_match ||
+		fstatat(d->root, g->key, &s, 0) != 0 || !S_ISREG(s.st_mode) || unsettled(d, &s))
 		return false;
 	now = *ret;
 	dir_say_stat(&s, &now);
@@ -173,7 +173,7 @@ read_once(struct dir *d, const struct zmap_get *g, struct zmap_stat *ret)
 		return held ? ZMAP_CHANGED : DIR_AGAIN;
 	}
 	g->into->len += len;
-	if (g->hold)
+	if (g->pin_version)
 		dir_hold(d, g->key, &fd, &before);
 	return 0;
 }
@@ -357,7 +357,7 @@ dir_open(const struct url *url, const struct zmap_options *options, struct zmap 
 	CLEAN(dir_clean_fd) int fd = r == 0 ? dir_open_below(d, ".", O_PATH | O_DIRECTORY) : -1;
 	if (r == 0 && fd < 0)
 		r = fd;
-	d->z.caps |= d->near ? ZMAP_PROMPT : 0;
+	d->z.caps |= d->is_local ? ZMAP_PROMPT : 0;
 	if (r < 0) {
 		dir_close(&d->z);
 		return err_set(r, "%s", strerrordesc_np(-r));

@@ -10,7 +10,7 @@
  * is asked whether it has another (ETag). A caller that asks whether there is something new
  * (if_none_match) is always answered by the store. Objects without a version are not kept.
  *
- * What other objects are understood by (fresh: metadata) is asked about each time, but where
+ * What other objects are understood by (revalidate: metadata) is asked about each time, but where
  * nothing can change; and copies that were checked before its present version was known count as
  * unchecked: they may be of the time of the version before. */
 #include "store/zmap.h"
@@ -118,7 +118,7 @@ answer(struct ask *a, struct zmap_stat *ret)
 		return NEED_STORE;
 	}
 	*ret = a->copy.stat;
-	if (g->fresh)
+	if (g->revalidate)
 		doubt(a->cache, a->copy.since);
 	return 0;
 }
@@ -137,7 +137,7 @@ ask_begin(struct ask *a, struct zmap *z, const struct zmap_get *g, struct zmap_s
 		.before = g->into->len,
 	};
 	a->id = name_of(c, g->key, g);
-	if (!a->id || g->anew || !blob_cache_find(c->blob_cache, a->id, &a->copy))
+	if (!a->id || g->bypass_cache || !blob_cache_find(c->blob_cache, a->id, &a->copy))
 		return NEED_STORE;
 	if (g->if_match && strcmp(g->if_match, a->copy.stat.version)) {
 		blob_cache_done(&a->copy);
@@ -146,7 +146,7 @@ ask_begin(struct ask *a, struct zmap *z, const struct zmap_get *g, struct zmap_s
 	if (g->if_none_match && *g->if_none_match)
 		return NEED_STORE;
 	bool known = fresh(c, g->key, &a->copy) && a->copy.len <= g->max &&
-		     (!g->fresh || c->ttl == INT64_MAX);
+		     (!g->revalidate || c->ttl == INT64_MAX);
 	if (g->if_match || known) {
 		int r = answer(a, ret);
 		ret->kept = r == 0;
@@ -163,7 +163,7 @@ keep(const struct ask *a, const struct zmap_stat *s)
 	if (a->id && *s->version)
 		blob_cache_keep(a->cache->blob_cache, a->id, s,
 			(struct span){b->data + a->before, b->len - a->before}, a->began);
-	if (a->asked.fresh)
+	if (a->asked.revalidate)
 		doubt(a->cache, clock_wall());
 }
 
@@ -196,8 +196,8 @@ disk_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 {
 	CLEAN(ask_done) struct ask a;
 	int r = ask_begin(&a, z, g, ret);
-	if (r == NEED_STORE && g->near)
-		return ZMAP_FAR;
+	if (r == NEED_STORE && g->local_only)
+		return ZMAP_NOT_LOCAL;
 	if (r != NEED_STORE)
 		return r;
 	r = zmap_get(a.cache->next, &a.get, ret);
@@ -393,7 +393,7 @@ diskcache_open(const struct url *url, const struct zmap_options *options, struct
 		return err_set(-ENOMEM, "no memory for a store");
 	}
 	c->z.ops = &backend_diskcache;
-	c->z.caps = next->caps | ZMAP_NEAR;
+	c->z.caps = next->caps | ZMAP_LOCAL_COPIES;
 	c->next = next;
 	c->ttl = ttl;
 	r = identify(c, url);

@@ -316,7 +316,7 @@ fault_open(const struct url *url, const struct zmap_options *options, struct zma
 		return r;
 	}
 	f->z.ops = &backend_fault;
-	f->z.caps = (f->next->caps & ~(unsigned)(ZMAP_NEAR | ZMAP_PROMPT)) |
+	f->z.caps = (f->next->caps & ~(unsigned)(ZMAP_LOCAL_COPIES | ZMAP_PROMPT)) |
 		    (f->remote ? ZMAP_REMOTE : 0);
 	*ret = &f->z;
 	return 0;

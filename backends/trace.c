@@ -137,7 +137,7 @@ trace_open(const struct url *url, const struct zmap_options *options, struct zma
 		return r;
 	}
 	t->z.ops = &backend_trace;
-	t->z.caps = t->next->caps & ~(unsigned)ZMAP_NEAR;
+	t->z.caps = t->next->caps & ~(unsigned)ZMAP_LOCAL_COPIES;
 	*ret = &t->z;
 	return 0;
 }

@@ -32,7 +32,7 @@ struct page_coherence {
 	_Atomic int64_t since, read; /* clock_now(); of the end of the last read that may go on */
 	_Atomic int64_t dropped;     /* of when the kernel was told last; 0: never */
 	struct askers askers;
-	/* The rest is under the renewer's lock. */
+	/* The rest is under the invalidator's lock. */
 	unsigned opens, writers; /* writers: of those that have it open */
 	int64_t begun;           /* 0: it has no pages yet */
 	int64_t noticed,
@@ -70,7 +70,7 @@ page_coherence_of(struct inode *i)
 	return none;
 }
 
-/* The renewer's lock is held, and no handle of the inode reads. */
+/* The invalidator's lock is held, and no handle of the inode reads. */
 static void
 begin_anew(struct page_coherence *p)
 {
@@ -138,7 +138,7 @@ page_coherence_open(struct server *s, struct inode *i, const struct file *f, boo
 	if (!p)
 		return err_set(-ENOMEM, "no memory for an open file");
 	askers_note(&p->askers, opener);
-	LOCKED(&s->renewer->lock) {
+	LOCKED(&s->invalidator->lock) {
 		bool young = keep && !too_old(s, p) && file_noticed(f) < atomic_load(&p->since);
 		r = admit(s, p, young, reading, ret);
 		p->writers += r == 0 && file_is_writable(f);
@@ -153,7 +153,7 @@ void
 page_coherence_close(struct server *s, struct inode *i, bool wrote)
 {
 	struct page_coherence *p = atomic_load(&i->pages);
-	LOCKED(&s->renewer->lock) {
+	LOCKED(&s->invalidator->lock) {
 		p->opens--;
 		p->writers -= wrote;
 	}
@@ -165,7 +165,7 @@ page_coherence_are_written(struct server *s, const struct inode *i)
 	const struct page_coherence *p = atomic_load(&i->pages);
 	bool written = false;
 	if (p)
-		LOCKED(&s->renewer->lock)
+		LOCKED(&s->invalidator->lock)
 			written = p->writers;
 	return written;
 }
@@ -212,7 +212,7 @@ page_coherence_retire(struct server *s, struct inode *i)
 {
 	struct page_coherence *p = atomic_load(&i->pages);
 	if (p)
-		LOCKED(&s->renewer->lock)
+		LOCKED(&s->invalidator->lock)
 			p->retired = true;
 	inodes_retire(s->inodes, i);
 }
@@ -235,7 +235,7 @@ enlist(struct invalidator *n, struct page_coherence *p)
 bool
 page_coherence_changed(struct server *s, struct inode *i)
 {
-	struct invalidator *n = s->renewer;
+	struct invalidator *n = s->invalidator;
 	struct page_coherence *p = atomic_load(&i->pages);
 	bool open = false, listed = false, retired = false;
 	if (!p)
@@ -259,7 +259,7 @@ page_coherence_changed(struct server *s, struct inode *i)
 void
 page_coherence_aged(struct server *s, struct inode *i)
 {
-	struct invalidator *n = s->renewer;
+	struct invalidator *n = s->invalidator;
 	struct page_coherence *p = atomic_load(&i->pages);
 	bool listed = false;
 	if (!p)
@@ -445,7 +445,7 @@ page_coherence_wait(struct request *r)
 		since = atomic_load(&p->since);
 		askers_note(&p->askers, r->pid);
 		if (atomic_load(&p->parked))
-			wait_unparked(r->server->renewer, p, r);
+			wait_unparked(r->server->invalidator, p, r);
 	}
 }
 

@@ -282,7 +282,7 @@ request_fail(struct request *r, int code)
 	struct server *s = r->server;
 	if (may_be_missed(r) && clock_over(r->deadline)) {
 		struct negative_cache_what name = name_of(r);
-		negative_cache_add(&s->missed, &name, code);
+		negative_cache_add(&s->negative, &name, code);
 	}
 	bool given_up = cancelled(&r->cancel);
 	if (!request_claim(r))
@@ -361,7 +361,7 @@ request_run(struct request *r)
 	else if (atomic_load(&r->cancel.wanted_no_more) && !request_stores(r))
 		request_fail(r, err_set(-EIO, "the mount is ending"));
 	else if (may_be_missed(r) &&
-		 (missed = negative_cache_lately(&r->server->missed, &name, clock_now())) < 0)
+		 (missed = negative_cache_lately(&r->server->negative, &name, clock_now())) < 0)
 		request_fail(r, missed);
 	else
 		r->run(r);

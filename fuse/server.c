@@ -106,7 +106,7 @@ server_new(struct mount *m, const struct opts *o, struct server **ret)
 	if (!s)
 		return err_set(-ENOMEM, "no memory for a mount");
 	s->mount = m;
-	negative_cache_init(&s->missed, NAMES_MISSED, SECOND);
+	negative_cache_init(&s->negative, NAMES_MISSED, SECOND);
 	pthread_mutex_init(&s->hearing, NULL);
 	turns_init(&s->turns);
 	handles_init(&s->handles);
@@ -144,13 +144,13 @@ server_free(struct server *s)
 	if (!s)
 		return NULL;
 	handles_done(&s->handles);
-	invalidator_free(s->renewer);
+	invalidator_free(s->invalidator);
 	inodes_free(s->inodes);
 	shown_pages_free(s->shown);
 	queue_free(s->queue);
 	turns_done(&s->turns);
 	pthread_mutex_destroy(&s->hearing);
-	negative_cache_done(&s->missed);
+	negative_cache_done(&s->negative);
 	free(s);
 	return NULL;
 }

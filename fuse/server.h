@@ -20,10 +20,10 @@ struct server {
 	struct queue *queue;
 	struct turns turns;
 	pthread_mutex_t hearing; /* held while libfuse is asked to say when a program gives up */
-	struct negative_cache missed; /* names */
+	struct negative_cache negative; /* names */
 	struct handles handles;
-	struct notifier *notifier;   /* the session's, from its beginning on */
-	struct invalidator *renewer; /* likewise */
+	struct notifier *notifier;       /* the session's, from its beginning on */
+	struct invalidator *invalidator; /* likewise */
 	struct shown_pages *shown;
 	uid_t uid, gid;    /* of all files */
 	uid_t owner;       /* the user that mounted: of .zarrfs and .store */

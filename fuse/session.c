@@ -223,7 +223,7 @@ session_run(const struct session_start *start)
 	if (r == 0)
 		r = notifier_new(server, se, &notifier);
 	if (r == 0)
-		r = invalidator_new(server, &server->renewer);
+		r = invalidator_new(server, &server->invalidator);
 	if (r == 0)
 		r = shown_drop_new(server, &drop);
 	if (r == 0)
@@ -231,7 +231,7 @@ session_run(const struct session_start *start)
 	if (r == 0)
 		r = loop_run(se, (unsigned)start->opts->max_threads);
 	queue_end(server->queue);
-	invalidator_end(server->renewer);
+	invalidator_end(server->invalidator);
 	if (notifier)
 		notifier_stop(notifier);
 	shown_drop_free(drop);

@@ -355,7 +355,7 @@ sources_get(struct sources *s, const struct chunk_place *p, const struct zmap_ge
 		return r;
 	size_t before = g->into->len;
 	below.key = p->url + strlen(from->from);
-	below.near = false;
+	below.local_only = false;
 	r = zmap_get(z, &below, ret);
 	if (r == 0)
 		r = check_source(p, from, ret);

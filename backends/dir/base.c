@@ -181,7 +181,7 @@ look(struct dir *d, const char *path, size_t len, int64_t now)
 struct dir_base *
 dir_base_take(struct dir *d, const char *key)
 {
-	if (!d->near || !d->has_openat2)
+	if (!d->is_local || !d->has_openat2)
 		return NULL;
 	int64_t now = clock_now();
 	const char *name = path_name(key);

@@ -81,8 +81,9 @@ struct dir {
 	struct zmap z;
 	char *path;
 	bool follow;
-	bool has_openat2;   /* seccomp of container engines may forbid it */
-	atomic_bool near;   /* on a disk or in memory here: to look at a name costs no round trip */
+	bool has_openat2; /* seccomp of container engines may forbid it */
+	atomic_bool
+		is_local;   /* on a disk or in memory here: to look at a name costs no round trip */
 	atomic_bool unique; /* no file gets the inode's number of one that is gone */
 	int root;           /* stays the same number: another root is put under it by dup3 */
 	atomic_llong next_look;

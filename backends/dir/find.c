@@ -61,7 +61,7 @@ put_root(struct dir *d, int fd)
 }
 
 static bool
-is_near(const struct statfs *fs)
+is_local_fs(const struct statfs *fs)
 {
 	switch (fs->f_type) {
 	case EXT4_SUPER_MAGIC:
@@ -82,7 +82,7 @@ look_at_system(struct dir *d, int fd)
 	static const unsigned LUSTRE = 0x0bd00bd0;
 	struct statfs fs;
 	const bool known = fstatfs(fd, &fs) == 0;
-	d->near = known && is_near(&fs);
+	d->is_local = known && is_local_fs(&fs);
 	d->unique = known && (unsigned)fs.f_type == LUSTRE;
 }
 
@@ -256,7 +256,7 @@ check_kind(const struct stat *s)
 int
 dir_open_file(struct dir *d, const char *key, int flags, int *ret, struct stat *ret_stat)
 {
-	bool looked = d->near && !(flags & O_PATH),
+	bool looked = d->is_local && !(flags & O_PATH),
 	     first = looked && fstatat(d->root, key, ret_stat, 0) == 0;
 	if (looked && !first && errno == ENOENT)
 		return dir_refused(d, key, ENOENT);

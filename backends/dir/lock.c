@@ -132,7 +132,7 @@ still_near(struct dir *d, const char *key, size_t len, const struct stat *locked
 {
 	const char *slash = strrchr(key, '/');
 	/* what a network's file system keeps of a name may be old; opening it asks anew */
-	if (!atomic_load(&d->near) || !locked->st_nlink)
+	if (!atomic_load(&d->is_local) || !locked->st_nlink)
 		return false;
 	if (len != (slash ? (size_t)(slash - key) + 1 : 0))
 		return false;

@@ -47,7 +47,7 @@ read_config(struct ice *p, int64_t deadline, struct cancel *cancel)
 	const struct zmap_get g = {.key = key,
 		.into = &bytes,
 		.max = CONFIG_MAX,
-		.fresh = true,
+		.revalidate = true,
 		.if_none_match = *p->config_version ? p->config_version : NULL,
 		.deadline = deadline,
 		.cancel = cancel};

@@ -100,7 +100,7 @@ ice_probe(struct ice *p)
 		return err_set(-ENOMEM, "no memory for a key");
 	}
 	const struct zmap_get g = {
-		.key = key, .len = PROBED, .max = PROBED, .fresh = true, .into = &a.file};
+		.key = key, .len = PROBED, .max = PROBED, .revalidate = true, .into = &a.file};
 	p->repo_due = p->every == INT64_MAX ? INT64_MAX : clock_now() + p->every;
 	int r = ask(p, &g, &a);
 	buf_free(&a.file);

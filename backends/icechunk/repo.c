@@ -316,7 +316,7 @@ read_object(struct zmap *z, const char *key, char version[static ZMAP_VERSION], 
 	struct zmap_get g = {.key = key,
 		.into = into,
 		.max = REF_MAX,
-		.fresh = true,
+		.revalidate = true,
 		.if_none_match = *version ? version : NULL};
 	int r = zmap_get(z, &g, &s);
 	if (r == 0)

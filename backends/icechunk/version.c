@@ -264,7 +264,7 @@ read_repo(struct ice *p)
 	}
 	struct zmap_get g = {.key = key,
 		.max = p->file_max,
-		.fresh = true,
+		.revalidate = true,
 		.if_none_match = *p->repo_version ? p->repo_version : NULL};
 	struct ice_repo *now = NULL;
 	int r = ice_read(p->lower, &g, ICE_REPO, 0, &payload, NULL, &s);

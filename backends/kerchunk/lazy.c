@@ -112,7 +112,7 @@ load(const struct kerchunk *k, struct kerchunk_set *s)
 {
 	CLEAN(buf_free) struct buf text = {0};
 	const struct zmap_get g = {.key = k->object,
-		.fresh = true,
+		.revalidate = true,
 		.into = &text,
 		.max = min_u64(DOCUMENTS_MOST, k->most)};
 	int r = zmap_get(k->lower, &g, &s->stat);
@@ -214,7 +214,7 @@ fetch_part(const struct kerchunk *k, const char *key, size_t most, int64_t deadl
 {
 	CLEAN(buf_free) struct buf file = {0};
 	const struct zmap_get g = {.key = key,
-		.fresh = true,
+		.revalidate = true,
 		.into = &file,
 		.max = most / FILE_SHARE,
 		.deadline = deadline,

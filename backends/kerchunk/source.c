@@ -80,7 +80,7 @@ fetch(struct kerchunk_source *s, struct zmap_stat *stat)
 		.off = s->fetched,
 		.len = len,
 		.if_match = *s->version ? s->version : NULL,
-		.fresh = true,
+		.revalidate = true,
 		.into = &s->raw,
 		.max = len};
 	if (s->fetched && s->fetched >= s->size)

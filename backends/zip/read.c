@@ -24,7 +24,8 @@ zip_kept(const struct zip_reading *r, uint64_t off, uint64_t len)
 {
 	const struct archive *a = r->archive;
 	uint64_t size = a->stat.size;
-	return !r->get->anew && off >= size - a->kept.len && off <= size && len <= size - off;
+	return !r->get->bypass_cache && off >= size - a->kept.len && off <= size &&
+	       len <= size - off;
 }
 
 /* Of what others are understood by, no more than a look is saved. */
@@ -32,7 +33,7 @@ static bool
 known_now(const struct zip_reading *r)
 {
 	int64_t age = clock_now() - atomic_load(&r->archive->known), keep = r->zip->keep;
-	return age < keep && (!r->get->fresh || age < ZIP_LOOK_REMOTE || keep == INT64_MAX);
+	return age < keep && (!r->get->revalidate || age < ZIP_LOOK_REMOTE || keep == INT64_MAX);
 }
 
 static int

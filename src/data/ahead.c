@@ -20,7 +20,7 @@ prefetch_send(struct batch *b, const struct scan *s, struct asks *k)
 		return true;
 	if (pool_queued(a->data->pool) > QUEUED_MOST)
 		return false;
-	size_t done = cache_get_many(a->data->cache, k->ask, k->n, k->extent, k->found);
+	size_t done = cache_get_many(a->data->cache, k->request, k->n, k->extent, k->found);
 	for (size_t i = 0; i < done; i++) {
 		if (k->found[i] != CACHE_CREATED)
 			continue;
@@ -36,8 +36,8 @@ static bool
 prefetch_extent(
 	struct request *q, struct batch *b, struct asks *k, const struct extent_id *id, uint64_t at)
 {
-	struct cache_request *ask = &k->ask[k->n++];
-	*ask = (struct cache_request){
+	struct cache_request *want = &k->request[k->n++];
+	*want = (struct cache_request){
 		.id = *id,
 		.at = at,
 		.hurry = CACHE_PREFETCH,
@@ -48,7 +48,7 @@ prefetch_extent(
 		.since = q->since,
 		.loading = &q->array->loading,
 	};
-	scan_larger(&q->stream->scan, q->array, ask);
+	scan_larger(&q->stream->scan, q->array, want);
 	return k->n < ASKS || prefetch_send(b, &q->stream->scan, k);
 }
 
@@ -151,7 +151,7 @@ send:
 }
 
 static void
-cool_step(const struct scan *s, struct array *a, const struct prefetch_step *b, enum cool how)
+make_step_cold(const struct scan *s, struct array *a, const struct prefetch_step *b, enum cold how)
 {
 	struct extent_id id[ASKS];
 	size_t n = 0;
@@ -161,7 +161,7 @@ cool_step(const struct scan *s, struct array *a, const struct prefetch_step *b, 
 			id[n].len = SIZE_MAX;
 		if (++n < ASKS && i + 1 < b->n)
 			continue;
-		cache_cool(a->data->cache, id, n, a->raw ? how | COOL_RAW : how);
+		cache_make_cold(a->data->cache, id, n, a->raw ? how | COLD_RAW : how);
 		n = 0;
 	}
 }
@@ -190,14 +190,14 @@ ahead_pass(struct stream *st, uint64_t passed)
 	while (s->done < passed) {
 		struct prefetch_step b;
 		uint64_t at =
-			max_u64(s->done, g->slab_chunks > 1 ? scan_last_plane(s, g, s->done) : 0);
+			max_u64(s->done, g->slab_chunks > 1 ? scan_last_row(s, g, s->done) : 0);
 		if (at >= passed)
 			break;
 		scan_step(s, g, at, &b);
 		if (b.end > passed)
 			break;
 		if (!is_awaited(st, scan_pass(s, g, at), b.end))
-			cool_step(s, a, &b, COOL_ALL);
+			make_step_cold(s, a, &b, COLD_ALL);
 		s->done = b.end;
 	}
 }
@@ -207,12 +207,12 @@ ahead_leave(struct stream *st, bool closed)
 {
 	struct scan *s = &st->scan;
 	struct array *a = st->array;
-	if (s->mode != SCAN_ORDER || !s->planes)
+	if (s->mode != SCAN_ORDER || !s->rows)
 		return;
 	for (uint64_t at = s->high; at < s->ahead;) {
 		struct prefetch_step b;
 		scan_step(s, &a->grid, at, &b);
-		cool_step(s, a, &b, closed ? COOL_UNREAD : COOL_UNREAD | COOL_LEFT);
+		make_step_cold(s, a, &b, closed ? COLD_UNREAD : COLD_UNREAD | COLD_LEFT);
 		at = b.end;
 	}
 	s->ahead = s->high;
@@ -256,7 +256,7 @@ array_expect(struct array *a)
 		if (!a->streams)
 			atomic_store(&a->left, now + EXPECTED);
 	struct asks k = {.n = 1};
-	k.ask[0] = (struct cache_request){
+	k.request[0] = (struct cache_request){
 		.id = scan_extent(&s, a, 0, 0, 1),
 		.hurry = CACHE_PREFETCH,
 		.only_new = true,
@@ -266,7 +266,7 @@ array_expect(struct array *a)
 		.since = now,
 		.loading = &a->loading,
 	};
-	bool all = k.ask[0].id.len < a->grid.chunk_bytes || prefetch_send(&batch, &s, &k);
+	bool all = k.request[0].id.len < a->grid.chunk_bytes || prefetch_send(&batch, &s, &k);
 	batch_send(&batch);
 	return all;
 }

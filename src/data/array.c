@@ -1,5 +1,5 @@
 #include "data/array_impl.h"
-#include "data/fresh.h"
+#include "data/new_array.h"
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -204,7 +204,7 @@ array_unref(struct array *a)
 	uneven_free(a->uneven);
 	semaphore_free(a->turns);
 	dtype_free(&a->dtype);
-	fresh_free(a);
+	new_array_free(a);
 	free(a->fill);
 	free(a->fill_error);
 	free(a->key);

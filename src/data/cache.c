@@ -23,7 +23,7 @@ cache_new(size_t budget, bool remote, struct cache **ret)
 	 * each other, and so that memory is used again while it is still in the processor's
 	 * caches. */
 	c->cold_max = min_u64(budget / 8, 8 << 20);
-	c->spare_max = remote ? budget / 4 : c->cold_max;
+	c->victim_max = remote ? budget / 4 : c->cold_max;
 	pthread_mutex_init(&c->lock, NULL);
 	for (int i = 0; i < CACHE_CONDS; i++)
 		clock_cond_init(&c->loaded[i]);
@@ -69,7 +69,7 @@ crowded(struct cache *c, const struct cache_request *a)
  * version the extent must be. */
 struct before {
 	struct extent *prev;
-	const struct old_version *past;
+	const struct old_version *old;
 };
 
 /* Makes the extent that a asks for; it or the caller keeps prev. 0: the lock was open for a while,
@@ -104,7 +104,7 @@ create(struct cache *c, const struct cache_request *a, struct waiter *w, struct 
 	if (a->keep)
 		extent_pin(p);
 	p->given = p->used && !a->of ? a->now : 0;
-	version_begin(p, before->past);
+	version_begin(p, before->old);
 	*prev = NULL;
 	*ret = p;
 	return CACHE_CREATED;
@@ -165,11 +165,11 @@ get_locked(struct cache *c, const struct cache_request *a, struct extent **ret)
 	int r = 0;
 	while (r == 0) {
 		struct extent *p = find(c, a, EXTENT_CURRENT);
-		r = choose(c, a, p, &before.past);
+		r = choose(c, a, p, &before.old);
 		if (r < 0)
 			break;
-		if (before.past)
-			p = find(c, a, before.past->until);
+		if (before.old)
+			p = find(c, a, before.old->until);
 		if (p && usable(c, p, a)) {
 			r = take_found(c, a, p, ret);
 			break;
@@ -333,33 +333,33 @@ cache_reject(struct cache *c, struct extent *p)
 }
 
 static void
-cool(struct cache *c, const struct extent_id *which, enum cool how)
+make_cold(struct cache *c, const struct extent_id *which, enum cold how)
 {
 	bool all = which->len == SIZE_MAX, stored = which->off == EXTENT_ENCODED;
 	for (struct extent *p = *table_bucket(c, which); p; p = p->hash_next) {
 		if (p->id.space != which->space || p->id.chunk != which->chunk ||
-			p->list == &c->cold || p->list == &c->spare)
+			p->list == &c->cold || p->list == &c->victim)
 			continue;
 		bool in = p->id.off == EXTENT_ENCODED
 				  ? stored
 				  : !stored && p->id.off - which->off < which->len;
-		if ((!all && !in) || (how & COOL_UNREAD && p->used))
+		if ((!all && !in) || (how & COLD_UNREAD && p->used))
 			continue;
-		if (how & COOL_LEFT)
+		if (how & COLD_LEFT)
 			atomic_store(&p->left, true);
-		table_cool(c, p, p->id.off == EXTENT_ENCODED || how & COOL_RAW);
+		table_make_cold(c, p, p->id.off == EXTENT_ENCODED || how & COLD_RAW);
 	}
 }
 
 void
-cache_cool(struct cache *c, const struct extent_id *which, size_t n, enum cool how)
+cache_make_cold(struct cache *c, const struct extent_id *which, size_t n, enum cold how)
 {
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = 0; i < n; i++)
-		cool(c, &which[i], how);
+		make_cold(c, &which[i], how);
 	while (c->cold.bytes > c->cold_max && room_evict(c, &c->cold))
 		;
-	while (c->spare.bytes > c->spare_max && room_evict(c, &c->spare))
+	while (c->victim.bytes > c->victim_max && room_evict(c, &c->victim))
 		;
 	cache_unlock(c);
 }
@@ -368,7 +368,7 @@ void
 cache_count(struct cache *c, struct cache_counts *ret)
 {
 	LOCKED(&c->lock)
-		*ret = (struct cache_counts){c->budget, c->used, c->cold.bytes + c->spare.bytes,
+		*ret = (struct cache_counts){c->budget, c->used, c->cold.bytes + c->victim.bytes,
 			c->extents, c->hits, c->waits, c->evicted};
 }
 

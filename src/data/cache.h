@@ -35,9 +35,10 @@ enum { OBJECTS_KNOWN = 1 << 14 };
 /* Are a chunk's stored bytes to be cached too? */
 enum keep {
 	KEEP_NOT,
-	KEEP_FOR_ALL,  /* a reader at random may want any part of it next */
-	KEEP_FOR_PASS, /* a reader in file order wants each part once, the last one at the end */
-	KEEP_SPARE, /* no reader is known to want them, but having them again costs a round trip */
+	KEEP_FOR_ALL,   /* a reader at random may want any part of it next */
+	KEEP_FOR_PASS,  /* a reader in file order wants each part once, the last one at the end */
+	KEEP_AS_VICTIM, /* no reader is known to want them, but having them again costs a round trip
+			 */
 };
 
 enum extent_state { EXTENT_LOADING, EXTENT_READY, EXTENT_FAILED };
@@ -171,13 +172,13 @@ void cache_unpin(struct cache *, struct extent *const *, size_t n);
 void cache_reject(struct cache *, struct extent *);
 /* The extents of each chunk that begin within [off, off + len) will not be needed soon; off
  * EXTENT_ENCODED: only the encoded one; len SIZE_MAX: all, the encoded one too. */
-enum cool {
-	COOL_ALL,
-	COOL_UNREAD = 1, /* only those that no reader has read */
-	COOL_RAW = 2,    /* what is decoded is what is stored */
-	COOL_LEFT = 4,   /* the reader has gone elsewhere: large transfers end */
+enum cold {
+	COLD_ALL,
+	COLD_UNREAD = 1, /* only those that no reader has read */
+	COLD_RAW = 2,    /* what is decoded is what is stored */
+	COLD_LEFT = 4,   /* the reader has gone elsewhere: large transfers end */
 };
-void cache_cool(struct cache *, const struct extent_id *, size_t n, enum cool);
+void cache_make_cold(struct cache *, const struct extent_id *, size_t n, enum cold);
 /* The loader says in which version the store has the chunk, before cache_finish. Not 0: the object
  * has changed, for that many times now, and the loader has that noted by all that have it open, and
  * then calls cache_told. So does each load of the object until then: no reader is given what is new

@@ -13,7 +13,7 @@ put_back(struct cache *c, struct extent *prev)
 {
 	if (prev && extent_dropped(prev) && prev->until == EXTENT_CURRENT &&
 		strcmp(prev->version, prev->object->version) != 0) {
-		version_join_past(prev);
+		version_join_old(prev);
 		table_restore(c, prev);
 	}
 }
@@ -30,7 +30,7 @@ cache_found(struct cache *c, struct extent *p)
 			version_found_first(o, p, clock_now());
 		int how = version_found(o, p->version, p->begun);
 		if (how == VERSION_OLD) { /* than what was found meanwhile */
-			version_join_past(p);
+			version_join_old(p);
 			return 0;
 		}
 		o->changes += how == VERSION_NEW;

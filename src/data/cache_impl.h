@@ -29,14 +29,14 @@ struct given {
 	uint64_t from, to;
 	int64_t at;
 };
-enum { OBJECT_GIVEN = 3, PAST_GIVEN = 8 };
+enum { OBJECT_GIVEN = 3, OLD_GIVEN = 8 };
 
 /* A version of an object that is no longer the store's. */
 struct old_version {
 	struct old_version *older;
 	char version[ZMAP_VERSION];
 	int64_t until; /* as that of its extents */
-	struct given given[PAST_GIVEN];
+	struct given given[OLD_GIVEN];
 };
 
 /* A stored object: which version of it the store has, and which ones readers were given before. */
@@ -52,7 +52,7 @@ struct object {
 	char version[ZMAP_VERSION];
 	int64_t turned;                   /* when that version was found first */
 	struct given given[OBJECT_GIVEN]; /* in that version: evicted extents */
-	struct old_version *past;         /* the versions before, the newest first */
+	struct old_version *old;          /* the versions before, the newest first */
 	unsigned putting;                 /* puts by this mount that are under way */
 	struct given lost;                /* in versions that are forgotten by now */
 };
@@ -66,12 +66,13 @@ struct objects {
 };
 
 struct cache {
-	size_t budget, cold_max, spare_max;
+	size_t budget, cold_max, victim_max;
 	pthread_mutex_t lock; /* guards all below */
 	struct extent *bucket[CACHE_BUCKETS];
 	struct objects objects;
-	struct lru hot, unread, cold, spare; /* unread: prefetched, and no reader has had them yet;
-						spare: cold ones whose bytes are the stored ones */
+	/* unread: prefetched, and no reader has had them yet; victim: cold ones whose bytes are the
+	 * stored ones. */
+	struct lru active, unread, cold, victim;
 	size_t used, extents;
 	struct extent *beside; /* the one that is in memory beside the budget: charge 0; or NULL */
 	int64_t expired;       /* of the last cache_expire */
@@ -133,7 +134,7 @@ struct extent *table_insert(
 void table_touch(struct extent *, int64_t now);
 /* A reader has it. */
 void table_use(struct cache *, struct extent *);
-void table_cool(struct cache *, struct extent *, bool stored);
+void table_make_cold(struct cache *, struct extent *, bool stored);
 /* Puts back what was taken out of it and is pinned. */
 void table_restore(struct cache *, struct extent *);
 /* Takes an extent out of the table; its memory goes with the last pin, at once where there is
@@ -166,14 +167,14 @@ int64_t version_given(const struct object *, const struct old_version *, uint64_
 static inline bool
 version_turned(const struct object *o)
 {
-	return o->past || o->lost.at;
+	return o->old || o->lost.at;
 }
 
 /* As version_given, of those before the store's. */
 static inline int64_t
 version_former(const struct object *o, uint64_t chunk)
 {
-	return version_turned(o) ? version_given(o, o->past, chunk) : 0;
+	return version_turned(o) ? version_given(o, o->old, chunk) : 0;
 }
 
 /* The version that a reader must be given, because it may have some of the chunk in it, or NULL:
@@ -198,16 +199,16 @@ enum { VERSION_NEW = 1, VERSION_OLD };
 int version_found(struct object *, const char *version, int64_t begun);
 /* Notes the version of an extent as the first one that is known of its object. */
 void version_found_first(struct object *, const struct extent *, int64_t now);
-/* Makes an extent one of the past. One of a version that no reader was given is for none. */
-void version_join_past(struct extent *);
+/* Makes an extent one of an old version. One of a version that no reader was given is for none. */
+void version_join_old(struct extent *);
 /* The versions before are remembered no more. */
 void version_forget(struct object *);
 /* The same, but when readers were given which chunks of them stays known. */
-void version_lose_past(struct object *);
+void version_lose_old(struct object *);
 
 /* Evicts the oldest extent of a list that is not pinned. */
 bool room_evict(struct cache *, struct lru *);
-/* Room for n more bytes: free, cold, spare or (unless prefetching) least recently used. */
+/* Room for n more bytes: free, cold, victim or (unless prefetching) least recently used. */
 bool room_make(struct cache *, size_t n, enum cache_hurry);
 /* The same; what is larger than the whole budget goes alone. */
 bool room_for(struct cache *, size_t n, enum cache_hurry);

@@ -50,7 +50,7 @@ cache_put_end(struct cache *c, struct object *o, const char *version)
 		drop_all(c, o);
 		/* a reader that has some of a version before would see it without what was written
 		   here: it begins anew */
-		version_lose_past(o);
+		version_lose_old(o);
 		o->found = true;
 		o->turned = clock_now();
 		snprintf(o->version, sizeof o->version, "%s", version);

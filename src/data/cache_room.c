@@ -26,11 +26,11 @@ room_make(struct cache *c, size_t n, enum cache_hurry hurry)
 		n += c->lend > c->lent ? c->lend - c->lent : 0;
 	}
 	while (c->used + n > c->budget) {
-		if (room_evict(c, &c->cold) || room_evict(c, &c->spare))
+		if (room_evict(c, &c->cold) || room_evict(c, &c->victim))
 			continue;
 		if (hurry == CACHE_PREFETCH)
 			return false;
-		if (!room_evict(c, &c->hot) && !room_evict(c, &c->unread))
+		if (!room_evict(c, &c->active) && !room_evict(c, &c->unread))
 			return false;
 	}
 	return true;

@@ -25,10 +25,10 @@ table_cond(struct cache *c, const struct extent *p)
 }
 
 void
-table_cool(struct cache *c, struct extent *p, bool stored)
+table_make_cold(struct cache *c, struct extent *p, bool stored)
 {
 	lru_remove(p->list, p);
-	p->list = stored ? &c->spare : &c->cold;
+	p->list = stored ? &c->victim : &c->cold;
 	lru_append(p->list, p);
 }
 
@@ -51,7 +51,7 @@ table_use(struct cache *c, struct extent *p)
 	if (p->list != &c->unread)
 		return;
 	lru_remove(p->list, p);
-	p->list = &c->hot;
+	p->list = &c->active;
 	lru_append(p->list, p);
 }
 
@@ -93,7 +93,7 @@ put_in(struct cache *c, struct extent *p)
 	p->hash_next = *b;
 	*b = p;
 	object_add(p);
-	p->list = p->used ? &c->hot : &c->unread;
+	p->list = p->used ? &c->active : &c->unread;
 	lru_append(p->list, p);
 }
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PASTS = 64 }; /* versions of one object that are remembered besides the store's */
+enum { OLD_VERSIONS = 64 }; /* versions of one object that are remembered besides the store's */
 
 static int64_t
 later(int64_t a, int64_t b)
@@ -61,9 +61,9 @@ note_extent(struct given *g, unsigned n, const struct extent *p)
 }
 
 static int64_t
-past_given(const struct old_version *p, uint64_t chunk)
+old_given(const struct old_version *p, uint64_t chunk)
 {
-	return given_at(p->given, PAST_GIVEN, chunk);
+	return given_at(p->given, OLD_GIVEN, chunk);
 }
 
 int64_t
@@ -71,16 +71,16 @@ version_given(const struct object *o, const struct old_version *p, uint64_t chun
 {
 	int64_t at = given_at(&o->lost, 1, chunk);
 	for (; p; p = p->older)
-		at = later(at, past_given(p, chunk));
+		at = later(at, old_given(p, chunk));
 	return at;
 }
 
 void
 version_forget(struct object *o)
 {
-	while (o->past) {
-		struct old_version *p = o->past;
-		o->past = p->older;
+	while (o->old) {
+		struct old_version *p = o->old;
+		o->old = p->older;
 		free(p);
 	}
 }
@@ -93,8 +93,8 @@ version_for(
 	*ret = NULL;
 	if (!o || !version_turned(o))
 		return 0;
-	for (const struct old_version *p = o->past; p; p = p->older) {
-		int64_t at = past_given(p, id->chunk);
+	for (const struct old_version *p = o->old; p; p = p->older) {
+		int64_t at = old_given(p, id->chunk);
 		if (at && at >= since)
 			*ret = p;
 	}
@@ -107,7 +107,7 @@ version_for(
 int
 version_of(const struct extent *p, const struct old_version **ret)
 {
-	*ret = p->superseded ? p->object->past : NULL;
+	*ret = p->superseded ? p->object->old : NULL;
 	while (*ret && (*ret)->until != p->until)
 		*ret = (*ret)->older;
 	if (p->superseded && !*ret)
@@ -116,26 +116,26 @@ version_of(const struct extent *p, const struct old_version **ret)
 }
 
 void
-version_begin(struct extent *p, const struct old_version *past)
+version_begin(struct extent *p, const struct old_version *old)
 {
 	p->former = version_former(p->object, p->id.chunk);
-	if (!past)
+	if (!old)
 		return;
 	p->superseded = true;
-	p->until = past->until;
-	p->former = version_given(p->object, past->older, p->id.chunk);
-	memcpy(p->version, past->version, sizeof p->version);
+	p->until = old->until;
+	p->former = version_given(p->object, old->older, p->id.chunk);
+	memcpy(p->version, old->version, sizeof p->version);
 }
 
 bool
 version_suits(struct cache *c, const struct extent *p, int64_t since)
 {
-	const struct old_version *past;
+	const struct old_version *old;
 	if (p->superseded) /* the reader asked for that version, and no other is loaded */
 		return true;
 	if (p->until == EXTENT_CURRENT)
 		return !p->former || p->former < since;
-	return version_for(c, &p->id, since, &past) == 0 && past && past->until == p->until;
+	return version_for(c, &p->id, since, &old) == 0 && old && old->until == p->until;
 }
 
 void
@@ -147,7 +147,7 @@ version_dropped(const struct extent *p)
 		note_extent(o->given, OBJECT_GIVEN, p);
 }
 
-/* The extents of the version before this one are of the past from now on. Notes which ones readers
+/* The extents of the version before this one are old ones from now on. Notes which ones readers
  * were given. */
 static void
 supersede(const struct object *o, const char *version, int64_t now, struct given *g, unsigned n)
@@ -164,14 +164,14 @@ supersede(const struct object *o, const char *version, int64_t now, struct given
 static void
 lose(struct object *o, const struct old_version *p)
 {
-	for (unsigned i = 0; i < PAST_GIVEN; i++)
+	for (unsigned i = 0; i < OLD_GIVEN; i++)
 		given_note(&o->lost, 1, &p->given[i]);
 }
 
 void
-version_lose_past(struct object *o)
+version_lose_old(struct object *o)
 {
-	for (const struct old_version *p = o->past; p; p = p->older)
+	for (const struct old_version *p = o->old; p; p = p->older)
 		lose(o, p);
 	version_forget(o);
 }
@@ -181,8 +181,8 @@ static void
 make_room(struct object *o)
 {
 	unsigned n = 0;
-	for (struct old_version **at = &o->past; *at; at = &(*at)->older) {
-		if (++n < PASTS)
+	for (struct old_version **at = &o->old; *at; at = &(*at)->older) {
+		if (++n < OLD_VERSIONS)
 			continue;
 		lose(o, *at);
 		free(*at);
@@ -197,16 +197,16 @@ begin_version(struct object *o, const char *version, int64_t now)
 {
 	struct old_version *p = calloc(1, sizeof *p);
 	struct given *given = p ? p->given : &o->lost;
-	const unsigned n = p ? PAST_GIVEN : 1;
+	const unsigned n = p ? OLD_GIVEN : 1;
 	make_room(o);
 	for (unsigned i = 0; i < OBJECT_GIVEN; i++)
 		given_note(given, n, &o->given[i]);
 	supersede(o, version, now, given, n);
 	if (p) {
-		p->older = o->past;
+		p->older = o->old;
 		p->until = now;
 		memcpy(p->version, o->version, sizeof p->version);
-		o->past = p;
+		o->old = p;
 	}
 	snprintf(o->version, sizeof o->version, "%s", version);
 	memset(o->given, 0, sizeof o->given);
@@ -214,14 +214,14 @@ begin_version(struct object *o, const char *version, int64_t now)
 }
 
 void
-version_join_past(struct extent *p)
+version_join_old(struct extent *p)
 {
 	p->until = 0;
-	for (const struct old_version *past = p->object->past; past; past = past->older) {
-		if (strcmp(past->version, p->version) != 0)
+	for (const struct old_version *old = p->object->old; old; old = old->older) {
+		if (strcmp(old->version, p->version) != 0)
 			continue;
-		p->until = past->until;
-		p->former = version_given(p->object, past->older, p->id.chunk);
+		p->until = old->until;
+		p->former = version_given(p->object, old->older, p->id.chunk);
 	}
 }
 
@@ -232,7 +232,7 @@ version_ready(struct extent *p)
 	if (p->state != EXTENT_READY || p->until != EXTENT_CURRENT)
 		return;
 	if (o->found && strcmp(o->version, p->version) != 0)
-		version_join_past(p);
+		version_join_old(p);
 	else if (extent_dropped(p))
 		version_dropped(p); /* again: readers that waited for it have it now */
 }

@@ -35,7 +35,7 @@ data_new(const struct data_options *o, struct data **ret)
 		d->options.memory = limits_memory();
 	if (d->options.memory < MEMORY_MIN)
 		d->options.memory = MEMORY_MIN;
-	negative_cache_init(&d->missed, MISSED_MOST,
+	negative_cache_init(&d->negative, MISSED_MOST,
 		(int64_t)max_u64((uint64_t)o->timeout / MISSED_PART, SECOND));
 	d->workers = o->workers ? o->workers : limits_processors();
 	int r = cache_new(for_cache(d->options.memory), o->remote, &d->cache);
@@ -66,7 +66,7 @@ data_free(struct data *d)
 	cache_free(d->cache);
 	semaphore_free(d->semaphore);
 	spaces_free(d->spaces);
-	negative_cache_done(&d->missed);
+	negative_cache_done(&d->negative);
 	mem_trim();
 	free(d);
 	return NULL;
@@ -76,7 +76,7 @@ void
 data_expire(struct data *d)
 {
 	cache_expire(d->cache);
-	negative_cache_mend(&d->missed, NULL);
+	negative_cache_mend(&d->negative, NULL);
 }
 
 int64_t

@@ -24,8 +24,8 @@ pin_direct(struct request *q, struct batch *batch, struct direct *d, unsigned *r
 		grid_run(&q->array->grid, at, &run);
 		uint64_t in = run.in_chunk, to = in + min_u64(run.len, end - at);
 		while (in < to && r >= 0) {
-			struct cache_request ask = request_ask(q, run.number, in, to, n > 0);
-			r = n < REPLY_PARTS ? request_extent(q, batch, &ask, &d[n].extent)
+			struct cache_request want = request_cache(q, run.number, in, to, n > 0);
+			r = n < REPLY_PARTS ? request_extent(q, batch, &want, &d[n].extent)
 					    : -EAGAIN;
 			if (r < 0)
 				break;

@@ -77,9 +77,9 @@ hold_part(struct request *q, struct batch *b, struct cursor *c, struct window *w
 	add_part(w, &c->part);
 	while (c->in_chunk < c->part.last && w->n < WINDOW_PIECES) {
 		struct extent *p;
-		struct cache_request ask =
-			request_ask(q, c->part.number, c->in_chunk, c->part.last, w->n > 0);
-		int r = request_extent(q, b, &ask, &p);
+		struct cache_request want =
+			request_cache(q, c->part.number, c->in_chunk, c->part.last, w->n > 0);
+		int r = request_extent(q, b, &want, &p);
 		if (r < 0)
 			return r;
 		hold(q, b, w, p, r);
@@ -100,9 +100,9 @@ hold_many(struct request *q, struct batch *b, struct cursor *c, struct window *w
 	k.n = 0;
 	size_t most = min_u64(ASKS, min_u64(WINDOW_PIECES - w->n, WINDOW_PARTS - w->parts));
 	for (; !ahead.end && k.n < most; cursor_part(q, &ahead))
-		k.ask[k.n++] =
-			request_ask(q, ahead.part.number, ahead.in_chunk, ahead.part.last, true);
-	size_t n = cache_get_many(q->array->data->cache, k.ask, k.n, k.extent, k.found);
+		k.request[k.n++] =
+			request_cache(q, ahead.part.number, ahead.in_chunk, ahead.part.last, true);
+	size_t n = cache_get_many(q->array->data->cache, k.request, k.n, k.extent, k.found);
 	for (size_t i = 0; i < n; i++) {
 		struct extent *p = k.extent[i];
 		add_part(w, &c->part);
@@ -199,12 +199,12 @@ begin_boxes(struct request *q, uint64_t at, uint64_t last)
 		const struct hull *h = &hull[i];
 		if (cover_has(q->over, h->number))
 			continue;
-		struct cache_request *ask = &k.ask[k.n++];
-		*ask = request_ask(q, h->number, h->in_chunk, h->last, true);
-		ask->keep = false;
-		ask->only_new = true;
+		struct cache_request *want = &k.request[k.n++];
+		*want = request_cache(q, h->number, h->in_chunk, h->last, true);
+		want->keep = false;
+		want->only_new = true;
 	}
-	size_t done = cache_get_many(q->array->data->cache, k.ask, k.n, k.extent, k.found);
+	size_t done = cache_get_many(q->array->data->cache, k.request, k.n, k.extent, k.found);
 	for (size_t i = 0; i < done; i++)
 		if (k.found[i] == CACHE_CREATED)
 			request_load(q, &batch, k.extent[i]);

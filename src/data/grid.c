@@ -33,7 +33,7 @@ find_dims(struct grid *g)
 	g->lead = 0;
 	while (g->lead + 1 < g->rank && g->chunk[g->lead] == 1)
 		g->lead++;
-	g->plane_bytes = g->chunk_step[g->lead];
+	g->row_bytes = g->chunk_step[g->lead];
 	g->slab_chunks = 1;
 	for (unsigned d = g->lead + 1; d < g->rank; d++)
 		g->slab_chunks *= g->count[d];

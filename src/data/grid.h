@@ -17,7 +17,7 @@ struct grid {
 			   none */
 	unsigned lead;  /* first dimension along which a chunk has more than one index; rank - 1 if
 			   none */
-	uint64_t plane_bytes; /* of a chunk: what one index of `lead` takes */
+	uint64_t row_bytes;   /* of a chunk: what one index of `lead` takes */
 	uint64_t slab_chunks; /* chunks that the file goes through again for each index of `lead` */
 	uint64_t run_bytes;   /* contiguous both in file and chunk */
 	/* Chunks have lengths of their own, of which `chunk` is the longest; what follows from one

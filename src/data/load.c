@@ -104,8 +104,8 @@ static int
 fetch_good(struct load *l)
 {
 	int r = fetch_and_decode(l);
-	l->anew = l->bad && l->array->remote;
-	if (!l->anew)
+	l->bypass_cache = l->bad && l->array->remote;
+	if (!l->bypass_cache)
 		return r;
 	l->bad = false;
 	return fetch_and_decode(l);
@@ -293,7 +293,7 @@ void
 load_missed(struct array *a, uint64_t chunk, int code)
 {
 	struct negative_cache_what what = chunk_of(a, chunk);
-	negative_cache_add(&a->data->missed, &what, code);
+	negative_cache_add(&a->data->negative, &what, code);
 }
 
 /* A request that came before the failure has waited for the chunk itself, and may ask once more. */
@@ -301,7 +301,7 @@ static int
 missed_lately(const struct load *l)
 {
 	struct negative_cache_what what = chunk_of(l->array, l->extent->id.chunk);
-	return negative_cache_lately(&l->array->data->missed, &what, l->extent->asked);
+	return negative_cache_lately(&l->array->data->negative, &what, l->extent->asked);
 }
 
 /* A load that failed after half of its time has waited for the store. */
@@ -312,7 +312,7 @@ note_outcome(const struct load *l, int r)
 	struct negative_cache_what what = chunk_of(a, l->extent->id.chunk);
 	int64_t timeout = a->data->options.timeout;
 	if (r == 0)
-		negative_cache_mend(&a->data->missed, &what);
+		negative_cache_mend(&a->data->negative, &what);
 	else if (r == -EIO && timeout && clock_over(l->extent->begun + timeout / 2))
 		load_missed(a, l->extent->id.chunk, r);
 }
@@ -330,7 +330,7 @@ load_now(struct load *l)
 	cache_borrow(a->data->cache, scratch);
 	bool wanted = !is_unwanted(l, false);
 	if (r == 0 && wanted) {
-		if (!(a->zmap->caps & ZMAP_NEAR))
+		if (!(a->zmap->caps & ZMAP_LOCAL_COPIES))
 			load_check_begin(l);
 		r = fetch_good(l);
 	}

@@ -43,12 +43,12 @@ ask_store(struct load *l, struct zmap_get *g)
 	if (!a->remote)
 		return ask_other(l, g);
 	int64_t began = clock_now();
-	g->near = a->zmap->caps & ZMAP_NEAR;
-	int r = g->near ? zmap_get(a->zmap, g, &l->stat) : ZMAP_FAR;
-	bool far = r == ZMAP_FAR;
-	if (far && g->near)
+	g->local_only = a->zmap->caps & ZMAP_LOCAL_COPIES;
+	int r = g->local_only ? zmap_get(a->zmap, g, &l->stat) : ZMAP_NOT_LOCAL;
+	bool far = r == ZMAP_NOT_LOCAL;
+	if (far && g->local_only)
 		load_check_begin(l);
-	g->near = false;
+	g->local_only = false;
 	if (far) {
 		pool_blocking();
 		r = zmap_get(a->zmap, g, &l->stat);
@@ -67,9 +67,9 @@ load_object(struct load *l, struct zmap_get *g)
 	g->deadline = l->deadline;
 	g->cancel = &l->cancel;
 	g->ahead = &l->extent->ahead;
-	g->anew = l->anew;
+	g->bypass_cache = l->bypass_cache;
 	g->of_array = true;
-	g->hold = l->array->shard || l->array->grid.chunk_bytes > HOLD_FROM;
+	g->pin_version = l->array->shard || l->array->grid.chunk_bytes > HOLD_FROM;
 	struct zmap_chunk by;
 	uint64_t index[RANK_MAX];
 	g->chunk = array_chunk(l->array, l->extent->id.chunk, index, &by);

@@ -27,8 +27,8 @@ struct load {
 	struct extent *index; /* of the extent's shard, if it is large and was at hand when this
 				 load began: pinned; or NULL */
 	enum keep keep;
-	bool bad;  /* its bytes cannot be decoded */
-	bool anew; /* … so that they are sent again */
+	bool bad;          /* its bytes cannot be decoded */
+	bool bypass_cache; /* … so that they are sent again */
 	int64_t deadline;
 	struct cancel cancel; /* no reader wants it any more */
 	struct zmap_stat stat;

@@ -60,7 +60,7 @@ load_index_scratch(struct load *l)
 	const size_t len = a->shard ? index_len(a) : 0;
 	if (len < INDEX_SMALL || l->index)
 		return 0;
-	const struct cache_request ask = {
+	const struct cache_request want = {
 		/* one past its TTL too: it is compared with the store once, and no load waits for
 		   memory */
 		.id = index_extent(l),
@@ -69,7 +69,7 @@ load_index_scratch(struct load *l)
 		.begun = a->grown,
 		.of = l->extent,
 	};
-	return cache_get(a->data->cache, &ask, &l->index) < 0 ? INDEX_COPIES * len : 0;
+	return cache_get(a->data->cache, &want, &l->index) < 0 ? INDEX_COPIES * len : 0;
 }
 
 void
@@ -313,7 +313,7 @@ static bool
 has_joined(const struct load *l, const struct index *x, const struct zmap_get *part)
 {
 	const struct joined *j = l->joined;
-	return j->bytes.len && !l->anew && j->object == l->extent->id.object &&
+	return j->bytes.len && !l->bypass_cache && j->object == l->extent->id.object &&
 	       part->off >= j->off && part->off + part->len <= j->off + j->bytes.len &&
 	       !strcmp(j->version, x->version);
 }
@@ -357,7 +357,7 @@ fetch_chunk(struct load *l, struct zmap_get *g, const struct index *x, const str
 	uint64_t off;
 	int r = zmap_range(g, p->len, &off, &part.len);
 	part.off = p->off + off;
-	if (r == 0 && !l->anew && !has_joined(l, x, &part)) {
+	if (r == 0 && !l->bypass_cache && !has_joined(l, x, &part)) {
 		const struct range range = part.len == p->len ? join(l, x, p) : (struct range){0};
 		part_from(l, x, &range);
 		if (range.end - range.off > p->len)
@@ -407,7 +407,7 @@ from_shard(struct load *l, struct zmap_get *g)
 	char gone[ZMAP_VERSION] = "";
 	unsigned again = 0; /* how often it was the index of the version that is gone */
 	int r = ZMAP_CHANGED;
-	if (is_absent(l) && !l->anew)
+	if (is_absent(l) && !l->bypass_cache)
 		return no_index(l, g, ZMAP_ABSENT);
 	for (int i = 0; i < VERSION_TRIES && r == ZMAP_CHANGED; fresh = clock_now()) {
 		struct index x;

@@ -45,9 +45,9 @@ static int
 ask_stored(struct load *l, const struct stored *s, struct extent **ret)
 {
 	struct array *a = l->array;
-	struct cache_request ask = {
+	struct cache_request want = {
 		.id = s->id,
-		.hurry = s->keep == KEEP_SPARE ? CACHE_PREFETCH : CACHE_TRY,
+		.hurry = s->keep == KEEP_AS_VICTIM ? CACHE_PREFETCH : CACHE_TRY,
 		.keep = true,
 		.beside = s->beside,
 		.only_there = !s->keep,
@@ -56,7 +56,7 @@ ask_stored(struct load *l, const struct stored *s, struct extent **ret)
 		.begun = a->grown,
 		.of = l->extent,
 	};
-	int r = cache_get(a->data->cache, &ask, ret);
+	int r = cache_get(a->data->cache, &want, ret);
 	if (r == CACHE_CREATED)
 		(*ret)->keep = s->keep;
 	return r;

@@ -43,7 +43,7 @@ same_as_before(struct load *l, const struct extent *prev, struct buf *into)
 static int
 fetch_encoded(struct load *l, struct buf *into, struct extent **ret_kept)
 {
-	bool looks = (l->keep || l->array->remote) && !l->anew;
+	bool looks = (l->keep || l->array->remote) && !l->bypass_cache;
 	struct stored stored = {.extent = NULL};
 	int r = looks ? find_kept(l, &stored) : 0;
 	struct extent *kept = *ret_kept = stored.extent;
@@ -51,7 +51,7 @@ fetch_encoded(struct load *l, struct buf *into, struct extent **ret_kept)
 		return r;
 	if (kept && !stored.new) {
 		memcpy(l->stat.version, kept->version, sizeof kept->version);
-		l->stat.kept = l->array->zmap->caps & ZMAP_NEAR;
+		l->stat.kept = l->array->zmap->caps & ZMAP_LOCAL_COPIES;
 		l->extent->begun = kept->begun; /* what is made of it is as old */
 		return 0;
 	}
@@ -64,8 +64,8 @@ fetch_encoded(struct load *l, struct buf *into, struct extent **ret_kept)
 	return kept ? load_fill_stored(l, kept, into, r) : r;
 }
 
-/* The last pass over the chunk needs its stored bytes no more, no reader needs what was kept as
- * spare, and bad ones may be good when they are sent again. */
+/* The last pass over the chunk needs its stored bytes no more, no reader needs what was kept as a
+ * victim, and bad ones may be good when they are sent again. */
 static void
 release_kept(struct load *l, struct extent *kept)
 {
@@ -79,10 +79,10 @@ release_kept(struct load *l, struct extent *kept)
 	const struct extent_id *id = &l->extent->id,
 			       stored = array_extent(l->array, id->chunk, EXTENT_ENCODED, 0);
 	bool last = id->off + id->len == l->array->grid.chunk_bytes,
-	     done = kept->keep == KEEP_SPARE || (l->keep == KEEP_FOR_PASS && last);
+	     done = kept->keep == KEEP_AS_VICTIM || (l->keep == KEEP_FOR_PASS && last);
 	cache_unpin(c, &kept, 1);
 	if (done)
-		cache_cool(c, &stored, 1, COOL_ALL);
+		cache_make_cold(c, &stored, 1, COLD_ALL);
 }
 
 /* The whole chunk, decoded. There is no memory for it before it is known to be there: it may be a

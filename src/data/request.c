@@ -9,7 +9,7 @@
 static const int64_t STUCK_AFTER = SECOND / 4;
 
 struct cache_request
-request_ask_extent(
+request_cache_extent(
 	const struct request *q, struct extent_id id, uint64_t at, enum cache_hurry hurry)
 {
 	return (struct cache_request){
@@ -18,7 +18,8 @@ request_ask_extent(
 		.hurry = hurry,
 		.keep = true,
 		.now = q->now,
-		.fresh = id.chunk / q->array->grid.slab_chunks == q->row ? q->row_fresh : q->fresh,
+		.fresh =
+			id.chunk / q->array->grid.slab_chunks == q->slab ? q->slab_fresh : q->fresh,
 		.begun = q->array->grown,
 		.since = q->since,
 		.deadline = q->want->deadline,
@@ -28,12 +29,12 @@ request_ask_extent(
 }
 
 struct cache_request
-request_ask(const struct request *q, uint64_t chunk, uint64_t at, uint64_t to, bool holds)
+request_cache(const struct request *q, uint64_t chunk, uint64_t at, uint64_t to, bool holds)
 {
-	struct cache_request ask = request_ask_extent(q,
+	struct cache_request want = request_cache_extent(q,
 		scan_extent(&q->scan, q->array, chunk, at, to), at, holds ? CACHE_TRY : CACHE_WAIT);
-	scan_larger(&q->scan, q->array, &ask);
-	return ask;
+	scan_larger(&q->scan, q->array, &want);
+	return want;
 }
 
 struct batch
@@ -55,11 +56,11 @@ request_load(struct request *q, struct batch *b, struct extent *p)
 
 int
 request_extent(
-	struct request *q, struct batch *b, const struct cache_request *ask, struct extent **ret)
+	struct request *q, struct batch *b, const struct cache_request *want, struct extent **ret)
 {
-	if (ask->hurry == CACHE_WAIT)
+	if (want->hurry == CACHE_WAIT)
 		batch_send(b); /* no request waits for memory while its own loads are not begun */
-	int r = cache_get(q->array->data->cache, ask, ret);
+	int r = cache_get(q->array->data->cache, want, ret);
 	if (r != CACHE_CREATED)
 		return r;
 	request_load(q, b, *ret);
@@ -135,7 +136,7 @@ int
 request_goes_on(const struct request *q, const struct extent *p)
 {
 	if (!q->paused || p->former < q->paused ||
-		p->id.chunk / q->array->grid.slab_chunks != q->row)
+		p->id.chunk / q->array->grid.slab_chunks != q->slab)
 		return 0;
 	return err_set(-ESTALE, "chunk was replaced while its reader paused in the midst of it");
 }

@@ -28,8 +28,8 @@ struct stream {
 		at; /* where its own reader asked last, whichever stream its requests go through */
 	pthread_mutex_t lock; /* guards all below */
 	struct pause pause;   /* of its own reader, too */
-	uint64_t row;         /* of chunks, in which its reader asked last … */
-	int64_t row_fresh;    /* … and `fresh` of when that run of requests came to it */
+	uint64_t slab;        /* of chunks, in which its reader asked last … */
+	int64_t slab_fresh;   /* … and `fresh` of when that run of requests came to it */
 	struct scan scan;
 	/* Where requests under way begin, and 1: what they read is not passed yet. They end, which
 	 * makes it 0, without the lock. */
@@ -44,12 +44,12 @@ struct request {
 	struct scan scan;      /* as it was when the request came */
 	atomic_ullong *active; /* the stream's; NULL: there are too many */
 	int64_t now, fresh, since;
-	int64_t paused;    /* as pause_begin says, of its row of chunks */
-	uint64_t row;      /* of the file's, which begins before it … */
-	int64_t row_fresh; /* … and `fresh` for its chunks: what was good enough for the first part
+	int64_t paused;     /* as pause_begin says, of its row of chunks */
+	uint64_t slab;      /* of the file's, which begins before it … */
+	int64_t slab_fresh; /* … and `fresh` for its chunks: what was good enough for the first part
 			      of one is so for the rest */
-	bool old;          /* it waited for a load that had begun long before, and failed: why */
-	struct err *why;   /* code 0: that never happened */
+	bool old;           /* it waited for a load that had begun long before, and failed: why */
+	struct err *why;    /* code 0: that never happened */
 	struct reply *reply;
 	const struct cover
 		*over; /* what is written and not stored; NULL: nothing of what is wanted */
@@ -82,18 +82,18 @@ struct batch request_batch(const struct request *);
 
 /* What is asked for at once, under one lock of the cache. */
 struct asks {
-	struct cache_request ask[ASKS];
+	struct cache_request request[ASKS];
 	struct extent *extent[ASKS];
 	int found[ASKS];
 	size_t n;
 };
 
 /* What a request asks where it wants that extent, and its byte `at`. */
-struct cache_request request_ask_extent(
+struct cache_request request_cache_extent(
 	const struct request *, struct extent_id, uint64_t at, enum cache_hurry);
 /* What a request asks for bytes [at, to) of a chunk. holds: it has pinned others, and must not wait
  * for memory. */
-struct cache_request request_ask(
+struct cache_request request_cache(
 	const struct request *, uint64_t chunk, uint64_t at, uint64_t to, bool holds);
 /* Has an extent that this request created loaded, with the rest of the batch. */
 void request_load(struct request *, struct batch *, struct extent *);

@@ -82,7 +82,7 @@ set_mode(struct scan *s, struct array *a, enum scan_mode mode)
 		atomic_fetch_sub(&a->data->scans, 1);
 	if (order && s->mode != SCAN_ORDER) {
 		s->ahead = s->ahead_from = s->done = s->start;
-		s->planes = 0;
+		s->rows = 0;
 		begin_tail(s, a);
 	}
 	s->counted = order;
@@ -215,34 +215,33 @@ scan_plan(struct scan *s, struct array *a)
 	uint64_t share = share_of(a);
 	uint64_t depth = g->chunk[g->lead], cost = g->slab_chunks * EXTENT_OVERHEAD;
 	uint64_t encoded = atomic_load_explicit(&a->encoded_mean, memory_order_relaxed);
-	uint64_t plane = g->slab_chunks * g->plane_bytes, slab = g->slab_chunks * g->chunk_bytes;
+	uint64_t row = g->slab_chunks * g->row_bytes, slab = g->slab_chunks * g->chunk_bytes;
 	bool drifted =
 		encoded > s->plan_encoded + s->plan_encoded / 4 || encoded < s->plan_encoded / 2;
-	if (s->planes && share == s->plan_share && !drifted)
+	if (s->rows && share == s->plan_share && !drifted)
 		return;
 	s->plan_share = share;
 	s->plan_encoded = encoded;
 	uint64_t room = share - min_u64(share, cost + reserve(a, cache_budget(a->data->cache)));
-	/* However many read at once: with an extent for each plane, each chunk is decoded as often
-	 * as it has planes. */
+	/* However many read at once: with an extent for each row, each chunk is decoded as often
+	 * as it has rows. */
 	room = max_u64(room, cache_budget(a->data->cache) / 16);
 	s->keep_encoded = false;
-	s->planes = depth;
+	s->rows = depth;
 	if (slab <= room || depth == 1)
 		return;
 	uint64_t kept =
 		g->slab_chunks * (encoded + encoded / 16 + EXTENT_OVERHEAD); /* sizes vary */
-	uint64_t bands = g->lead + 1 < g->rank ? g->count[g->lead + 1] : 1;
+	uint64_t steps = g->lead + 1 < g->rank ? g->count[g->lead + 1] : 1;
 	uint64_t calm =
-		room * bands /
-		(bands + 1); /* a band of the next group comes while this one is still read */
-	if (!a->raw && encoded && kept <= room * 4 / 5 && calm > kept &&
-		(calm - kept) / plane >= 1) {
+		room * steps /
+		(steps + 1); /* a step of the next pass comes while this one is still read */
+	if (!a->raw && encoded && kept <= room * 4 / 5 && calm > kept && (calm - kept) / row >= 1) {
 		s->keep_encoded = true;
 		room = calm - kept;
 	}
-	uint64_t fit = min_u64(max_u64(room / plane, 1), depth);
-	s->planes = ceil_div(depth, ceil_div(depth, fit)); /* the same number of passes, evenly */
+	uint64_t fit = min_u64(max_u64(room / row, 1), depth);
+	s->rows = ceil_div(depth, ceil_div(depth, fit)); /* the same number of passes, evenly */
 }
 
 /* Does a reader in file order, which did not begin at the beginning, perhaps want only the chunk
@@ -268,7 +267,7 @@ scan_extent(const struct scan *s, const struct array *a, uint64_t chunk, uint64_
 	const struct grid *g = &a->grid;
 	struct extent_id id = array_extent(a, chunk, 0, g->chunk_bytes);
 	bool parts = a->ranged && g->chunk_bytes > WHOLE_BELOW;
-	uint64_t unit = (s->planes ? s->planes : g->chunk[g->lead]) * g->plane_bytes, n = 1;
+	uint64_t unit = (s->rows ? s->rows : g->chunk[g->lead]) * g->row_bytes, n = 1;
 	if (a->remote && s->mode == SCAN_RANDOM && !s->start && g->chunk_bytes <= START_WHOLE)
 		return id; /* most readers that begin at the beginning go on, and would fetch it
 			      again */
@@ -283,7 +282,7 @@ scan_extent(const struct scan *s, const struct array *a, uint64_t chunk, uint64_
 		unit = LARGER; /* one row of each chunk: new memory for all of it would cost as much
 				  as decoding */
 	} else if (s->mode != SCAN_ORDER && g->chunk_bytes > cache_budget(a->data->cache) / 2) {
-		unit = max_u64(1, (4 << 20) / g->plane_bytes) * g->plane_bytes;
+		unit = max_u64(1, (4 << 20) / g->row_bytes) * g->row_bytes;
 	}
 	if (unit * n >= g->chunk_bytes)
 		return id;
@@ -308,22 +307,22 @@ returns(const struct scan *s, const struct grid *g, uint64_t len)
 }
 
 void
-scan_larger(const struct scan *s, const struct array *a, struct cache_request *ask)
+scan_larger(const struct scan *s, const struct array *a, struct cache_request *want)
 {
 	const struct grid *g = &a->grid;
-	struct extent_id id = array_extent(a, ask->id.chunk, 0, g->chunk_bytes);
+	struct extent_id id = array_extent(a, want->id.chunk, 0, g->chunk_bytes);
 	uint64_t few = cache_budget(a->data->cache) / 16;
 	/* Where every extent costs decoding the chunk, the second one is all of it. */
 	if (g->chunk_bytes > (a->ranged ? min_u64(LARGER_MOST, few) : few)) {
-		id.off = ask->at / LARGER * LARGER;
+		id.off = want->at / LARGER * LARGER;
 		id.len = min_u64(LARGER, g->chunk_bytes - id.off);
 	}
-	if (s->mode == SCAN_ORDER || id.len <= ask->id.len)
+	if (s->mode == SCAN_ORDER || id.len <= want->id.len)
 		return;
-	ask->larger = id;
-	ask->crowd = a->ranged ? CROWD : 1;
+	want->larger = id;
+	want->crowd = a->ranged ? CROWD : 1;
 	if (s->mode == SCAN_STRIDE && !a->raw && returns(s, g, id.len) >= RETURNS)
-		ask->crowd = 0;
+		want->crowd = 0;
 }
 
 enum keep
@@ -335,8 +334,8 @@ scan_keeps(const struct scan *s, const struct array *a, const struct extent_id *
 		return KEEP_FOR_PASS;
 	if (s->mode == SCAN_ORDER)
 		return a->data->options.remote && id->len == a->grid.chunk_bytes &&
-				       s->planes == a->grid.chunk[a->grid.lead]
-			       ? KEEP_SPARE
+				       s->rows == a->grid.chunk[a->grid.lead]
+			       ? KEEP_AS_VICTIM
 			       : KEEP_NOT;
 	bool parts = a->remote && a->ranged && !a->raw && a->grid.chunk_bytes > WHOLE_BELOW;
 	return parts && stored <= FETCH_WHOLE ? KEEP_FOR_ALL : KEEP_NOT;
@@ -346,16 +345,16 @@ scan_keeps(const struct scan *s, const struct array *a, const struct extent_id *
 
 /* Where in the file order an offset lies: indices of the leading dimension and what goes around
  * it. */
-struct place {
+struct position {
 	uint64_t outer; /* file offset where index 0 of the leading dimension begins */
 	uint64_t t;     /* index of the leading dimension */
-	uint64_t group; /* first index of the group of planes */
-	uint64_t group_end, chunk_end; /* first index behind the group, and behind the chunk */
-	uint64_t rest;                 /* bytes into the plane */
+	uint64_t pass;  /* first index of the pass of rows */
+	uint64_t pass_end, chunk_end; /* first index behind the pass, and behind the chunk */
+	uint64_t rest;                /* bytes into the row */
 };
 
 static void
-locate(const struct scan *s, const struct grid *g, uint64_t at, struct place *p)
+locate(const struct scan *s, const struct grid *g, uint64_t at, struct position *p)
 {
 	uint64_t step = g->file_step[g->lead], around = step * g->shape[g->lead],
 		 depth = g->chunk[g->lead];
@@ -364,24 +363,24 @@ locate(const struct scan *s, const struct grid *g, uint64_t at, struct place *p)
 	p->rest = (at - p->outer) % step;
 	uint64_t first = p->t / depth * depth, in = p->t - first;
 	p->chunk_end = min_u64(first + depth, g->shape[g->lead]);
-	p->group = first + in / s->planes * s->planes;
-	p->group_end = min_u64(p->group + s->planes, p->chunk_end);
+	p->pass = first + in / s->rows * s->rows;
+	p->pass_end = min_u64(p->pass + s->rows, p->chunk_end);
 }
 
 void
 scan_step(const struct scan *s, const struct grid *g, uint64_t at, struct prefetch_step *b)
 {
-	struct place p;
+	struct position p;
 	locate(s, g, at, &p);
 	uint64_t step = g->file_step[g->lead], index[RANK_MAX] = {0}, rest = at;
 	for (unsigned d = 0; d <= g->lead; d++) {
 		index[d] = rest / g->file_step[d] / g->chunk[d];
 		rest %= g->file_step[d];
 	}
-	b->in_chunk = p.t % g->chunk[g->lead] * g->plane_bytes;
+	b->in_chunk = p.t % g->chunk[g->lead] * g->row_bytes;
 	b->n = g->slab_chunks;
-	if (g->slab_chunks == 1) { /* a plane is one chunk: all planes of a group at once */
-		b->end = p.outer + p.group_end * step;
+	if (g->slab_chunks == 1) { /* a row is one chunk: all rows of a pass at once */
+		b->end = p.outer + p.pass_end * step;
 		b->last = true;
 	} else {
 		unsigned d = g->lead + 1;
@@ -389,34 +388,34 @@ scan_step(const struct scan *s, const struct grid *g, uint64_t at, struct prefet
 		b->n /= g->count[d];
 		uint64_t row = min_u64((index[d] + 1) * g->chunk[d], g->shape[d]);
 		b->end = at - p.rest + row * g->file_step[d];
-		b->last = p.t + 1 == p.group_end;
+		b->last = p.t + 1 == p.pass_end;
 	}
-	b->whole = b->last && p.group_end == p.chunk_end;
+	b->whole = b->last && p.pass_end == p.chunk_end;
 	b->first = grid_number(g, index);
 }
 
 uint64_t
 scan_pass(const struct scan *s, const struct grid *g, uint64_t at)
 {
-	struct place p;
+	struct position p;
 	locate(s, g, at, &p);
-	return p.outer + p.group * g->file_step[g->lead];
+	return p.outer + p.pass * g->file_step[g->lead];
 }
 
 uint64_t
 scan_next_pass(const struct scan *s, const struct grid *g, uint64_t at)
 {
-	struct place p;
+	struct position p;
 	locate(s, g, at, &p);
-	return p.outer + p.group_end * g->file_step[g->lead];
+	return p.outer + p.pass_end * g->file_step[g->lead];
 }
 
 uint64_t
-scan_last_plane(const struct scan *s, const struct grid *g, uint64_t at)
+scan_last_row(const struct scan *s, const struct grid *g, uint64_t at)
 {
-	struct place p;
+	struct position p;
 	locate(s, g, at, &p);
-	return p.outer + (p.group_end - 1) * g->file_step[g->lead];
+	return p.outer + (p.pass_end - 1) * g->file_step[g->lead];
 }
 
 /* Bytes ahead of a reader that hide how long the store takes to send a chunk: little where a cache
@@ -429,14 +428,14 @@ far(const struct array *a)
 	return time ? min_u64(most, time * READS_AT) : most;
 }
 
-/* The same, by what the reader has read: one of one plane of a field, or of what tells a file's
+/* The same, by what the reader has read: a reader of one row of a field, or of what tells a file's
  * kind, reads in order too, but not for long: a chunk of which only the first bytes were asked for
- * may be behind the plane. A reader that began at the beginning mostly goes on. */
+ * may be behind the row. A reader that began at the beginning mostly goes on. */
 static uint64_t
 far_yet(const struct scan *s, const struct array *a)
 {
 	const struct grid *g = &a->grid;
-	uint64_t first = s->start ? 0 : FAR_FIRST / s->planes, growth = GROWTH;
+	uint64_t first = s->start ? 0 : FAR_FIRST / s->rows, growth = GROWTH;
 	if (g->slab_chunks == 1 && g->chunk_bytes >= LARGE) {
 		if (is_short(s, a))
 			return 0;
@@ -454,10 +453,10 @@ uint64_t
 scan_window(const struct scan *s, const struct array *a)
 {
 	const struct grid *g = &a->grid;
-	uint64_t group = s->planes * g->file_step[g->lead];
+	uint64_t pass = s->rows * g->file_step[g->lead];
 	uint64_t window = g->slab_chunks == 1
-				  ? 2 * group
-				  : group / 5 * 3; /* decoded while this one is still read */
+				  ? 2 * pass
+				  : pass / 5 * 3; /* decoded while this one is still read */
 	/* Where stored bytes are kept, those of chunks that are far away do not fit beside them. */
 	if (array_slow(a) && !s->keep_encoded)
 		window = max_u64(window, far(a));
@@ -465,7 +464,7 @@ scan_window(const struct scan *s, const struct array *a)
 	/* by the memory that it takes */
 	window = min_u64(window,
 		window / (g->chunk_bytes + EXTENT_OVERHEAD) * g->chunk_bytes + g->chunk_bytes);
-	/* None looks much farther ahead than was read so far, but on disks where other planes are
+	/* None looks much farther ahead than was read so far, but on disks where other rows are
 	 * the same chunks. */
 	if (array_slow(a))
 		return min_u64(window, far_yet(s, a));

@@ -3,8 +3,8 @@
  * A scan watches the offsets of one open file: in file order (requests may overtake each other),
  * along a constant stride, or at random. For file order it decides how much of each chunk is
  * cached: a slab (all chunks that share one index of the leading dimension) is gone through once
- * for each plane, so either its chunks fit decoded, or only as many planes of each as fit (a
- * group), and each pass decodes again. Not locked: its stream does that. */
+ * for each row, so either its chunks fit decoded, or only as many rows of each as fit (a
+ * pass), and each pass decodes again. Not locked: its stream does that. */
 #pragma once
 
 #include "data/array_impl.h"
@@ -18,16 +18,16 @@ struct scan {
 	uint64_t last[3];              /* offsets of the last requests, newest first */
 	unsigned nlast;
 	int64_t stride;
-	uint64_t point;  /* of a stride: where the last request's point lies at least */
-	uint64_t tail;   /* of a run in file order: the chunk of which only the end is wanted, as
-			    the run begins there; UINT64_MAX: none */
-	uint64_t planes; /* of a chunk in one extent, in file order; 0: no plan yet */
+	uint64_t point; /* of a stride: where the last request's point lies at least */
+	uint64_t tail;  /* of a run in file order: the chunk of which only the end is wanted, as
+			   the run begins there; UINT64_MAX: none */
+	uint64_t rows;  /* of a chunk in one extent, in file order; 0: no plan yet */
 	bool keep_encoded;
 	uint64_t plan_share,
 		plan_encoded; /* memory and stored size of a chunk that the plan was made for */
 	uint64_t ahead;       /* file offset up to which loads were begun … */
-	uint64_t ahead_from;  /* … of this group since here */
-	uint64_t done;        /* file offset up to which extents were cooled */
+	uint64_t ahead_from;  /* … of this pass since here */
+	uint64_t done;        /* file offset up to which extents were made cold */
 };
 
 /* Does a request at `off` go on where a run in file order ends, or nearly there: requests overtake
@@ -65,12 +65,12 @@ void scan_step(const struct scan *, const struct grid *, uint64_t at, struct pre
 /* Where the pass that reads `at` begins, and where the next one does. */
 uint64_t scan_pass(const struct scan *, const struct grid *, uint64_t at);
 uint64_t scan_next_pass(const struct scan *, const struct grid *, uint64_t at);
-/* Where the last plane of the pass that reads `at` begins. */
-uint64_t scan_last_plane(const struct scan *, const struct grid *, uint64_t at);
+/* Where the last row of the pass that reads `at` begins. */
+uint64_t scan_last_row(const struct scan *, const struct grid *, uint64_t at);
 /* Bytes of the file to look ahead. */
 uint64_t scan_window(const struct scan *, const struct array *);
 /* Whether a plan depends on the stored size of chunks, and none is known. */
 bool scan_wants_size(const struct array *);
-/* Decides planes and keep_encoded from the memory there is for one scan; stays with what it decided
+/* Decides rows and keep_encoded from the memory there is for one scan; stays with what it decided
  * as long as that changes little. */
 void scan_plan(struct scan *, struct array *);

@@ -37,9 +37,9 @@ extent_for(const struct array *a, uint64_t chunk, uint64_t from, uint64_t to)
 }
 
 static struct cache_request
-ask_for(const struct request *q, uint64_t chunk, uint64_t from, uint64_t to)
+request_for(const struct request *q, uint64_t chunk, uint64_t from, uint64_t to)
 {
-	return request_ask_extent(q, extent_for(q->array, chunk, from, to), from, CACHE_WAIT);
+	return request_cache_extent(q, extent_for(q->array, chunk, from, to), from, CACHE_WAIT);
 }
 
 /* Has the chunks of n sieves loaded, as far as there is room. */
@@ -51,12 +51,12 @@ expect(struct request *q, const struct sieve *s, size_t n)
 	for (k.n = 0; k.n < n && k.n < ASKS; k.n++) {
 		uint64_t from, to;
 		extent(&s[k.n], &from, &to);
-		k.ask[k.n] = ask_for(q, s[k.n].chunk, from, to);
-		k.ask[k.n].hurry = CACHE_PREFETCH;
-		k.ask[k.n].keep = false;
-		k.ask[k.n].only_new = true;
+		k.request[k.n] = request_for(q, s[k.n].chunk, from, to);
+		k.request[k.n].hurry = CACHE_PREFETCH;
+		k.request[k.n].keep = false;
+		k.request[k.n].only_new = true;
 	}
-	size_t done = cache_get_many(q->array->data->cache, k.ask, k.n, k.extent, k.found);
+	size_t done = cache_get_many(q->array->data->cache, k.request, k.n, k.extent, k.found);
 	for (size_t i = 0; i < done; i++)
 		if (k.found[i] == CACHE_CREATED)
 			batch_add(&batch, k.extent[i], KEEP_NOT);
@@ -98,9 +98,9 @@ static int
 sift_extent(struct request *q, const struct sieve *s, uint64_t *from, uint64_t to, char *version)
 {
 	struct batch batch = request_batch(q);
-	struct cache_request ask = ask_for(q, s->chunk, *from, to);
+	struct cache_request want = request_for(q, s->chunk, *from, to);
 	struct extent *p;
-	int r = request_extent(q, &batch, &ask, &p);
+	int r = request_extent(q, &batch, &want, &p);
 	if (r < 0)
 		return r;
 	batch_end(&batch, 0);

@@ -3,7 +3,7 @@
 #include "data/staging_impl.h"
 
 #include "base/check.h"
-#include "data/fresh.h"
+#include "data/new_array.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -120,8 +120,8 @@ staging_put_late(const struct store *st)
 	const bool behind = rows <= behind_first_row(a, st->chunk->number);
 	if (!*st->version || (!behind && rows >= store_rows_put(st)))
 		return 0;
-	const int r =
-		behind ? fresh_remove(a, st->chunk->number, st->version, 0) : mark_rest(st, rows);
+	const int r = behind ? array_remove_version(a, st->chunk->number, st->version, 0)
+			     : mark_rest(st, rows);
 	return r < 0 ? err_add(r, "'%s', which has rows behind the end by now, stays", st->key)
 		     : err_set(-EIO, "'%s' has rows behind the end by now", st->key);
 }

@@ -1,6 +1,6 @@
 /* What was put into a remote store since its array was last looked at: another program may have
  * replaced the array before, by one that is stored otherwise. */
-#include "data/fresh.h"
+#include "data/new_array.h"
 #include "data/staging_impl.h"
 
 #include "base/check.h"
@@ -48,8 +48,8 @@ staging_note_placed(const struct store *st)
 	const struct array *a = st->array;
 	struct staging *s = st->staging;
 	struct placed p = {.space = a->space, .chunk = st->chunk->number, .when = clock_wall()};
-	if (!a->remote || fresh_stays(st) || !a->hooks.seen || !a->hooks.other || !*st->version ||
-		a->data->options.ttl == INT64_MAX)
+	if (!a->remote || new_array_stays(st) || !a->hooks.seen || !a->hooks.other ||
+		!*st->version || a->data->options.ttl == INT64_MAX)
 		return;
 	memcpy(p.version, st->version, sizeof p.version);
 	const int64_t seen = a->hooks.seen(a->hooks.arg, 0);
@@ -88,7 +88,7 @@ remove_one(void *arg, size_t i)
 {
 	struct placed_list *l = arg;
 	const struct placed *p = &l->at[i];
-	if (fresh_remove(l->array, p->chunk, p->version, 0) < 0)
+	if (array_remove_version(l->array, p->chunk, p->version, 0) < 0)
 		atomic_fetch_add(&l->left, 1);
 }
 
@@ -138,7 +138,7 @@ cut_one(void *arg, size_t i)
 	const bool behind = behind_first_row(a, p->chunk) >= a->grid.shape[0];
 	int r = 0;
 	if (*p->version)
-		r = behind ? fresh_remove(a, p->chunk, p->version, 0) : find_rest(l, p);
+		r = behind ? array_remove_version(a, p->chunk, p->version, 0) : find_rest(l, p);
 	if (r == 0 && (behind || i >= l->list.n - l->noted))
 		atomic_fetch_add(&l->list.left, 1);
 }

@@ -1,6 +1,6 @@
 /* One object: what is there now, what was written laid over it, and the put on condition that it is
  * still there. */
-#include "data/fresh.h"
+#include "data/new_array.h"
 #include "data/staging_impl.h"
 
 #include "base/check.h"
@@ -62,7 +62,7 @@ store_base(struct store *st)
 		.key = st->key,
 		.into = &st->base,
 		.max = base_most(a),
-		.fresh = true,
+		.revalidate = true,
 		.cancel = &d->ending,
 	};
 	int64_t begun = clock_now();
@@ -223,7 +223,7 @@ put(struct store *st)
 	};
 	struct zmap_stat now;
 	CLEAN(clean_free) char *ours = NULL;
-	int r = fresh_condition(st, &p, &ours);
+	int r = new_array_condition(st, &p, &ours);
 	if (r == 0)
 		r = staging_note_rows(st);
 	if (r < 0)
@@ -233,7 +233,7 @@ put(struct store *st)
 	pool_blocking();
 	r = zmap_put(z, &p, &now);
 	pool_unblocking();
-	r = fresh_was_put(st, r, &now);
+	r = new_array_was_put(st, r, &now);
 	if (r == 0) {
 		memcpy(st->version, now.version, sizeof st->version);
 		staging_rows_put(st);
@@ -253,7 +253,7 @@ del(struct store *st)
 		return r;
 	if (!(z->caps & ZMAP_CONDITIONAL) || !*st->stat.version)
 		return err_set(-ENOTSUP, "this store cannot delete on a condition");
-	if (fresh_stays(st))
+	if (new_array_stays(st))
 		return err_set(-ENOTSUP, "what is there may be another writer's");
 	struct zmap_del d = {.key = st->key, .if_match = st->stat.version};
 	pool_blocking();

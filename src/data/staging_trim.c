@@ -3,7 +3,7 @@
 #include "data/staging_impl.h"
 
 #include "base/check.h"
-#include "data/fresh.h"
+#include "data/new_array.h"
 
 #include <errno.h>
 #include <string.h>
@@ -38,7 +38,7 @@ remove_object(struct array_behind *b, size_t i)
 	const struct behind_object *o = &b->found[i];
 	const int r = behind_first_row(b->array, o->chunk) < b->rows
 			      ? 0 /* some of it is left */
-			      : fresh_remove(b->array, o->chunk, o->version, o->mtime);
+			      : array_remove_version(b->array, o->chunk, o->version, o->mtime);
 	return r < 0 ? r : 0;
 }
 

@@ -181,7 +181,7 @@ note(struct stream *s, struct request *q)
 	if (scan_begins(&s->scan, q->want->off))
 		ahead_leave(s, false);
 	scan_note(&s->scan, a, q->want->off, q->want->len);
-	if (s->scan.mode == SCAN_ORDER && !s->scan.planes)
+	if (s->scan.mode == SCAN_ORDER && !s->scan.rows)
 		scan_plan(&s->scan, a);
 	s->front = s->scan.mode == SCAN_ORDER ? s->scan.high : UINT64_MAX;
 	s->origin = s->scan.mode == SCAN_ORDER ? s->scan.start : UINT64_MAX;
@@ -190,9 +190,9 @@ note(struct stream *s, struct request *q)
 	note_active(s, q);
 }
 
-/* The file's row of chunks at `at`. */
+/* The slab of the file at `at`. */
 static uint64_t
-row_of(const struct grid *g, uint64_t at)
+slab_of(const struct grid *g, uint64_t at)
 {
 	uint64_t step = g->file_step[g->lead], around = step * g->shape[g->lead];
 	return at / around * g->count[g->lead] + at % around / step / g->chunk[g->lead];
@@ -203,10 +203,10 @@ static bool
 keep_row(struct array *a, uint64_t at, int64_t since, int64_t now)
 {
 	const struct grid *g = &a->grid;
-	uint64_t row = row_of(g, at);
+	uint64_t slab = slab_of(g, at);
 	bool same = g->slab_chunks <= ROW_LOOKS; /* too many to look at: perhaps not */
 	for (uint64_t i = 0; i < g->slab_chunks && same; i++) {
-		struct extent_id id = array_extent(a, row * g->slab_chunks + i, 0, 0);
+		struct extent_id id = array_extent(a, slab * g->slab_chunks + i, 0, 0);
 		same = cache_keep(a->data->cache, &id, since, now);
 	}
 	return same;
@@ -233,13 +233,13 @@ begin(struct stream *s, struct request *q)
 	const struct array_want *w = q->want;
 	const struct grid *g = &s->array->grid;
 	q->stream = follow(s, w);
-	q->row = row_of(g, w->off);
+	q->slab = slab_of(g, w->off);
 	LOCKED(&s->lock) {
 		q->paused = pause_begin(&s->pause, w, q->now);
-		if (s->row != q->row || s->pause.start == w->off)
-			s->row_fresh = q->fresh;
-		s->row = q->row;
-		q->row_fresh = s->row_fresh > s->array->grown ? s->row_fresh : s->array->grown;
+		if (s->slab != q->slab || s->pause.start == w->off)
+			s->slab_fresh = q->fresh;
+		s->slab = q->slab;
+		q->slab_fresh = s->slab_fresh > s->array->grown ? s->slab_fresh : s->array->grown;
 		if (q->stream == s)
 			note(s, q);
 		else
@@ -248,7 +248,7 @@ begin(struct stream *s, struct request *q)
 	if (q->stream != s)
 		LOCKED(&q->stream->lock)
 			note(q->stream, q);
-	if (!w->off || row_of(g, w->off - 1) != q->row) /* it goes on with another chunk */
+	if (!w->off || slab_of(g, w->off - 1) != q->slab) /* it goes on with another chunk */
 		q->paused = 0;
 	s->at = w->off;
 }

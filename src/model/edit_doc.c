@@ -48,7 +48,7 @@ doc_read(struct commit *c, struct edit_doc *d)
 	const struct zmap_get g = {
 		.key = d->key,
 		.if_none_match = d->there && *d->version ? d->version : NULL,
-		.fresh = true,
+		.revalidate = true,
 		.into = &now,
 		.max = c->model->opt.meta_max,
 		.deadline = c->deadline,

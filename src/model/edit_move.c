@@ -78,7 +78,7 @@ copy_key(struct commit *c, struct move *m, const char *from, const char *to)
 	struct zmap_stat st = {0};
 	const struct zmap_get g = {.key = from,
 		.if_none_match = had ? had->version : NULL,
-		.fresh = true,
+		.revalidate = true,
 		.into = &bytes,
 		.max = OBJECT,
 		.deadline = c->deadline,

@@ -42,7 +42,7 @@ ask(const struct discovery *l, const struct fetch *f, struct request *q)
 	return (struct zmap_get){
 		.key = q->key,
 		.if_none_match = seen && seen->present ? seen->version : NULL,
-		.fresh = true,
+		.revalidate = true,
 		.into = &q->bytes,
 		.max = l->model->opt.meta_max,
 		.deadline = l->walk->deadline,

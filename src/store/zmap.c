@@ -42,7 +42,7 @@ outcome(int r)
 	case ZMAP_ABSENT: return "absent";
 	case ZMAP_SAME: return "same";
 	case ZMAP_CHANGED: return "changed";
-	case ZMAP_FAR: return "not here";
+	case ZMAP_NOT_LOCAL: return "not here";
 	default: return r < 0 ? err_text() : "ended";
 	}
 }
@@ -53,7 +53,7 @@ static int
 call_end(const struct call *c, int r, size_t bytes)
 {
 	struct zmap_counts *n = &c->z->counts;
-	if (r == ZMAP_FAR) /* it is asked for once more */
+	if (r == ZMAP_NOT_LOCAL) /* it is asked for once more */
 		atomic_fetch_sub_explicit(&n->calls[c->kind], 1, memory_order_relaxed);
 	if (r == ZMAP_ABSENT)
 		atomic_fetch_add_explicit(&n->absent[c->kind], 1, memory_order_relaxed);

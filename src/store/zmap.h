@@ -20,10 +20,10 @@
 #include <stdatomic.h>
 
 enum zmap_outcome {
-	ZMAP_ABSENT = 1,  /* 404 */
-	ZMAP_SAME = 2,    /* 304: if_none_match matched */
-	ZMAP_CHANGED = 3, /* 412, 409: if_match or if_absent did not hold */
-	ZMAP_FAR = 4,     /* it takes a round trip, and zmap_get.near was said */
+	ZMAP_ABSENT = 1,    /* 404 */
+	ZMAP_SAME = 2,      /* 304: if_none_match matched */
+	ZMAP_CHANGED = 3,   /* 412, 409: if_match or if_absent did not hold */
+	ZMAP_NOT_LOCAL = 4, /* it takes a round trip, and zmap_get.local_only was said */
 };
 
 enum zmap_cap {
@@ -31,8 +31,9 @@ enum zmap_cap {
 	ZMAP_LIST = 2,
 	ZMAP_REMOTE = 4, /* each request costs a round trip: ask for many at once, ask once a TTL */
 	ZMAP_CONDITIONAL = 8,
-	ZMAP_NEAR = 16,   /* of a remote store: much can be had without a round trip, and
-			     zmap_get.near is understood */
+	/* Of a remote store: much can be had without a round trip, and zmap_get.local_only is
+	 * understood. */
+	ZMAP_LOCAL_COPIES = 16,
 	ZMAP_CHUNKS = 32, /* zmap_get.chunk is understood */
 	ZMAP_PROMPT = 64, /* a local disk, or memory: a thread that wants bytes may as well fetch
 			     them itself */
@@ -81,13 +82,15 @@ struct zmap_get {
 	size_t whole; /* from_end: if all of the object comes anyway, and is no more than this, all
 			 of it is the answer */
 	const char *if_match, *if_none_match; /* versions, or NULL */
-	bool hold;  /* other parts will be asked for by this version, perhaps when it is no longer
-		       the present one: a store that can, still has it then */
-	bool fresh; /* other objects are understood by it: what was kept of it is not good enough,
-		       the store itself is asked */
-	bool anew;  /* the bytes that came before were bad: no copy of them is good enough */
-	bool near;  /* only if it takes no round trip */
-	bool unplaced; /* the answer's `placed` is not looked at */
+	/* Other parts will be asked for by this version, perhaps when it is no longer the present
+	 * one: a store that can, still has it then. */
+	bool pin_version;
+	/* Other objects are understood by it: what was kept of it is not good enough, the store
+	 * itself is asked. */
+	bool revalidate;
+	bool bypass_cache; /* the bytes that came before were bad: no copy is good enough */
+	bool local_only;   /* only if it takes no round trip */
+	bool unplaced;     /* the answer's `placed` is not looked at */
 	/* A chunk of an array whose metadata came from here: where another folder has come to be at
 	 * its place since they were read, it may for a moment still be the one in theirs. */
 	bool of_array;

@@ -21,8 +21,8 @@ struct fact {
 	unsigned opens;
 	unsigned family; /* of arrays that share a dimension; 0: not known */
 	enum width_state width_state;
-	uint64_t width_key,
-		ticket; /* of the thread that measures; a new one where what it measures is stale */
+	uint64_t width_key, attempt; /* of the thread that measures; a new one where what it
+					measures is stale */
 	uint32_t width;
 	int64_t denied_until; /* clock_now(); of WIDTH_DENIED … */
 	struct err *denied;   /* … and why; NULL: never */
@@ -90,7 +90,7 @@ forget_width(struct facts *f, struct fact *a)
 	if (a->width_state != WIDTH_NONE)
 		atomic_fetch_add(&f->forgotten, 1);
 	a->width_state = WIDTH_NONE;
-	a->ticket++; /* a thread that is measuring now may have read the old chunk */
+	a->attempt++; /* a thread that is measuring now may have read the old chunk */
 }
 
 /* The file's bytes are others from now on. here: this mount wrote them; else it was noticed in the
@@ -241,9 +241,10 @@ keep_width(const struct facts *f, struct fact *a, int code, uint32_t width)
 	a->denied_until = clock_now() + f->denied_for;
 }
 
-/* 1: known, in *ret; 0: the caller measures, with *ret_ticket; -errno: it was denied lately. */
+/* 1: known, in *ret; 0: the caller measures, with *ret_attempt; -errno: it was denied lately. */
 static int
-wait_for_width(struct facts *f, const char *path, uint64_t key, uint32_t *ret, uint64_t *ret_ticket)
+wait_for_width(
+	struct facts *f, const char *path, uint64_t key, uint32_t *ret, uint64_t *ret_attempt)
 {
 	LOCKED(&f->lock) {
 		struct fact *a = have(f, path);
@@ -260,7 +261,7 @@ wait_for_width(struct facts *f, const char *path, uint64_t key, uint32_t *ret, u
 			return err_restore(a->denied);
 		a->width_state = WIDTH_MEASURING;
 		a->width_key = key;
-		*ret_ticket = ++a->ticket;
+		*ret_attempt = ++a->attempt;
 	}
 	return 0;
 }
@@ -270,14 +271,14 @@ facts_width(struct facts *f, const char *path, uint64_t key, facts_measure_fn *m
 	uint32_t *ret)
 {
 	uint32_t width = 0;
-	uint64_t ticket = 0;
-	int r = wait_for_width(f, path, key, ret, &ticket);
+	uint64_t attempt = 0;
+	int r = wait_for_width(f, path, key, ret, &attempt);
 	if (r)
 		return r < 0 ? r : 0;
 	r = measure(arg, &width);
 	LOCKED(&f->lock) {
 		struct fact *a = find(f, path);
-		if (a->ticket == ticket)
+		if (a->attempt == attempt)
 			keep_width(f, a, r, width);
 		pthread_cond_broadcast(&f->measured);
 	}

@@ -100,27 +100,30 @@ near(void)
 	begin();
 	set("a", "one");
 	struct zmap *z = open_cache("1000", "1048576");
-	CHECK(z->caps & ZMAP_NEAR);
-	store_expect(z, (struct zmap_get){.key = "a", .near = true}, ZMAP_FAR, "");
+	CHECK(z->caps & ZMAP_LOCAL_COPIES);
+	store_expect(z, (struct zmap_get){.key = "a", .local_only = true}, ZMAP_NOT_LOCAL, "");
 	CHECK_INT(asked(z)->calls[ZMAP_GET], 0);
 	CHECK_INT(z->counts.calls[ZMAP_GET], 0);
 	store_expect(z, (struct zmap_get){.key = "a"}, 0, "one");
-	store_expect(z, (struct zmap_get){.key = "a", .near = true}, 0, "one");
-	store_expect(z, (struct zmap_get){.key = "a", .near = true, .anew = true}, ZMAP_FAR, "");
-	store_expect(z, (struct zmap_get){.key = "a", .near = true, .fresh = true}, ZMAP_FAR, "");
-	store_expect(z, (struct zmap_get){.key = "a", .near = true, .max = 2}, ZMAP_FAR, "");
+	store_expect(z, (struct zmap_get){.key = "a", .local_only = true}, 0, "one");
+	store_expect(z, (struct zmap_get){.key = "a", .local_only = true, .bypass_cache = true},
+		ZMAP_NOT_LOCAL, "");
+	store_expect(z, (struct zmap_get){.key = "a", .local_only = true, .revalidate = true},
+		ZMAP_NOT_LOCAL, "");
+	store_expect(
+		z, (struct zmap_get){.key = "a", .local_only = true, .max = 2}, ZMAP_NOT_LOCAL, "");
 	CHECK_INT(asked(z)->calls[ZMAP_GET], 1);
 	CHECK_INT(z->counts.calls[ZMAP_GET], 2);
 	zmap_close(z);
 	usleep(1100000);
 	z = open_cache("1", "1048576");
-	store_expect(z, (struct zmap_get){.key = "a", .near = true}, ZMAP_FAR, "");
+	store_expect(z, (struct zmap_get){.key = "a", .local_only = true}, ZMAP_NOT_LOCAL, "");
 	store_expect(z, (struct zmap_get){.key = "a"}, 0, "one");
 	CHECK_INT(asked(z)->calls[ZMAP_GET], 1);
 	CHECK_INT(asked(z)->bytes_in, 0);
 	end(z);
 	z = store_open("trace", "mem", "near", true);
-	CHECK(!(z->caps & ZMAP_NEAR));
+	CHECK(!(z->caps & ZMAP_LOCAL_COPIES));
 	zmap_close(z);
 }
 
@@ -128,7 +131,7 @@ near(void)
 static void
 understood(void)
 {
-	const struct zmap_get meta = {.key = "meta", .fresh = true};
+	const struct zmap_get meta = {.key = "meta", .revalidate = true};
 	begin();
 	set("meta", "one");
 	set("chunk", "of one");

@@ -140,7 +140,7 @@ static bool
 key_has(struct zmap *z, const char *key, const char *text)
 {
 	CLEAN(buf_free) struct buf now = {0};
-	const struct zmap_get g = {.key = key, .fresh = true, .into = &now, .max = MOST};
+	const struct zmap_get g = {.key = key, .revalidate = true, .into = &now, .max = MOST};
 	return zmap_get(z, &g, NULL) == 0 && memmem(now.data, now.len, text, strlen(text));
 }
 

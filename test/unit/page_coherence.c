@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 static struct server server;
-static struct invalidator renewer;
+static struct invalidator invalidator;
 static struct page_coherence pages;
 static struct inode inode;
 
@@ -31,13 +31,13 @@ waited(void)
 {
 	struct request r = {.server = &server, .inode = &inode, .pid = 1 << 24};
 	pthread_t asks;
-	park(&renewer, &pages, true);
+	park(&invalidator, &pages, true);
 	CHECK_INT(pthread_create(&asks, NULL, ask, &r), 0);
 	while (!is_known(r.pid))
 		usleep(1000);
 	askers_forget(&pages.askers); /* as the inode begins anew */
 	atomic_store(&pages.since, 1);
-	park(&renewer, &pages, false);
+	park(&invalidator, &pages, false);
 	pthread_join(asks, NULL);
 	CHECK(is_known(r.pid));
 }
@@ -63,7 +63,7 @@ polled(void)
 	bool quiet = false;
 	CHECK_INT(pthread_create(&polls, NULL, poll_it, NULL), 0);
 	for (int i = 0; i < TRIES && !quiet; i++)
-		quiet = wait_for_quiet(&renewer, &pages);
+		quiet = wait_for_quiet(&invalidator, &pages);
 	CHECK(quiet);
 	CHECK_INT(atomic_load(&pages.read), 0);
 	atomic_store(&over, true);
@@ -75,10 +75,10 @@ polled(void)
 int
 main(void)
 {
-	server.renewer = &renewer;
-	renewer.server = &server;
-	pthread_mutex_init(&renewer.lock, NULL);
-	clock_cond_init(&renewer.unparked);
+	server.invalidator = &invalidator;
+	invalidator.server = &server;
+	pthread_mutex_init(&invalidator.lock, NULL);
+	clock_cond_init(&invalidator.unparked);
 	atomic_store(&inode.pages, &pages);
 	pages.inode = &inode;
 	CHECK_INT(queue_new(1, false, &server.queue), 0);

@@ -182,7 +182,7 @@ write_letter(void *arg)
 	while (is < 'a' + ROUNDS) {
 		CLEAN(buf_free) struct buf b = {0};
 		struct zmap_stat s = {0};
-		struct zmap_get g = {.key = "v/0", .into = &b, .max = WRITERS, .fresh = true};
+		struct zmap_get g = {.key = "v/0", .into = &b, .max = WRITERS, .revalidate = true};
 		CHECK_INT(zmap_get(w, &g, &s), 0);
 		if (b.len != WRITERS)
 			break;
@@ -219,7 +219,7 @@ nothing_lost(void)
 	}
 	for (int i = 0; i < WRITERS; i++)
 		pthread_join(t[i], NULL);
-	expect((struct zmap_get){.key = "v/0", .fresh = true}, 0, "mmm");
+	expect((struct zmap_get){.key = "v/0", .revalidate = true}, 0, "mmm");
 }
 
 static void (*const row[])(void) = {

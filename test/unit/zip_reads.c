@@ -146,7 +146,7 @@ kept(void)
 		all_small("0123456789");
 		CHECK(i ? calls[ZMAP_GET] == 1 : calls[ZMAP_GET] > 6);
 		unsigned long long before = calls[ZMAP_GET];
-		expect((struct zmap_get){.key = "s", .anew = true}, 0, "0123456789");
+		expect((struct zmap_get){.key = "s", .bypass_cache = true}, 0, "0123456789");
 		CHECK(calls[ZMAP_GET] > before);
 		put_archive(buf_span(&n.out));
 		if (i)
@@ -193,7 +193,7 @@ kept_fresh(void)
 	put_archive(buf_span(&n.out));
 	usleep(ZIP_LOOK_REMOTE / 1000 + 1000);
 	expect((struct zmap_get){.key = "s"}, 0, "0123456789");
-	expect((struct zmap_get){.key = "s", .fresh = true}, 0, "9876543210");
+	expect((struct zmap_get){.key = "s", .revalidate = true}, 0, "9876543210");
 	expect((struct zmap_get){.key = "d"}, 0, "9876543210");
 	done(&m);
 	zip_made(&n);

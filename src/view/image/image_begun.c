@@ -12,7 +12,7 @@
 static const uint64_t SMALL =
 	128 << 10; /* bytes: chunks that are less only because memory is small are too many */
 
-enum { FOUND = ZMAP_FAR + 1 }; /* no outcome of a listing */
+enum { FOUND = ZMAP_NOT_LOCAL + 1 }; /* no outcome of a listing */
 
 static int
 is_any(void *arg, const char *name, bool prefix, const struct zmap_stat *stat)

@@ -1,4 +1,4 @@
-#include "data/fresh.h"
+#include "data/new_array.h"
 
 #include "base/list.h"
 #include "base/set.h"
@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-struct fresh_object {
+struct new_object {
 	uint64_t number; /* array_object's */
 	uint64_t chunk;  /* one that is in it */
 	int64_t mtime;   /* 0: not known */
@@ -16,10 +16,10 @@ struct fresh_object {
 	char version[ZMAP_VERSION];
 };
 
-struct fresh {
+struct new_array {
 	pthread_mutex_t lock; /* guards all below */
 	struct set objects;   /* borrows from put */
-	struct fresh_object **put;
+	struct new_object **put;
 	size_t n;
 	bool exclusive;  /* another writer's object is an error, and not replaced */
 	atomic_bool met; /* one was there */
@@ -28,20 +28,20 @@ struct fresh {
 static int
 by_number(const void *a, const void *b)
 {
-	const struct fresh_object *x = a, *y = b;
+	const struct new_object *x = a, *y = b;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
 int
 array_begin(struct array *a, bool exclusive)
 {
-	struct fresh *f = a->fresh ? a->fresh : calloc(1, sizeof *f);
+	struct new_array *f = a->new_array ? a->new_array : calloc(1, sizeof *f);
 	if (!f)
 		return err_set(-ENOMEM, "no memory for a new array");
-	if (!a->fresh)
+	if (!a->new_array)
 		pthread_mutex_init(&f->lock, NULL);
 	f->exclusive = exclusive;
-	a->fresh = f;
+	a->new_array = f;
 	atomic_store(&a->made, false);
 	return 0;
 }
@@ -53,9 +53,9 @@ array_made(struct array *a)
 }
 
 void
-fresh_free(struct array *a)
+new_array_free(struct array *a)
 {
-	struct fresh *f = a->fresh;
+	struct new_array *f = a->new_array;
 	if (!f)
 		return;
 	set_free(&f->objects, NULL);
@@ -67,20 +67,20 @@ fresh_free(struct array *a)
 bool
 array_is_new(const struct array *a)
 {
-	return a->fresh && !atomic_load(&a->made);
+	return a->new_array && !atomic_load(&a->made);
 }
 
 static bool
 is_exclusive(const struct array *a)
 {
-	return array_is_new(a) && a->fresh->exclusive;
+	return array_is_new(a) && a->new_array->exclusive;
 }
 
 /* *ret: the version that was put here; "": none was, or the store does not say. */
 static bool
-known(struct fresh *f, uint64_t number, char *ret)
+known(struct new_array *f, uint64_t number, char *ret)
 {
-	const struct fresh_object key = {.number = number}, *o = NULL;
+	const struct new_object key = {.number = number}, *o = NULL;
 	*ret = '\0';
 	LOCKED(&f->lock) {
 		o = set_find(&f->objects, &key, by_number);
@@ -91,12 +91,12 @@ known(struct fresh *f, uint64_t number, char *ret)
 }
 
 /* With the lock held. */
-static struct fresh_object *
-add(struct fresh *f, uint64_t number)
+static struct new_object *
+add(struct new_array *f, uint64_t number)
 {
 	if (LIST_MORE(f->put, f->n, "changes") < 0)
 		return NULL;
-	struct fresh_object *o = calloc(1, sizeof *o);
+	struct new_object *o = calloc(1, sizeof *o);
 	if (!o)
 		return NULL;
 	o->number = number;
@@ -112,9 +112,9 @@ add(struct fresh *f, uint64_t number)
 static int
 note(struct array *a, uint64_t chunk, const char *version)
 {
-	struct fresh *f = a->fresh;
-	const struct fresh_object key = {.number = array_object(a, chunk)};
-	struct fresh_object *o = NULL;
+	struct new_array *f = a->new_array;
+	const struct new_object key = {.number = array_object(a, chunk)};
+	struct new_object *o = NULL;
 	LOCKED(&f->lock) {
 		o = set_find(&f->objects, &key, by_number);
 		o = o ? o : add(f, key.number);
@@ -130,26 +130,26 @@ note(struct array *a, uint64_t chunk, const char *version)
 static int
 not_ours(const struct store *st)
 {
-	atomic_store(&st->array->fresh->met, true);
+	atomic_store(&st->array->new_array->met, true);
 	return err_set(-EEXIST, "'%s' is there: another program makes the array, or has begun to",
 		st->key);
 }
 
 bool
-fresh_stays(const struct store *st)
+new_array_stays(const struct store *st)
 {
 	return is_exclusive(st->array);
 }
 
 int
-fresh_condition(const struct store *st, struct zmap_put *ret, char **ret_match)
+new_array_condition(const struct store *st, struct zmap_put *ret, char **ret_match)
 {
 	struct array *a = st->array;
 	char version[ZMAP_VERSION];
 	if (!array_is_new(a) || !(a->zmap->caps & ZMAP_CONDITIONAL))
 		return 0;
-	const bool ours = known(a->fresh, array_object(a, st->chunk->number), version);
-	if (!a->fresh->exclusive) {
+	const bool ours = known(a->new_array, array_object(a, st->chunk->number), version);
+	if (!a->new_array->exclusive) {
 		ret->if_absent |= !ours && !st->based;
 		return 0;
 	}
@@ -175,22 +175,22 @@ shared_was_put(struct store *st, int result, const struct zmap_stat *now)
 	char version[ZMAP_VERSION];
 	if (result < 0 || !(a->zmap->caps & ZMAP_CONDITIONAL))
 		return result;
-	if (!there || known(a->fresh, array_object(a, chunk), version)) {
+	if (!there || known(a->new_array, array_object(a, chunk), version)) {
 		int r = result ? 0 : note(a, chunk, now->version);
 		return r < 0 ? r : result;
 	}
-	atomic_store(&a->fresh->met, true);
+	atomic_store(&a->new_array->met, true);
 	int r = note(a, chunk, NULL);
 	return r < 0 ? r : result;
 }
 
 int
-fresh_was_put(struct store *st, int result, struct zmap_stat *now)
+new_array_was_put(struct store *st, int result, struct zmap_stat *now)
 {
 	struct array *a = st->array;
 	if (!array_is_new(a))
 		return result;
-	if (!a->fresh->exclusive)
+	if (!a->new_array->exclusive)
 		return shared_was_put(st, result, now);
 	if (result == ZMAP_CHANGED)
 		return not_ours(st);
@@ -208,13 +208,13 @@ struct undoing {
 bool
 array_met(const struct array *a)
 {
-	return a->fresh && atomic_load(&a->fresh->met);
+	return a->new_array && atomic_load(&a->new_array->met);
 }
 
 /* alone: no other writer is about the array, as far as is known: a store that cannot delete on a
  * condition is asked to do it without. */
 static int
-remove_one(struct array *a, const struct fresh_object *put, bool alone)
+remove_one(struct array *a, const struct new_object *put, bool alone)
 {
 	const struct extent_id id = array_extent(a, put->chunk, 0, 0);
 	struct object *o;
@@ -244,9 +244,9 @@ remove_one(struct array *a, const struct fresh_object *put, bool alone)
 }
 
 int
-fresh_remove(struct array *a, uint64_t chunk, const char *version, int64_t mtime)
+array_remove_version(struct array *a, uint64_t chunk, const char *version, int64_t mtime)
 {
-	struct fresh_object o = {.chunk = chunk, .mtime = mtime};
+	struct new_object o = {.chunk = chunk, .mtime = mtime};
 	memcpy(o.version, version, sizeof o.version);
 	return remove_one(a, &o, true);
 }
@@ -255,7 +255,7 @@ static void
 undo_one(void *arg, size_t i)
 {
 	struct undoing *u = arg;
-	const struct fresh_object *put = u->array->fresh->put[i];
+	const struct new_object *put = u->array->new_array->put[i];
 	int r = put->other ? ZMAP_CHANGED : remove_one(u->array, put, u->alone);
 	if (r && r != ZMAP_ABSENT)
 		atomic_fetch_add(&u->left, 1);
@@ -268,7 +268,7 @@ array_undo(struct array *a, bool alone, size_t *ret_put, size_t *ret_left)
 	*ret_put = *ret_left = 0;
 	if (!array_is_new(a))
 		return;
-	*ret_put = a->fresh->n;
-	in_parallel(a->fresh->n, a->remote, undo_one, &u);
+	*ret_put = a->new_array->n;
+	in_parallel(a->new_array->n, a->remote, undo_one, &u);
 	*ret_left = atomic_load(&u.left);
 }
