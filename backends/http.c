@@ -1,6 +1,6 @@
 /* A plain web server, read-only: a key is a path below the store's URL. There are no listings, so
  * consolidated metadata must say what there is. An object's version is its ETag, or else when it
- * was modified and its size.
+ * was modified, in whole seconds, and its size.
  *
  * Redirects are followed within the server that the URL names. A user with an entry in ~/.netrc
  * ($NETRC) or a token is known to that server only: no other ever sees it. */
@@ -9,10 +9,10 @@
 #include "backends/net/libcurl.h"
 #include "backends/net/auth.h"
 #include "backends/net/client.h"
+#include "backends/net/dated.h"
 #include "base/err.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,6 +34,7 @@ struct request {
 	char *url; /* where it is now */
 	const char *if_match, *if_none_match;
 	size_t part; /* bytes asked for; 0: all, or to the end */
+	bool of_array;
 	struct zmap_stat stat;
 	/* of submitted ones */
 	zmap_done_fn *done;
@@ -62,44 +63,18 @@ request_init(struct request *q, struct zmap *z, const char *key)
 	return r;
 }
 
-/* --- versions --- */
-
-static bool
-is_etag(const char *version)
-{
-	return *version == '"' || !strncmp(version, "W/", 2);
-}
-
 static void
-take_stat(const struct client_reply *p, struct zmap_stat *ret)
+take_stat(const struct client_reply *p, bool of_array, struct zmap_stat *ret)
 {
 	*ret = (struct zmap_stat){
 		.size = p->size, .mtime = p->modified, .placed = client_placed(p)};
 	if (*p->etag && strlen(p->etag) < sizeof ret->version)
 		memcpy(ret->version, p->etag, strlen(p->etag) + 1);
 	else if (!*p->etag && p->modified && p->sized)
-		snprintf(ret->version, sizeof ret->version, "%" PRId64 "-%" PRIu64,
-			p->modified / SECOND, p->size);
+		dated_version(p, of_array, ret->version);
 }
 
 /* --- what is sent --- */
-
-/* For servers that know no ETags: those that were not modified are not sent again. */
-static int
-modified_since(const char *version, struct client_attempt *a)
-{
-	char text[64];
-	struct tm tm;
-	time_t t = (time_t)strtoll(version, NULL, 10);
-	static const char *const day[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-	static const char *const month[] = {
-		"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-	if (!gmtime_r(&t, &tm))
-		return 0;
-	snprintf(text, sizeof text, "%s, %02d %s %04d %02d:%02d:%02d GMT", day[tm.tm_wday],
-		tm.tm_mday, month[tm.tm_mon], tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
-	return client_header(a, "If-Modified-Since", text);
-}
 
 static int
 prepare(void *arg, unsigned attempt, struct client_attempt *a)
@@ -109,8 +84,8 @@ prepare(void *arg, unsigned attempt, struct client_attempt *a)
 	int r = client_url(a, q->url);
 	if (r == 0 && q->h->auth)
 		r = client_header(a, "Authorization", q->h->auth);
-	if (r == 0 && q->if_none_match && *q->if_none_match && !is_etag(q->if_none_match))
-		r = modified_since(q->if_none_match, a);
+	if (r == 0 && q->if_none_match && dated_settled(q->if_none_match))
+		r = dated_unless_since(q->if_none_match, a);
 	return r;
 }
 
@@ -224,16 +199,20 @@ follow(struct request *q, const struct client_reply *p, int *ret)
 
 /* Not all servers know what If-Match and its like mean. */
 static bool
-conditions_failed(const struct request *q, int *ret)
+conditions_failed(struct request *q, int *ret)
 {
-	const char *version = q->stat.version;
-	if (q->if_match && strcmp(q->if_match, version))
+	char *version = q->stat.version;
+	const char *match = q->if_match, *known = q->if_none_match;
+	if (match && !dated_same(match, version)) {
 		*ret = ZMAP_CHANGED;
-	else if (q->if_none_match && *version && !strcmp(q->if_none_match, version))
-		*ret = ZMAP_SAME;
-	else
-		return false;
-	return true;
+		return true;
+	}
+	const bool same = known && *known && dated_same(known, version) &&
+			  (dated_is_etag(known) || dated_settled(known));
+	if (same || match)
+		snprintf(version, ZMAP_VERSION, "%s", same ? known : match);
+	*ret = ZMAP_SAME;
+	return same;
 }
 
 /* Said once a server. */
@@ -251,7 +230,7 @@ classify_response(void *arg, const struct client_reply *p, int *ret)
 	struct request *q = arg;
 	if (p->error)
 		return CLIENT_RULES;
-	take_stat(p, &q->stat);
+	take_stat(p, q->of_array, &q->stat);
 	switch (p->status) {
 	case 301:
 	case 302:
@@ -290,6 +269,7 @@ ask_get(struct zmap *z, const struct zmap_get *g, struct request *q, struct clie
 	q->if_match = g->if_match;
 	q->if_none_match = g->if_none_match;
 	q->part = g->len;
+	q->of_array = g->of_array;
 	*a = (struct client_ask){
 		.kind = CLIENT_GET,
 		.hooks = &hooks,
@@ -300,8 +280,9 @@ ask_get(struct zmap *z, const struct zmap_get *g, struct request *q, struct clie
 		.whole = g->whole,
 		/* a weak ETag never matches where that is asked for */
 		.if_match = g->if_match && *g->if_match == '"' ? g->if_match : NULL,
-		.if_none_match =
-			g->if_none_match && is_etag(g->if_none_match) ? g->if_none_match : NULL,
+		.if_none_match = g->if_none_match && dated_is_etag(g->if_none_match)
+					 ? g->if_none_match
+					 : NULL,
 		.into = g->into,
 		.max = g->max,
 		.deadline = g->deadline,
