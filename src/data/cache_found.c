@@ -28,7 +28,7 @@ cache_found(struct cache *c, struct extent *p)
 		struct object *o = p->object;
 		if (!o->found)
 			version_found_first(o, p, clock_now());
-		int how = version_found(o, p->version, p->begun);
+		int how = version_found(c, o, p->version, p->begun);
 		if (how == VERSION_OLD) { /* than what was found meanwhile */
 			version_join_old(p);
 			return 0;

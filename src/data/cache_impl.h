@@ -62,7 +62,7 @@ struct objects {
 	struct object *bucket[OBJECT_BUCKETS];
 	struct object *newest, *oldest; /* of the idle ones */
 	struct object *dead;            /* to be freed once the lock is open */
-	size_t idle;
+	size_t idle, old_versions;
 };
 
 struct cache {
@@ -196,15 +196,15 @@ void version_dropped(const struct extent *);
  * (clock_now). 0; VERSION_NEW: another one was known; VERSION_OLD: it may be older than what is
  * known. */
 enum { VERSION_NEW = 1, VERSION_OLD };
-int version_found(struct object *, const char *version, int64_t begun);
+int version_found(struct cache *, struct object *, const char *version, int64_t begun);
 /* Notes the version of an extent as the first one that is known of its object. */
 void version_found_first(struct object *, const struct extent *, int64_t now);
 /* Makes an extent one of an old version. One of a version that no reader was given is for none. */
 void version_join_old(struct extent *);
 /* The versions before are remembered no more. */
-void version_forget(struct object *);
+void version_forget(struct cache *, struct object *);
 /* The same, but when readers were given which chunks of them stays known. */
-void version_lose_old(struct object *);
+void version_lose_old(struct cache *, struct object *);
 
 /* Evicts the oldest extent of a list that is not pinned. */
 bool room_evict(struct cache *, struct lru *);

@@ -26,7 +26,7 @@ destroy(struct cache *c, struct object *o)
 	while (*at != o)
 		at = &(*at)->hash_next;
 	*at = o->hash_next;
-	version_forget(o);
+	version_forget(c, o);
 	o->hash_next = c->objects.dead;
 	c->objects.dead = o;
 }

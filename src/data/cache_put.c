@@ -25,7 +25,7 @@ cache_put_upon(struct cache *c, struct object *o, const char *version, int64_t b
 {
 	bool changed = false;
 	LOCKED(&c->lock)
-		changed = o->found && version_found(o, version, begun) == VERSION_NEW;
+		changed = o->found && version_found(c, o, version, begun) == VERSION_NEW;
 	return changed;
 }
 
@@ -50,7 +50,7 @@ cache_put_end(struct cache *c, struct object *o, const char *version)
 		drop_all(c, o);
 		/* a reader that has some of a version before would see it without what was written
 		   here: it begins anew */
-		version_lose_old(o);
+		version_lose_old(c, o);
 		o->found = true;
 		o->turned = clock_now();
 		snprintf(o->version, sizeof o->version, "%s", version);

@@ -2,17 +2,14 @@
  * which one a reader is to be given. */
 #include "data/cache_impl.h"
 
+#include "base/check.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { OLD_VERSIONS = 64 }; /* versions of one object that are remembered besides the store's */
-
-static int64_t
-later(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
+/* Old versions that are remembered: of one object, while those of all are fewer than the second
+ * number; else one of an object. */
+enum { OLD_VERSIONS = 64, OLD_VERSIONS_ALL = 16384 };
 
 static uint64_t
 distance(const struct given *a, const struct given *b)
@@ -40,7 +37,7 @@ given_note(struct given *g, unsigned n, const struct given *more)
 	}
 	to->from = more->from < to->from ? more->from : to->from;
 	to->to = more->to > to->to ? more->to : to->to;
-	to->at = later(to->at, more->at);
+	to->at = max_i64(to->at, more->at);
 }
 
 int64_t
@@ -49,7 +46,7 @@ given_at(const struct given *g, unsigned n, uint64_t chunk)
 	int64_t at = 0;
 	for (unsigned i = 0; i < n && g[i].at; i++)
 		if (chunk >= g[i].from && chunk <= g[i].to)
-			at = later(at, g[i].at);
+			at = max_i64(at, g[i].at);
 	return at;
 }
 
@@ -71,16 +68,17 @@ version_given(const struct object *o, const struct old_version *p, uint64_t chun
 {
 	int64_t at = given_at(&o->lost, 1, chunk);
 	for (; p; p = p->older)
-		at = later(at, old_given(p, chunk));
+		at = max_i64(at, old_given(p, chunk));
 	return at;
 }
 
 void
-version_forget(struct object *o)
+version_forget(struct cache *c, struct object *o)
 {
 	while (o->old) {
 		struct old_version *p = o->old;
 		o->old = p->older;
+		c->objects.old_versions--;
 		free(p);
 	}
 }
@@ -169,36 +167,37 @@ lose(struct object *o, const struct old_version *p)
 }
 
 void
-version_lose_old(struct object *o)
+version_lose_old(struct cache *c, struct object *o)
 {
 	for (const struct old_version *p = o->old; p; p = p->older)
 		lose(o, p);
-	version_forget(o);
+	version_forget(c, o);
 }
 
-/* The oldest is forgotten, so that there is room for one more. */
+/* The oldest are forgotten, so that there is room for one more. */
 static void
-make_room(struct object *o)
+make_room(struct cache *c, struct object *o)
 {
-	unsigned n = 0;
-	for (struct old_version **at = &o->old; *at; at = &(*at)->older) {
-		if (++n < OLD_VERSIONS)
-			continue;
-		lose(o, *at);
-		free(*at);
-		*at = NULL;
-		return;
+	const unsigned most = c->objects.old_versions < OLD_VERSIONS_ALL ? OLD_VERSIONS : 1;
+	struct old_version **at = &o->old, *p;
+	for (unsigned n = 1; *at && n < most; n++)
+		at = &(*at)->older;
+	while ((p = *at)) {
+		*at = p->older;
+		lose(o, p);
+		c->objects.old_versions--;
+		free(p);
 	}
 }
 
 /* The object has another version now than was known. */
 static void
-begin_version(struct object *o, const char *version, int64_t now)
+begin_version(struct cache *c, struct object *o, const char *version, int64_t now)
 {
 	struct old_version *p = calloc(1, sizeof *p);
 	struct given *given = p ? p->given : &o->lost;
 	const unsigned n = p ? OLD_GIVEN : 1;
-	make_room(o);
+	make_room(c, o);
 	for (unsigned i = 0; i < OBJECT_GIVEN; i++)
 		given_note(given, n, &o->given[i]);
 	supersede(o, version, now, given, n);
@@ -207,6 +206,7 @@ begin_version(struct object *o, const char *version, int64_t now)
 		p->until = now;
 		memcpy(p->version, o->version, sizeof p->version);
 		o->old = p;
+		c->objects.old_versions++;
 	}
 	snprintf(o->version, sizeof o->version, "%s", version);
 	memset(o->given, 0, sizeof o->given);
@@ -247,12 +247,12 @@ version_found_first(struct object *o, const struct extent *p, int64_t now)
 }
 
 int
-version_found(struct object *o, const char *version, int64_t begun)
+version_found(struct cache *c, struct object *o, const char *version, int64_t begun)
 {
 	if (!strcmp(o->version, version))
 		return 0;
 	if (begun < o->turned)
 		return VERSION_OLD;
-	begin_version(o, version, clock_now());
+	begin_version(c, o, version, clock_now());
 	return VERSION_NEW;
 }

@@ -1,5 +1,6 @@
 #include "view/facts.h"
 
+#include "base/check.h"
 #include "base/err.h"
 #include "base/clock.h"
 #include "base/hash.h"
@@ -12,9 +13,11 @@ enum width_state { WIDTH_NONE, WIDTH_MEASURING, WIDTH_KNOWN, WIDTH_DENIED };
 
 struct fact {
 	struct fact *next;
-	struct fact *open_next, **open_at; /* among those that are open */
-	int64_t mtime, noticed;            /* of a changed chunk */
-	int64_t written;                   /* clock_now() of when its flat file was written last */
+	struct fact *open_next, **open_at;    /* among those that are open */
+	struct fact *idle_next, *idle_before; /* among those in no use */
+	unsigned uses; /* 1 of all that have the file open; threads that measure or wait for that */
+	int64_t mtime, noticed; /* of a changed chunk */
+	int64_t written;        /* clock_now() of when its flat file was written last */
 	uint64_t pages_version;
 	int64_t pages_since; /* clock_now(); 0: no pages to keep */
 	bool pages_expired;  /* the next open drops them */
@@ -36,14 +39,20 @@ facts_init(struct facts *f)
 	pthread_cond_init(&f->measured, NULL);
 }
 
+static void
+destroy(struct fact *a)
+{
+	free(a->denied);
+	free(a);
+}
+
 void
 facts_free(struct facts *f)
 {
 	for (unsigned i = 0; i < FACT_SLOTS; i++)
 		for (struct fact *a = f->slot[i], *next; a; a = next) {
 			next = a->next;
-			free(a->denied);
-			free(a);
+			destroy(a);
 		}
 	free(f->strangers.family);
 	pthread_cond_destroy(&f->measured);
@@ -66,12 +75,72 @@ find(struct facts *f, const char *path)
 	return a;
 }
 
+static void
+leave_idle(struct facts *f, struct fact *a)
+{
+	*(a->idle_before ? &a->idle_before->idle_next : &f->idle_first) = a->idle_next;
+	*(a->idle_next ? &a->idle_next->idle_before : &f->idle_last) = a->idle_before;
+	f->idle--;
+}
+
+static void
+join_idle(struct facts *f, struct fact *a)
+{
+	a->idle_before = f->idle_last;
+	a->idle_next = NULL;
+	*(f->idle_last ? &f->idle_last->idle_next : &f->idle_first) = a;
+	f->idle_last = a;
+	f->idle++;
+}
+
+static void
+drop(struct facts *f, struct fact *a)
+{
+	struct fact **at = slot_of(f, a->path);
+	while (*at != a)
+		at = &(*at)->next;
+	*at = a->next;
+	leave_idle(f, a);
+	f->noticed = max_i64(f->noticed, a->noticed);
+	f->written = max_i64(f->written, a->written);
+	if (a->width_state != WIDTH_NONE)
+		atomic_fetch_add(&f->forgotten, 1);
+	destroy(a);
+}
+
+/* It is in no use; those that were not for longest are dropped. */
+static void
+rest(struct facts *f, struct fact *a)
+{
+	join_idle(f, a);
+	while (f->idle > FACTS_IDLE)
+		drop(f, f->idle_first);
+}
+
+static void
+use(struct facts *f, struct fact *a)
+{
+	if (!a->uses++)
+		leave_idle(f, a);
+}
+
+static void
+unuse(struct facts *f, struct fact *a)
+{
+	if (!--a->uses)
+		rest(f, a);
+}
+
 /* The same, but makes one. NULL: no memory; then a fact is forgotten, which costs time but is never
  * wrong. */
 static struct fact *
 have(struct facts *f, const char *path)
 {
 	struct fact *a = find(f, path);
+	if (a && !a->uses) {
+		leave_idle(f, a);
+		join_idle(f, a);
+	}
 	if (a)
 		return a;
 	size_t len = strlen(path) + 1;
@@ -79,9 +148,13 @@ have(struct facts *f, const char *path)
 	if (!a)
 		return NULL;
 	memcpy(a->path, path, len);
+	a->noticed = f->noticed;
+	a->written = f->written;
 	struct fact **slot = slot_of(f, path);
 	a->next = *slot;
-	return *slot = a;
+	*slot = a;
+	rest(f, a);
+	return a;
 }
 
 static void
@@ -139,9 +212,9 @@ facts_noticed(struct facts *f, const char *path, bool flat)
 	int64_t t = 0;
 	LOCKED(&f->lock) {
 		const struct fact *a = find(f, path);
-		t = a ? a->noticed : 0;
-		if (a && !flat && a->written > t)
-			t = a->written;
+		t = a ? a->noticed : f->noticed;
+		if (!flat)
+			t = max_i64(t, a ? a->written : f->written);
 	}
 	return t;
 }
@@ -181,8 +254,10 @@ facts_open(struct facts *f, const char *path, uint64_t version, int64_t ttl, int
 		struct fact *a = have(f, path);
 		if (!a)
 			return false;
-		if (!a->opens++)
+		if (!a->opens++) {
 			join_open(f, a);
+			use(f, a);
+		}
 		keep = a->pages_since && !a->pages_expired && a->pages_version == version &&
 		       !older(a->pages_since, ttl) && noticed < a->pages_since;
 		if (!keep) {
@@ -199,8 +274,10 @@ facts_close(struct facts *f, const char *path)
 {
 	LOCKED(&f->lock) {
 		struct fact *a = find(f, path);
-		if (a && a->opens && !--a->opens)
+		if (a && a->opens && !--a->opens) {
 			leave_open(f, a);
+			unuse(f, a);
+		}
 	}
 }
 
@@ -241,29 +318,43 @@ keep_width(const struct facts *f, struct fact *a, int code, uint32_t width)
 	a->denied_until = clock_now() + f->denied_for;
 }
 
-/* 1: known, in *ret; 0: the caller measures, with *ret_attempt; -errno: it was denied lately. */
+/* 1: known, in *ret; 0: not; -errno: it was denied lately. */
+static int
+known_width(const struct fact *a, uint64_t key, uint32_t *ret)
+{
+	if (a->width_key != key)
+		return 0;
+	if (a->width_state == WIDTH_DENIED && clock_now() < a->denied_until)
+		return err_restore(a->denied);
+	if (a->width_state != WIDTH_KNOWN)
+		return 0;
+	*ret = a->width;
+	return 1;
+}
+
+/* The same; 0: the caller measures, with *ret_attempt, and uses the record meanwhile. */
 static int
 wait_for_width(
 	struct facts *f, const char *path, uint64_t key, uint32_t *ret, uint64_t *ret_attempt)
 {
+	int r = 0;
 	LOCKED(&f->lock) {
 		struct fact *a = have(f, path);
-		while (a && a->width_state == WIDTH_MEASURING && a->width_key == key)
-			pthread_cond_wait(&f->measured, &f->lock);
 		if (!a)
 			return err_set(-ENOMEM, "no memory");
-		if (a->width_state == WIDTH_KNOWN && a->width_key == key) {
-			*ret = a->width;
-			return 1;
+		use(f, a);
+		while (a->width_state == WIDTH_MEASURING && a->width_key == key)
+			pthread_cond_wait(&f->measured, &f->lock);
+		r = known_width(a, key, ret);
+		if (r) {
+			unuse(f, a);
+			return r;
 		}
-		if (a->width_state == WIDTH_DENIED && a->width_key == key &&
-			clock_now() < a->denied_until)
-			return err_restore(a->denied);
 		a->width_state = WIDTH_MEASURING;
 		a->width_key = key;
 		*ret_attempt = ++a->attempt;
 	}
-	return 0;
+	return r;
 }
 
 int
@@ -280,6 +371,7 @@ facts_width(struct facts *f, const char *path, uint64_t key, facts_measure_fn *m
 		struct fact *a = find(f, path);
 		if (a->attempt == attempt)
 			keep_width(f, a, r, width);
+		unuse(f, a);
 		pthread_cond_broadcast(&f->measured);
 	}
 	if (r == 0)
@@ -322,11 +414,13 @@ are_strange(const struct facts *f, unsigned a, unsigned b)
 	return false;
 }
 
-/* The same. Without memory they are compared again. */
+/* The same. Without memory, or after many, they are compared again. */
 static void
 note_strange(struct facts *f, unsigned a, unsigned b)
 {
 	struct strangers *s = &f->strangers;
+	if (s->n == STRANGERS_MOST)
+		s->n = 0;
 	if (a == b || are_strange(f, a, b) || LIST_MORE(s->family, s->n, "strangers") < 0)
 		return;
 	s->family[s->n][0] = a;

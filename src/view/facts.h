@@ -1,6 +1,9 @@
 /* What a mount remembers about paths besides the model: when chunks were seen to change, which
  * kernel pages may still be used, how wide variable-length elements are, which arrays grow
- * together. Small, one record a path that was opened; any thread. */
+ * together. One record a path; of those that are in no use the FACTS_IDLE that were used last are
+ * kept. What the others said is found out again, and a path without a record counts as changed when
+ * the last of theirs did; only the time of such a change is no longer a file's mtime. Any thread.
+ */
 #pragma once
 
 #include "base/clean.h"
@@ -11,7 +14,7 @@
 
 struct fact;
 
-enum { FACT_SLOTS = 1024 };
+enum { FACT_SLOTS = 1024, FACTS_IDLE = 16384, STRANGERS_MOST = 4096 };
 
 struct facts {
 	pthread_mutex_t lock; /* guards all below and every fact */
@@ -22,10 +25,13 @@ struct facts {
 	} strangers;
 	pthread_cond_t measured;
 	struct fact *slot[FACT_SLOTS];
-	struct fact *open;       /* those of open files */
-	atomic_size_t nopen;     /* of them; read without the lock */
-	atomic_ullong changes;   /* chunks that were seen to change so far */
-	atomic_ullong forgotten; /* widths that were known and are no longer */
+	struct fact *idle_first, *idle_last; /* those in no use, the least recently used first */
+	size_t idle;
+	int64_t noticed, written; /* the newest ones of records that were dropped */
+	struct fact *open;        /* those of open files */
+	atomic_size_t nopen;      /* of them; read without the lock */
+	atomic_ullong changes;    /* chunks that were seen to change so far */
+	atomic_ullong forgotten;  /* widths that were known and are no longer */
 	int64_t denied_for; /* ns; how long it is remembered that a width may not be measured. Set
 			       before use; 0: not at all */
 };

@@ -244,6 +244,29 @@ versions(void)
 	cache = cache_free(cache);
 }
 
+/* Where very many old versions are remembered, only the last one of an object that changes is. */
+static void
+versions_of_many_objects(void)
+{
+	CHECK_INT(cache_new(BUDGET, false, &cache), 0);
+	const int64_t early = moment();
+	CHECK_STR(version_of(0, 0, early, "one"), "one");
+	for (unsigned i = 0; i < 256 * 65; i++) {
+		struct cache_request a = ask_chunk(2 + i / 65, 0, clock_now(), clock_now());
+		char name[16];
+		a.id.object = a.id.chunk;
+		snprintf(name, sizeof name, "%u", i);
+		CHECK_STR(version_by(&a, name), name);
+	}
+	CHECK_STR(version_of(0, early, early, "one"), "one");
+	const int64_t late = moment();
+	CHECK_STR(version_of(0, late, late, "two"), "two");
+	const int64_t last = moment();
+	CHECK_STR(version_of(0, last, last, "three"), "three");
+	CHECK_STR(version_of(0, last, early, "?"), "gone");
+	cache = cache_free(cache);
+}
+
 static void
 evict_all(void)
 {
@@ -466,6 +489,7 @@ main(void)
 	all_renew_at_once();
 	borrowed();
 	versions();
+	versions_of_many_objects();
 	for (unsigned how = 0; how < 8; how++)
 		versions_of_chunks(how & 4 ? 40 : 2, how & 1, how & 2);
 	replaced_before_the_end();

@@ -43,6 +43,62 @@ test_pages(void)
 }
 
 static void
+use_many(struct facts *f)
+{
+	char path[32];
+	for (unsigned i = 0; i < FACTS_IDLE + 10; i++) {
+		snprintf(path, sizeof path, "many%u", i);
+		facts_open(f, path, 1, INT64_MAX, 0);
+		facts_close(f, path);
+	}
+}
+
+static int
+measure_many(void *arg, uint32_t *ret)
+{
+	use_many(arg);
+	*ret = 5;
+	return 0;
+}
+
+/* A record in no use is dropped for others, and its path counts as changed. */
+static void
+test_dropped(void)
+{
+	struct facts *f = calloc(1, sizeof *f);
+	uint32_t width = 0;
+	facts_init(f);
+	facts_open(f, "open", 1, INT64_MAX, 0);
+	facts_set_kin(f, "p", "q", true);
+	CHECK_INT(facts_kin(f, "p", "q"), KIN_SAME);
+	facts_changed(f, "v", 7);
+	facts_written(f, "w", 7);
+	CHECK(!facts_open(f, "v.nc", 1, INT64_MAX, facts_noticed(f, "v", false)));
+	const int64_t noticed = facts_noticed(f, "v", false),
+		      written = facts_noticed(f, "w", false);
+	use_many(f);
+	CHECK_INT(f->idle, FACTS_IDLE);
+	CHECK_INT(facts_mtime(f, "v"), 0);
+	CHECK(facts_noticed(f, "v", true) >= noticed);
+	CHECK(facts_noticed(f, "w", false) >= written);
+	CHECK(!facts_open(f, "w", 1, INT64_MAX, facts_noticed(f, "w", false)));
+	CHECK(facts_noticed(f, "w", false) >= written);
+	CHECK_INT(facts_kin(f, "p", "q"), KIN_UNKNOWN);
+	CHECK(facts_open(f, "open", 1, INT64_MAX, 0)); /* its record is in use */
+	CHECK(facts_open(f, "v.nc", 1, INT64_MAX, 0));
+	CHECK_INT(facts_width(f, "w", 1, measure_many, f, &width), 0);
+	CHECK_INT(facts_width(f, "t", 1, measure_many, f, &width), 0);
+	CHECK(facts_know_width(f, "t", 1, &width));
+	const unsigned long long forgotten = f->forgotten;
+	use_many(f);
+	CHECK(!facts_know_width(f, "t", 1, &width));
+	CHECK(f->forgotten > forgotten);
+	CHECK_INT(f->idle, FACTS_IDLE);
+	facts_free(f);
+	free(f);
+}
+
+static void
 count_path(void *arg, const char *path)
 {
 	++*(int *)arg;
@@ -286,6 +342,7 @@ main(void)
 	test_width();
 	test_denied();
 	test_kin();
+	test_dropped();
 	test_stale();
 	test_notes();
 	return check_end();
