@@ -96,19 +96,19 @@ set(struct opts *o, const char *text)
 	if (o->helper && !strcmp(text, "rw"))
 		return 0; /* mount(8) says rw wherever ro was not said: there it is 'writable' that
 			     counts */
-	if (!strcmp(text, "ro"))
-		o->rw = 0;
 	switch (d->kind) {
 	case KIND_IGNORED_VALUE: return 0;
 	case KIND_REFUSED: return err_set(-EINVAL, "option '%s': %s", d->name, d->help);
 	case KIND_TEXTS:
 	case KIND_VALUE: break;
 	case KIND_FLAG:
+	case KIND_UNDO:
 	case KIND_IGNORED:
 		if (eq)
 			return err_set(-EINVAL, "option '%s' takes no value", d->name);
-		if (d->kind == KIND_FLAG)
-			*field(o, d) = 1;
+		if (d->kind != KIND_IGNORED)
+			*field(o, d) = d->kind == KIND_FLAG;
+		o->ro |= o->helper && !strcmp(text, "ro");
 		return 0;
 	}
 	if (!eq)
@@ -268,6 +268,8 @@ opts_parse(int argc, char **argv, struct opts *ret)
 	}
 	if (r < 0)
 		return r;
+	if (o.ro) /* mount(8) says it first, wherever the user wrote it */
+		o.rw = 0;
 	if (o.job != JOB_HELP && o.job != JOB_VERSION)
 		r = take_operands(&o, n - optind, argv + optind);
 	if (r == 0)
@@ -313,7 +315,9 @@ opts_help(FILE *to)
 		fprintf(to, "%*s%s", n < HELP_COLUMN ? HELP_COLUMN - n : 1, "", d->help);
 		fprintf(to, d->standard ? " (default: %s)\n" : "\n", d->standard);
 	}
-	fputs("\nAccepted without effect:", to);
+	fputs("\nOf rw and ro, of noexec and exec the last counts.\n"
+	      "Accepted without effect:",
+		to);
 	for (const struct option_def *d = opts_table(); d->name; d++)
 		if (d->kind == KIND_IGNORED || d->kind == KIND_IGNORED_VALUE)
 			fprintf(to, " %s%s", d->name, d->kind == KIND_IGNORED ? "" : "=");

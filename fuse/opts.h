@@ -23,7 +23,8 @@ struct opts {
 	char **command;   /* after "--", NULL-terminated, or NULL */
 	bool foreground;
 	bool fake;   /* mount -f: everything but the mount */
-	bool helper; /* called by mount(8), as mount.zarrfs or mount.fuse.zarrfs */
+	bool helper; /* called by mount(8), as mount.zarrfs or mount.fuse.zarrfs … */
+	bool ro;     /* … and that says ro */
 	/* set through the table */
 	int64_t endian, strlen, consolidated, missing, nc,
 		loglevel;              /* words: their number in the table's list */

@@ -7,6 +7,7 @@
 
 enum kind {
 	KIND_FLAG,
+	KIND_UNDO,    /* of the flag at the same place */
 	KIND_VALUE,   /* parsed by .parse */
 	KIND_TEXTS,   /* a text each time that it is said */
 	KIND_IGNORED, /* other file systems' and fstab's: accepted, without effect here */

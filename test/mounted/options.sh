@@ -175,6 +175,22 @@ if [ "$(printf '%s\n' 6.6 "$(uname -r)" | sort -V | head -1)" = 6.6 ]; then
 	[ "$again" -gt "$pages" ] || fail "direct_io=all reads out of pages"
 fi
 
+# contradictions: the last counts, as with mount(8), whose own ro comes first, whatever the user wrote
+cp -r "$store" "$tmp/contradicted.zarr"
+for pair in rw,ro:rw=no writable,ro:rw=no ro,rw:rw=yes rw,ro,writable:rw=yes noexec,exec:noexec=no exec,noexec:noexec=yes; do
+	must_mount "$tmp/contradicted.zarr" "${pair%:*}"
+	grep -qx "${pair#*:}" "$mnt/.zarrfs/config" || fail "${pair%:*} is not ${pair#*:}"
+	[[ ${pair#*:} != rw=* ]] || same "${pair%:*}" "$(awk -v at="$mnt" '$2 == at { print substr($4, 1, 2) }' /proc/self/mounts)" \
+		"$([[ $pair == *=yes ]] && echo rw || echo ro)"
+	umount_store
+done
+ln -s "$(readlink -f "$ZARRFS")" "$tmp/mount.zarrfs"
+for pair in ro,writable:ro rw,writable:rw rw:ro; do
+	"$tmp/mount.zarrfs" "$tmp/contradicted.zarr" "$tmp/at" -o "${pair%:*}" || fail "mount.zarrfs -o ${pair%:*}"
+	same "mount.zarrfs -o ${pair%:*}" "$(awk -v at="$tmp/at" '$2 == at { print substr($4, 1, 2) }' /proc/self/mounts)" "${pair#*:}"
+	fusermount3 -u "$tmp/at"
+done
+
 # written_as OPTIONS: a file that is written, read and mapped at once shows one content; $again, the requests of 8 readings of 4 KiB of it.
 cp -r "$store" "$tmp/written.zarr"
 written_as()
