@@ -176,6 +176,13 @@ look_at_end(struct flat *w, uint64_t off)
 	return off > size && w->grows ? flat_look_again(w) : 0;
 }
 
+/* Bytes of rows that the metadata count, or that were written: what lies behind is nothing yet. */
+static uint64_t
+known_end(const struct flat *w, const struct flat_state *st)
+{
+	return max_u64(st->size, st->rows * w->row);
+}
+
 static int
 put_past_the_end(
 	struct flat *w, unsigned epoch, uint64_t off, struct span b, const struct array_want *how)
@@ -188,8 +195,8 @@ put_past_the_end(
 	int r = look_at_end(w, off);
 	if (r == 0)
 		r = reach(w, epoch, end, &st);
-	if (r == 0 && off > st.size)
-		r = flat_clear(w, st.size, off, how->cancel, NULL);
+	if (r == 0)
+		r = flat_clear(w, known_end(w, &st), off, how->cancel, NULL);
 	if (r == 0)
 		r = put_elements(&st, off, b, how);
 	if (r == 0)
@@ -271,19 +278,42 @@ complete_element(struct flat *w, const struct flat_state *st)
 	return put_elements(st, st->size, (struct span){fill + written, w->item - written}, &how);
 }
 
+/* Bytes [size, end) of the last row become fill, unless metadata count it. With the turn to grow.
+ */
+static int
+fill_row(struct flat *w, const struct flat_state *st, uint64_t end, struct cancel *cancel)
+{
+	const uint64_t from = known_end(w, st), whole = round_up(from, w->item);
+	int r = from < whole && whole <= end ? complete_element(w, st) : 0;
+	return r < 0 ? r : flat_clear(w, whole, end, cancel, NULL);
+}
+
+static uint64_t
+end_of_row(const struct flat *w, uint64_t size)
+{
+	return w->row ? round_up(size, w->row) : size;
+}
+
+int
+flat_fill_row(struct flat *w, struct cancel *cancel)
+{
+	struct flat_state st;
+	flat_take(w, &w->growing);
+	flat_now(w, &st);
+	int r = fill_row(w, &st, end_of_row(w, st.size), cancel);
+	flat_give(w, &w->growing);
+	flat_state_done(&st);
+	return r;
+}
+
 int
 flat_complete(struct flat *w)
 {
 	struct flat_state st;
-	int r = 0;
 	flat_take(w, &w->growing);
 	flat_now(w, &st);
-	uint64_t end = w->row ? round_up(st.size, w->row) : st.size,
-		 whole = round_up(st.size, w->item);
-	if (st.size < whole && whole <= end)
-		r = complete_element(w, &st);
-	if (r == 0 && whole < end)
-		r = flat_clear(w, whole, end, NULL, NULL);
+	const uint64_t end = end_of_row(w, st.size);
+	int r = fill_row(w, &st, end, NULL);
 	if (r == 0 && st.size < end)
 		wrote(w, &st, end);
 	flat_give(w, &w->growing);
@@ -306,8 +336,8 @@ flat_lengthen(struct flat *w, unsigned epoch, uint64_t size, struct cancel *canc
 		r = reach(w, epoch, size, &st);
 	if (r == 0 && size > st.size && size % w->row)
 		r = err_set(-EINVAL, "whole rows of its first dimension alone come");
-	if (r == 0 && size > st.size)
-		r = flat_clear(w, st.size, size, cancel, NULL);
+	if (r == 0)
+		r = flat_clear(w, known_end(w, &st), size, cancel, NULL);
 	if (r == 0)
 		wrote(w, &st, size);
 	flat_give(w, &w->growing);

@@ -6,6 +6,7 @@
 #include "view/kind.h"
 #include "view/state.h"
 
+#include "base/check.h"
 #include "base/path.h"
 
 #include <errno.h>
@@ -27,11 +28,11 @@ flat_end(struct mount *m)
 static bool
 is_ahead(const struct flat *w, const struct flat_state *st)
 {
-	return w->unshared || (w->row && st->size / w->row > st->rows);
+	return w->unshared || (w->row && ceil_div(st->size, w->row) > st->rows);
 }
 
-/* Rows that are written whole and that the metadata do not know; or that another program has
- * counted, for which nothing is stored. */
+/* Rows that are written, the last one maybe in part, and that the metadata do not know; or that
+ * another program has counted, for which nothing is stored. */
 static int
 store_rows(struct flat *w, const struct flat_state *st, struct cancel *cancel)
 {
@@ -42,8 +43,10 @@ store_rows(struct flat *w, const struct flat_state *st, struct cancel *cancel)
 		if (w->epoch != st->epoch)
 			return 0;
 		n = node_ref(w->node);
-		rows = w->row ? st->size / w->row : 0;
+		rows = w->row ? ceil_div(st->size, w->row) : 0;
 		ahead = is_ahead(w, st);
+		if (ahead && rows * w->row > w->size)
+			w->padded = rows * w->row;
 	}
 	if (!ahead)
 		return flat_find_counted(
@@ -78,7 +81,12 @@ confirm(struct flat *w, const struct flat_state *st, int stored)
 static int
 try_store(struct flat *w, const struct flat_state *st, struct cancel *cancel)
 {
-	int r = array_flush(flat_variable(st->layout)->array, cancel);
+	const bool part = w->row && st->size % w->row;
+	/* Before any of that row is stored: then it cannot be told from what a broken writer left.
+	 */
+	int r = part ? flat_fill_row(w, cancel) : 0;
+	if (r == 0)
+		r = array_flush(flat_variable(st->layout)->array, cancel);
 	if (r == 0)
 		r = store_rows(w, st, cancel);
 	r = confirm(w, st, r);

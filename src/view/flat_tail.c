@@ -333,7 +333,7 @@ flat_clear_tail(struct flat *w, uint64_t rows, struct cancel *cancel)
 	LOCKED(&w->lock)
 		from = max_u64(
 			(w->node->array->rank ? w->node->array->shape[0] : rows) * w->row, w->size);
-	int r = flat_clear(w, from, rows * w->row, cancel, &l);
+	int r = flat_clear(w, round_up(from, w->item), rows * w->row, cancel, &l);
 	flat_give(w, &w->growing);
 	return r < 0 || !l ? r : array_flush(flat_variable(l)->array, cancel);
 }

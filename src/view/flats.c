@@ -98,6 +98,7 @@ measure(struct flat *w)
 	w->row = row;
 	w->grows = row && length_grows(w->mount, w->node);
 	w->size = w->layout->size;
+	w->padded = 0;
 }
 
 static struct flat *
@@ -252,9 +253,10 @@ static void
 live_on(struct flat *w, const struct node *now, struct layout **l)
 {
 	uint64_t bytes = bytes_of(w, now);
+	const bool own = bytes == w->padded && bytes - w->size < w->row;
 	if (*l && (*l)->size > w->layout->size)
 		flat_swap_layout(w, l);
-	if (bytes > w->size && bytes <= w->layout->size) {
+	if (bytes > w->size && bytes <= w->layout->size && !own) {
 		w->size = bytes;
 		atomic_fetch_add(&w->generation, 1);
 	}

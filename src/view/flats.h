@@ -35,6 +35,8 @@ struct flat {
 	unsigned lost;    /* … and what was written before this one may not have been stored */
 	unsigned cuts;    /* times that another writer, and not this mount, made it shorter */
 	uint64_t size;    /* bytes of elements that there are; the last row may be incomplete */
+	uint64_t padded;  /* bytes with all of that row, which metadata count since it was stored:
+			     the rest of it is fill, and its writer may go on at `size`; or 0 */
 	uint64_t cut;     /* truncated to nothing: bytes that were written since, from the start;
 			     UINT64_MAX: not truncated */
 	unsigned cutters; /* open handles by which it was */
@@ -116,6 +118,9 @@ int flat_put_bytes(
 int flat_find_end(struct flat *, uint64_t *off);
 /* It has this size at least, by whole rows that are fill where it had not. -EIO likewise. */
 int flat_lengthen(struct flat *, unsigned epoch, uint64_t size, struct cancel *);
+/* The rest of the last row becomes fill, unless metadata count it; the file stays as long as it
+ * is. */
+int flat_fill_row(struct flat *, struct cancel *);
 /* The file ends with a whole row: the rest of the last one is fill. */
 int flat_complete(struct flat *);
 

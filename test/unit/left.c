@@ -205,6 +205,10 @@ test_half(const char *url, bool others, bool old)
 	write_at(&t, 4, "\1\2", 2);
 	if (others)
 		put_bytes(played.store, "t/1.1", "\7\x8", 2);
+	CHECK_INT(file_settle(t.file, SETTLE_FLUSH, 0, NULL), 0);
+	is_stored("t/1.0", "\1\2", 2);
+	if (old && !others)
+		is_stored("t/1.1", "\0\0", 2);
 	close_file(&t);
 	is_stored("t/1.0", "\1\2", 2);
 	struct file *f = NULL;
