@@ -51,6 +51,18 @@ shows(const struct node *n)
 	return !n->error || n->array || (n->kind == NODE_GROUP && n->error_code != -ENOTSUP);
 }
 
+/* Groups and arrays are of one version from the root on. Above stores each has its own. */
+static int
+may_shard(const struct mount *m, const struct node *root)
+{
+	const bool v2 = (root->kind == NODE_GROUP && !root->group->v3) ||
+			(root->kind == NODE_ARRAY && root->array && root->array->zarr_format == 2);
+	if (!m->options.rw || !m->options.shard || !v2)
+		return 0;
+	return err_set(-EINVAL, "option 'shard': '%s' is a store of Zarr V2, which has no shards",
+		m->url.shown);
+}
+
 /* Did the store answer, and is there anything? */
 static int
 look_at_root(struct mount *m)
@@ -66,6 +78,9 @@ look_at_root(struct mount *m)
 			-EINVAL, "'%s' is one object that belongs to no Zarr store", m->url.shown);
 	if (!shows(root))
 		return err_set(-EINVAL, "cannot open store '%s': %s", m->url.shown, root->error);
+	r = may_shard(m, root);
+	if (r < 0)
+		return r;
 	advice_on_root(m, root);
 	set_root(m, root);
 	m->single = url_name(&m->url);

@@ -335,6 +335,38 @@ test_broken(const struct mount_options *o)
 	zmap_close(z);
 }
 
+/* Shards are for a store that can hold them, or one that has no version yet. */
+static void
+test_shards(struct mount_options o)
+{
+	static const struct {
+		const char *key, *text;
+		int want;
+	} row[] = {
+		{".zgroup", "{\"zarr_format\": 2}", -EINVAL},
+		{".zarray",
+			"{\"zarr_format\": 2, \"shape\": [1], \"chunks\": [1], \"dtype\": \"|u1\", "
+			"\"compressor\": null, \"fill_value\": 0, \"order\": \"C\", \"filters\": "
+			"null}",
+			-EINVAL},
+		{"zarr.json", "{\"zarr_format\": 3, \"node_type\": \"group\"}", 0},
+		{"below/.zgroup", "{\"zarr_format\": 2}", 0},
+	};
+	o.shard = 1 << 20;
+	o.zarr_format = 2;
+	for (unsigned i = 0; i < 2 * sizeof row / sizeof *row; i++) {
+		struct zmap *z = store_new("mem:shards");
+		struct mount *m = NULL;
+		put_text(z, row[i / 2].key, "%s", row[i / 2].text);
+		o.rw = i % 2;
+		const int want = o.rw ? row[i / 2].want : 0;
+		CHECK_INT(mount_open("mem:shards", &o, &m), want);
+		CHECK(!want || strstr(err_text(), "'shard'"));
+		mount_close(m);
+		zmap_close(z);
+	}
+}
+
 int
 main(void)
 {
@@ -356,5 +388,6 @@ main(void)
 	CHECK(!m);
 	zmap_close(z);
 	test_broken(&o);
+	test_shards(o);
 	return check_end();
 }
