@@ -34,8 +34,9 @@ find_space(struct array *a, const struct array_meta *m)
 		r = buf_addf(
 			&name, " %" PRIu64 "/%" PRIu64, d ? a->grid.shape[d] : 0, a->grid.chunk[d]);
 	if (r == 0)
-		r = spaces_number(a->data->spaces,
-			&(struct space_name){(char *)name.data, name.len, 0}, &a->site, &never);
+		r = spaces_get(a->data->spaces,
+			&(struct space_name){(char *)name.data, name.len, 0}, &a->site_name,
+			&never);
 	/* some codecs decode by the length of a line, and what grows along its only dimension has
 	 * another */
 	const uint64_t by = by_length(a);
@@ -43,7 +44,13 @@ find_space(struct array *a, const struct array_meta *m)
 		r = buf_addf(&name, " %u %" PRIu64, a->dtype.size,
 			by ? min_u64(by + 1, a->grid.shape[0]) : 0);
 	const struct space_name n = {(char *)name.data, name.len, a->grid.shape[0]};
-	return r < 0 ? r : spaces_number(a->data->spaces, &n, &a->space, &a->grown);
+	if (r == 0)
+		r = spaces_get(a->data->spaces, &n, &a->space_name, &a->grown);
+	if (r < 0)
+		return r;
+	a->site = space_number(a->site_name);
+	a->space = space_number(a->space_name);
+	return 0;
 }
 
 static int
@@ -199,6 +206,8 @@ array_unref(struct array *a)
 		return NULL;
 	if (a->hooks.release)
 		a->hooks.release(a->hooks.arg);
+	spaces_put(a->data->spaces, a->space_name);
+	spaces_put(a->data->spaces, a->site_name);
 	codec_chain_free(a->own_chain);
 	shard_free(a->shard);
 	uneven_free(a->uneven);

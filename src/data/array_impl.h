@@ -64,6 +64,7 @@ struct array {
 	uint64_t space;
 	uint64_t site; /* the same whatever the leading extent, and the width that texts are shown
 			  in */
+	struct space *space_name, *site_name; /* whose numbers these are: references */
 	int64_t grown; /* when the array was found to have grown or shrunk: what was cached before
 			  is compared with the store; 0: never */
 	struct dtype dtype; /* width filled in */

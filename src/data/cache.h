@@ -47,7 +47,7 @@ enum extent_state { EXTENT_LOADING, EXTENT_READY, EXTENT_FAILED };
 static const unsigned EXTENT_DROPPED = 1u << 31;
 
 struct extent_id {
-	uint64_t space; /* of spaces_number: array, type and codecs */
+	uint64_t space; /* space_number: array, type and codecs */
 	uint64_t chunk; /* number in the array's grid */
 	uint64_t off;
 	size_t len;

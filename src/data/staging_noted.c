@@ -86,6 +86,7 @@ staging_note_rows(const struct store *st)
 	if (key.coming <= counted)
 		return 0;
 	key.document = metadata_of(a);
+	spaces_keep(a->data->spaces, a->site_name);
 	LOCKED(&s->lock) {
 		n = set_find(&s->noted_by, &key, by_object);
 		n = n ? n : add(s, &key);

@@ -53,6 +53,7 @@ staging_note_placed(const struct store *st)
 		return;
 	memcpy(p.version, st->version, sizeof p.version);
 	const int64_t seen = a->hooks.seen(a->hooks.arg, 0);
+	spaces_keep(a->data->spaces, a->space_name);
 	LOCKED(&s->lock)
 		if (make_room(s, a, seen)) /* else it is not taken back */
 			s->placed[s->n_placed++] = p;

@@ -1,4 +1,4 @@
-#include "view/facts.h"
+#include "view/facts_impl.h"
 
 #include "base/check.h"
 #include "base/err.h"
@@ -8,29 +8,6 @@
 
 #include <errno.h>
 #include <string.h>
-
-enum width_state { WIDTH_NONE, WIDTH_MEASURING, WIDTH_KNOWN, WIDTH_DENIED };
-
-struct fact {
-	struct fact *next;
-	struct fact *open_next, **open_at;    /* among those that are open */
-	struct fact *idle_next, *idle_before; /* among those in no use */
-	unsigned uses; /* 1 of all that have the file open; threads that measure or wait for that */
-	int64_t mtime, noticed; /* of a changed chunk */
-	int64_t written;        /* clock_now() of when its flat file was written last */
-	uint64_t pages_version;
-	int64_t pages_since; /* clock_now(); 0: no pages to keep */
-	bool pages_expired;  /* the next open drops them */
-	unsigned opens;
-	unsigned family; /* of arrays that share a dimension; 0: not known */
-	enum width_state width_state;
-	uint64_t width_key, attempt; /* of the thread that measures; a new one where what it
-					measures is stale */
-	uint32_t width;
-	int64_t denied_until; /* clock_now(); of WIDTH_DENIED … */
-	struct err *denied;   /* … and why; NULL: never */
-	char path[];
-};
 
 void
 facts_init(struct facts *f)
@@ -65,32 +42,13 @@ slot_of(struct facts *f, const char *path)
 	return &f->slot[hash_end(hash_text(HASH_START, path)) % FACT_SLOTS];
 }
 
-/* With the lock held. NULL: nothing known. */
-static struct fact *
-find(struct facts *f, const char *path)
+struct fact *
+fact_find(struct facts *f, const char *path)
 {
 	struct fact *a = *slot_of(f, path);
 	while (a && strcmp(a->path, path) != 0)
 		a = a->next;
 	return a;
-}
-
-static void
-leave_idle(struct facts *f, struct fact *a)
-{
-	*(a->idle_before ? &a->idle_before->idle_next : &f->idle_first) = a->idle_next;
-	*(a->idle_next ? &a->idle_next->idle_before : &f->idle_last) = a->idle_before;
-	f->idle--;
-}
-
-static void
-join_idle(struct facts *f, struct fact *a)
-{
-	a->idle_before = f->idle_last;
-	a->idle_next = NULL;
-	*(f->idle_last ? &f->idle_last->idle_next : &f->idle_first) = a;
-	f->idle_last = a;
-	f->idle++;
 }
 
 static void
@@ -100,7 +58,8 @@ drop(struct facts *f, struct fact *a)
 	while (*at != a)
 		at = &(*at)->next;
 	*at = a->next;
-	leave_idle(f, a);
+	links_remove(&f->idle, &a->idle);
+	f->nidle--;
 	f->noticed = max_i64(f->noticed, a->noticed);
 	f->written = max_i64(f->written, a->written);
 	if (a->width_state != WIDTH_NONE)
@@ -112,34 +71,35 @@ drop(struct facts *f, struct fact *a)
 static void
 rest(struct facts *f, struct fact *a)
 {
-	join_idle(f, a);
-	while (f->idle > FACTS_IDLE)
-		drop(f, f->idle_first);
+	links_append(&f->idle, &a->idle);
+	f->nidle++;
+	while (f->nidle > FACTS_IDLE)
+		drop(f, (struct fact *)f->idle.first);
 }
 
-static void
-use(struct facts *f, struct fact *a)
+void
+fact_use(struct facts *f, struct fact *a)
 {
-	if (!a->uses++)
-		leave_idle(f, a);
+	if (a->uses++)
+		return;
+	links_remove(&f->idle, &a->idle);
+	f->nidle--;
 }
 
-static void
-unuse(struct facts *f, struct fact *a)
+void
+fact_unuse(struct facts *f, struct fact *a)
 {
 	if (!--a->uses)
 		rest(f, a);
 }
 
-/* The same, but makes one. NULL: no memory; then a fact is forgotten, which costs time but is never
- * wrong. */
-static struct fact *
-have(struct facts *f, const char *path)
+struct fact *
+fact_have(struct facts *f, const char *path)
 {
-	struct fact *a = find(f, path);
+	struct fact *a = fact_find(f, path);
 	if (a && !a->uses) {
-		leave_idle(f, a);
-		join_idle(f, a);
+		links_remove(&f->idle, &a->idle);
+		links_append(&f->idle, &a->idle);
 	}
 	if (a)
 		return a;
@@ -157,8 +117,8 @@ have(struct facts *f, const char *path)
 	return a;
 }
 
-static void
-forget_width(struct facts *f, struct fact *a)
+void
+fact_forget_width(struct facts *f, struct fact *a)
 {
 	if (a->width_state != WIDTH_NONE)
 		atomic_fetch_add(&f->forgotten, 1);
@@ -172,14 +132,14 @@ static void
 change(struct facts *f, const char *path, int64_t mtime, bool here)
 {
 	LOCKED(&f->lock) {
-		struct fact *a = have(f, path);
+		struct fact *a = fact_have(f, path);
 		if (!a)
 			return;
 		if (mtime > a->mtime)
 			a->mtime = mtime;
 		*(here ? &a->written : &a->noticed) = clock_now();
 		atomic_fetch_add(&f->changes, 1);
-		forget_width(f, a);
+		fact_forget_width(f, a);
 	}
 }
 
@@ -200,7 +160,7 @@ facts_mtime(struct facts *f, const char *path)
 {
 	int64_t t = 0;
 	LOCKED(&f->lock) {
-		const struct fact *a = find(f, path);
+		const struct fact *a = fact_find(f, path);
 		t = a ? a->mtime : 0;
 	}
 	return t;
@@ -211,7 +171,7 @@ facts_noticed(struct facts *f, const char *path, bool flat)
 {
 	int64_t t = 0;
 	LOCKED(&f->lock) {
-		const struct fact *a = find(f, path);
+		const struct fact *a = fact_find(f, path);
 		t = a ? a->noticed : f->noticed;
 		if (!flat)
 			t = max_i64(t, a ? a->written : f->written);
@@ -251,12 +211,12 @@ facts_open(struct facts *f, const char *path, uint64_t version, int64_t ttl, int
 {
 	bool keep = false;
 	LOCKED(&f->lock) {
-		struct fact *a = have(f, path);
+		struct fact *a = fact_have(f, path);
 		if (!a)
 			return false;
 		if (!a->opens++) {
 			join_open(f, a);
-			use(f, a);
+			fact_use(f, a);
 		}
 		keep = a->pages_since && !a->pages_expired && a->pages_version == version &&
 		       !older(a->pages_since, ttl) && noticed < a->pages_since;
@@ -273,10 +233,10 @@ void
 facts_close(struct facts *f, const char *path)
 {
 	LOCKED(&f->lock) {
-		struct fact *a = find(f, path);
+		struct fact *a = fact_find(f, path);
 		if (a && a->opens && !--a->opens) {
 			leave_open(f, a);
-			unuse(f, a);
+			fact_unuse(f, a);
 		}
 	}
 }
@@ -295,111 +255,10 @@ facts_outlived(struct facts *f, const char *path, int64_t ttl)
 {
 	bool out = false;
 	LOCKED(&f->lock) {
-		struct fact *a = find(f, path);
+		struct fact *a = fact_find(f, path);
 		out = a && outlived(a, ttl);
 	}
 	return out;
-}
-
-/* With the lock held: what was measured, or why not; err_text is that of code. */
-static void
-keep_width(const struct facts *f, struct fact *a, int code, uint32_t width)
-{
-	a->width_state = code == 0 ? WIDTH_KNOWN : WIDTH_NONE;
-	a->width = width;
-	if (code != -EACCES || !f->denied_for)
-		return;
-	if (!a->denied)
-		a->denied = malloc(sizeof *a->denied);
-	if (!a->denied)
-		return;
-	err_save(code, a->denied);
-	a->width_state = WIDTH_DENIED;
-	a->denied_until = clock_now() + f->denied_for;
-}
-
-/* 1: known, in *ret; 0: not; -errno: it was denied lately. */
-static int
-known_width(const struct fact *a, uint64_t key, uint32_t *ret)
-{
-	if (a->width_key != key)
-		return 0;
-	if (a->width_state == WIDTH_DENIED && clock_now() < a->denied_until)
-		return err_restore(a->denied);
-	if (a->width_state != WIDTH_KNOWN)
-		return 0;
-	*ret = a->width;
-	return 1;
-}
-
-/* The same; 0: the caller measures, with *ret_attempt, and uses the record meanwhile. */
-static int
-wait_for_width(
-	struct facts *f, const char *path, uint64_t key, uint32_t *ret, uint64_t *ret_attempt)
-{
-	int r = 0;
-	LOCKED(&f->lock) {
-		struct fact *a = have(f, path);
-		if (!a)
-			return err_set(-ENOMEM, "no memory");
-		use(f, a);
-		while (a->width_state == WIDTH_MEASURING && a->width_key == key)
-			pthread_cond_wait(&f->measured, &f->lock);
-		r = known_width(a, key, ret);
-		if (r) {
-			unuse(f, a);
-			return r;
-		}
-		a->width_state = WIDTH_MEASURING;
-		a->width_key = key;
-		*ret_attempt = ++a->attempt;
-	}
-	return r;
-}
-
-int
-facts_width(struct facts *f, const char *path, uint64_t key, facts_measure_fn *measure, void *arg,
-	uint32_t *ret)
-{
-	uint32_t width = 0;
-	uint64_t attempt = 0;
-	int r = wait_for_width(f, path, key, ret, &attempt);
-	if (r)
-		return r < 0 ? r : 0;
-	r = measure(arg, &width);
-	LOCKED(&f->lock) {
-		struct fact *a = find(f, path);
-		if (a->attempt == attempt)
-			keep_width(f, a, r, width);
-		unuse(f, a);
-		pthread_cond_broadcast(&f->measured);
-	}
-	if (r == 0)
-		*ret = width;
-	return r;
-}
-
-bool
-facts_know_width(struct facts *f, const char *path, uint64_t key, uint32_t *ret)
-{
-	bool known = false;
-	LOCKED(&f->lock) {
-		const struct fact *a = find(f, path);
-		known = a && a->width_state == WIDTH_KNOWN && a->width_key == key;
-		if (known)
-			*ret = a->width;
-	}
-	return known;
-}
-
-void
-facts_forget_width(struct facts *f, const char *path)
-{
-	LOCKED(&f->lock) {
-		struct fact *a = find(f, path);
-		if (a)
-			forget_width(f, a);
-	}
 }
 
 /* With the lock held: were arrays of both families compared, and found to be of different ones? */
@@ -432,7 +291,7 @@ facts_kin(struct facts *f, const char *a, const char *b)
 {
 	enum kin kin = KIN_UNKNOWN;
 	LOCKED(&f->lock) {
-		const struct fact *p = find(f, a), *q = find(f, b);
+		const struct fact *p = fact_find(f, a), *q = fact_find(f, b);
 		if (p && q && p->family && q->family)
 			kin = p->family == q->family                 ? KIN_SAME
 			      : are_strange(f, p->family, q->family) ? KIN_NONE
@@ -457,7 +316,7 @@ void
 facts_set_kin(struct facts *f, const char *a, const char *b, bool same)
 {
 	LOCKED(&f->lock) {
-		struct fact *p = have(f, a), *q = have(f, b);
+		struct fact *p = fact_have(f, a), *q = fact_have(f, b);
 		if (!p || !q)
 			return;
 		if (!p->family)
@@ -475,7 +334,7 @@ void
 facts_forget_kin(struct facts *f, const char *path)
 {
 	LOCKED(&f->lock) {
-		struct fact *a = find(f, path);
+		struct fact *a = fact_find(f, path);
 		if (a)
 			a->family = 0;
 	}
@@ -494,7 +353,7 @@ expire_slot(struct facts *f, struct fact *first)
 		open = calloc(n + 1, sizeof *open);
 	n = 0;
 	for (struct fact *a = first; a; a = a->next) {
-		forget_width(f, a);
+		fact_forget_width(f, a);
 		a->pages_expired = true;
 		if (a->opens && open && (open[n] = strdup(a->path)))
 			n++;

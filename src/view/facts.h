@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/clean.h"
+#include "base/links.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -25,8 +26,8 @@ struct facts {
 	} strangers;
 	pthread_cond_t measured;
 	struct fact *slot[FACT_SLOTS];
-	struct fact *idle_first, *idle_last; /* those in no use, the least recently used first */
-	size_t idle;
+	struct links idle; /* records in no use, the least recently used first */
+	size_t nidle;
 	int64_t noticed, written; /* the newest ones of records that were dropped */
 	struct fact *open;        /* those of open files */
 	atomic_size_t nopen;      /* of them; read without the lock */

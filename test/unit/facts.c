@@ -77,7 +77,7 @@ test_dropped(void)
 	const int64_t noticed = facts_noticed(f, "v", false),
 		      written = facts_noticed(f, "w", false);
 	use_many(f);
-	CHECK_INT(f->idle, FACTS_IDLE);
+	CHECK_INT(f->nidle, FACTS_IDLE);
 	CHECK_INT(facts_mtime(f, "v"), 0);
 	CHECK(facts_noticed(f, "v", true) >= noticed);
 	CHECK(facts_noticed(f, "w", false) >= written);
@@ -93,7 +93,7 @@ test_dropped(void)
 	use_many(f);
 	CHECK(!facts_know_width(f, "t", 1, &width));
 	CHECK(f->forgotten > forgotten);
-	CHECK_INT(f->idle, FACTS_IDLE);
+	CHECK_INT(f->nidle, FACTS_IDLE);
 	facts_free(f);
 	free(f);
 }
