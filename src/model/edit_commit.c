@@ -116,6 +116,8 @@ commit_run(struct commit *c, commit_fn *fn, void *arg)
 		forget(c);
 	}
 	if (r == 0)
+		commit_own_stored(c);
+	if (r == 0)
 		r = commit_consolidate(c);
 	if (r < 0)
 		err_save(r, &err);

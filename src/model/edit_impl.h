@@ -200,3 +200,6 @@ int commit_consolidate(struct commit *);
 void commit_renew(struct commit *);
 /* Before anything is stored: what model_is_own is to know. */
 void commit_note_own(struct commit *);
+/* All was stored: arrays that are as long again as this mount had made them before are another
+ * writer's, also where the bytes of their documents are the same. */
+void commit_own_stored(struct commit *);

@@ -15,17 +15,39 @@ hash_path(const char *path)
 	return hash_bytes(HASH_START, path, strlen(path));
 }
 
+static struct own_change
+own_change(const struct edit_part *p)
+{
+	struct own_change o = {.path = hash_path(p->path)};
+	const struct node *n = p->after;
+	if (n)
+		memcpy(o.version, n->version, sizeof o.version);
+	if (n && n->array && n->array->rank)
+		o.rows = n->array->shape[0];
+	return o;
+}
+
 void
 commit_note_own(struct commit *c)
 {
 	struct model *m = c->model;
 	for (size_t i = 0; i < c->parts; i++) {
-		const struct edit_part *p = c->part[i];
-		struct own_change o = {.path = hash_path(p->path)};
-		if (p->after)
-			memcpy(o.version, p->after->version, sizeof o.version);
+		const struct own_change o = own_change(c->part[i]);
 		LOCKED(&m->lock)
 			m->own[m->nown++ % OWN_MAX] = o;
+	}
+}
+
+void
+commit_own_stored(struct commit *c)
+{
+	struct model *m = c->model;
+	for (size_t i = 0; i < c->parts; i++) {
+		const struct own_change now = own_change(c->part[i]);
+		LOCKED(&m->lock)
+			for (unsigned k = 0; k < OWN_MAX && k < m->nown; k++)
+				if (m->own[k].path == now.path && m->own[k].rows != now.rows)
+					m->own[k] = (struct own_change){0};
 	}
 }
 

@@ -66,6 +66,7 @@ struct model {
 	/* what commits of this model left, the latest ones */
 	struct own_change {
 		uint64_t path;              /* a hash */
+		uint64_t rows;              /* of an array: its leading extent */
 		char version[ZMAP_VERSION]; /* "": nothing */
 	} own[128];
 	unsigned nown;    /* so far */

@@ -98,6 +98,21 @@ rows_go(bool heard)
 	cut_end(&c);
 }
 
+/* The documents have the bytes that this mount had given them before. */
+static void
+rows_go_that_came(bool heard)
+{
+	struct cut c = begin("mem:cut");
+	for (unsigned row = ROWS; row < ROWS + 2; row++) {
+		write_rows(&c, row, row + 1);
+		CHECK_INT(cut_settle(&c), 0);
+	}
+	write_rows(&c, ROWS + 1, ROWS + 2);
+	shorten(&c, ROWS + 1, heard);
+	CHECK_INT(cut_settle(&c), -EIO);
+	cut_end(&c);
+}
+
 /* A refresh comes before the program hears of it: it hears of it all the same. */
 static void
 rows_go_unheard(void)
@@ -368,6 +383,8 @@ main(void)
 	rows_stay(false);
 	rows_go(true);
 	rows_go(false);
+	rows_go_that_came(true);
+	rows_go_that_came(false);
 	rows_go_unheard();
 	write_ends();
 	late_write(true);
