@@ -85,6 +85,21 @@ take_named(struct shared_rows *s, const struct node *n, uint64_t length)
 	return add_path(&s->paths, n);
 }
 
+/* Another writer may have appended rows since the array was looked at: they go with the others. */
+static int
+take_now(struct shared_rows *s, const struct node *seen)
+{
+	CLEAN(node_unrefp) struct node *n = NULL;
+	const struct dim *of = &s->of->array->dim[0];
+	int r = model_look_again(s->mount->model, seen->path, &n);
+	if (r || !n->array || !n->array->rank)
+		return r < 0 ? r : 0;
+	if (!of->fqn)
+		return take_named(s, n, of->size);
+	s->was = max_u64(s->was, n->array->shape[0]);
+	return add_path(&s->paths, n);
+}
+
 static int
 take(struct shared_rows *s, const struct node *n)
 {
@@ -99,6 +114,8 @@ take(struct shared_rows *s, const struct node *n)
 				a->dim[i].name, n->path);
 	if (!a->rank || !same_name(s, n, &a->dim[0]))
 		return 0;
+	if (s->fewer)
+		return take_now(s, n);
 	return of->fqn ? add_path(&s->paths, n) : take_named(s, n, of->size);
 }
 

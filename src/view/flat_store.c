@@ -198,7 +198,7 @@ share_fewer(struct flat *w, const struct node *n, uint64_t rows, struct cancel *
 	return r;
 }
 
-/* So many rows are left of those that there are. */
+/* So many rows are left of those that there are by now, or there are so many again. */
 static int
 shorten(struct flat *w, unsigned epoch, uint64_t rows, struct cancel *cancel)
 {
@@ -209,20 +209,22 @@ shorten(struct flat *w, unsigned epoch, uint64_t rows, struct cancel *cancel)
 	if (r < 0)
 		return r;
 	flat_take(w, &w->storing);
+	r = flat_look_again(w);
 	LOCKED(&w->lock) {
 		n = node_ref(w->node);
 		same = w->epoch == epoch;
 	}
-	if (!same)
+	if (r == 0 && !same)
 		r = variable_say_rewritten(w->path);
-	else if (n->array->shape[0] > rows)
+	else if (r == 0 && n->array->shape[0] > rows)
 		r = share_fewer(w, n, rows, cancel);
 	if (r == 0)
 		r = data_sync(w->mount->data, w->mount->zmap);
 	flat_give(w, &w->storing);
 	kinds_wrote(w->mount, n->path, w->path);
 	kinds_told(w->mount, SETTLE_FLUSH);
-	return r;
+	return r == 0 && n->array->shape[0] < rows ? flat_lengthen(w, epoch, rows * w->row, cancel)
+						   : r;
 }
 
 int

@@ -198,9 +198,50 @@ test_pushed_is_cut(void)
 	check_gone();
 }
 
+/* Another program has appended rows since this mount looked at either array: they go, too, and
+ * with them the rows that wait here behind them. */
+static void
+test_grown_meanwhile(bool waits)
+{
+	const struct array_want how = {0};
+	begin(true, NULL);
+	if (waits)
+		CHECK_INT(file_write(file[1], ROWS + 3, (struct span){(const uint8_t *)"\7", 1},
+				  &how, 0),
+			0);
+	for (size_t i = 0; i < 2; i++) {
+		put_rows(i ? "b" : "a", ROWS + 3);
+		put_bytes(store, i ? "b/2" : "a/2", "\7\7\7", 3);
+		put_bytes(store, i ? "b/3" : "a/3", "\7\7\11", 3);
+	}
+	CHECK_INT(file_truncate(file[0], LEFT, RESIZE_HANDLE, NULL), 0);
+	CHECK_INT(zmap_stat(store, "a/3", &(struct zmap_stat){0}), ZMAP_ABSENT);
+	CHECK_INT(zmap_stat(store, "b/3", &(struct zmap_stat){0}), ZMAP_ABSENT);
+	check_gone();
+}
+
+/* Another program has made it shorter than that. */
+static void
+test_shorter_meanwhile(void)
+{
+	uint8_t got[ROWS];
+	begin(false, NULL);
+	cut(NULL);
+	CHECK_INT(file_truncate(file[0], LEFT + 2, RESIZE_HANDLE, NULL), 0);
+	CHECK_INT(file_settle(file[0], SETTLE_FSYNC, 0, NULL), 0);
+	CHECK_INT(read_at(file[0], 0, ROWS, got), LEFT + 2);
+	CHECK_INT(got[LEFT - 1], 1);
+	CHECK_INT(got[LEFT], 9);
+	CHECK_INT(got[LEFT + 1], 9);
+	end();
+}
+
 int
 main(void)
 {
+	test_grown_meanwhile(false);
+	test_grown_meanwhile(true);
+	test_shorter_meanwhile();
 	test_shrinks();
 	test_is_cut();
 	test_pushed();
