@@ -96,8 +96,11 @@ int model_new_array(struct model *, const char *path, const struct new_array *, 
 int model_remove(struct model *, const char *path, int64_t deadline, struct cancel *);
 
 /* Another name in the same group, with all that is stored of it. -EEXIST: there is something of
- * that name. -ENOTSUP: where nothing is listed. */
+ * that name, other than copies of its chunks that an attempt which broke off has left. -ENOTSUP:
+ * where nothing is listed. */
 int model_move_array(struct model *, const char *from, const char *name, struct cancel *);
+/* It is only looked whether that could be. */
+int model_may_move(struct model *, const char *from, const char *name, struct cancel *);
 
 /* Dimension `at` of an array gets another name, in every array that has it: of pure Zarr those of
  * the group. -EINVAL: there is one of that name, or this one's is not stored as a name. plan: it is

@@ -1,6 +1,7 @@
 /* An array that gets another name in its group: its objects are copied, then one commit makes the
  * new documents and takes the old ones away, then what other writers have stored in between is
- * copied once more, and the old objects go. Nothing is there under the new name before. */
+ * copied once more, and the old objects go. Nothing is there under the new name before, but for
+ * what an attempt that broke off has copied: objects that are the same as the old ones. */
 #include "base/err.h"
 #include "base/list.h"
 #include "base/path.h"
@@ -13,17 +14,21 @@
 static const size_t OBJECT = (size_t)5 << 30; /* bytes: no store takes more at once */
 
 struct move {
-	const char *from, *to, *group;
+	const char *from;
+	char *to, *group; /* its own */
 	const char *from_name, *to_name;
 	struct copy {
 		char *from, *to;
 		char version[ZMAP_VERSION]; /* that was copied */
+		char made[ZMAP_VERSION];    /* of the copy */
+		bool found;                 /* the copy was there */
 	} * copy;
 	size_t copies, next; /* next: where the one that is looked for mostly is */
 	struct node *was;    /* as it was when that began */
 	struct edit_part kind;
 	struct buf main, attrs; /* documents as they were */
 	bool has_attrs, again;
+	bool some; /* objects are there under the new name */
 };
 
 static void
@@ -34,6 +39,8 @@ move_done(struct move *m)
 		free(m->copy[i].to);
 	}
 	free(m->copy);
+	free(m->group);
+	free(m->to);
 	node_unref(m->was);
 	buf_free(&m->main);
 	buf_free(&m->attrs);
@@ -56,10 +63,11 @@ find_copy(struct move *m, const char *from)
 }
 
 static int
-note_copy(struct move *m, const char *from, const char *to, const char *version)
+note_copy(struct move *m, const struct copy *of)
 {
-	struct copy new = {.from = strdup(from), .to = strdup(to)};
-	snprintf(new.version, sizeof new.version, "%s", version);
+	struct copy new = *of;
+	new.from = strdup(of->from);
+	new.to = strdup(of->to);
 	int r = new.from &&new.to ? LIST_ADD(m->copy, m->copies, "objects", new)
 				  : err_set(-ENOMEM, "no memory for objects");
 	if (r < 0) {
@@ -69,42 +77,98 @@ note_copy(struct move *m, const char *from, const char *to, const char *version)
 	return r;
 }
 
-/* The first time it is there under no name but the old one. */
+static int
+there_is(const char *key)
+{
+	return err_set(-EEXIST, "there is a '%s' already", key);
+}
+
+/* 0: it holds these bytes. ZMAP_ABSENT; -EEXIST: it is another object. */
+static int
+compare(struct commit *c, const char *key, struct span bytes)
+{
+	CLEAN(buf_free) struct buf there = {0};
+	const struct zmap_get g = {.key = key,
+		.revalidate = true,
+		.into = &there,
+		.max = OBJECT,
+		.deadline = c->deadline,
+		.cancel = c->cancel};
+	int r = zmap_get(c->model->zmap, &g, NULL);
+	const bool same = r == 0 && there.len == bytes.len &&
+			  (!bytes.len || !memcmp(there.data, bytes.data, bytes.len));
+	return r || same ? r : there_is(key);
+}
+
+enum put_how {
+	PUT_FIRST,   /* nothing is there under the new name, or the same */
+	PUT_CHANGED, /* the copy becomes this */
+	PUT_FOUND,   /* another mount may have taken the copy that was found away */
+};
+
+static int
+put_copy(
+	struct commit *c, const struct move *m, struct copy *k, enum put_how how, struct span bytes)
+{
+	struct zmap_stat st = {0};
+	const struct zmap_put p = {.key = k->to,
+		.bytes = bytes,
+		.if_absent = how != PUT_CHANGED && c->model->zmap->caps & ZMAP_CONDITIONAL,
+		.deadline = c->deadline,
+		.cancel = c->cancel};
+	int r = how == PUT_FOUND || (how == PUT_FIRST && m->some) ? compare(c, k->to, bytes)
+								  : ZMAP_ABSENT;
+	if (how == PUT_FIRST)
+		k->found = r == 0;
+	if (r == ZMAP_ABSENT) {
+		r = zmap_put(c->model->zmap, &p, &st);
+		memcpy(k->made, st.version, sizeof k->made);
+	}
+	if (r == ZMAP_CHANGED)
+		r = there_is(k->to);
+	return how == PUT_FOUND && r == -EEXIST ? 0 : r;
+}
+
+/* Documents are made by the commit. */
 static int
 copy_key(struct commit *c, struct move *m, const char *from, const char *to)
 {
 	CLEAN(buf_free) struct buf bytes = {0};
-	struct copy *had = find_copy(m, from);
+	struct copy *had = find_copy(m, from), new = {.from = (char *)from, .to = (char *)to};
 	struct zmap_stat st = {0};
 	const struct zmap_get g = {.key = from,
-		.if_none_match = had ? had->version : NULL,
+		.if_none_match = had && !had->found ? had->version : NULL,
 		.revalidate = true,
 		.into = &bytes,
 		.max = OBJECT,
 		.deadline = c->deadline,
 		.cancel = c->cancel};
-	int r = zmap_get(c->model->zmap, &g, &st);
+	int r = meta_is_name(path_name(from)) ? ZMAP_SAME : zmap_get(c->model->zmap, &g, &st);
 	if (r == ZMAP_SAME || r == ZMAP_ABSENT) /* deleted by another writer */
 		return 0;
-	const struct zmap_put p = {.key = to,
-		.bytes = buf_span(&bytes),
-		.if_absent = !had && c->model->zmap->caps & ZMAP_CONDITIONAL,
-		.deadline = c->deadline,
-		.cancel = c->cancel};
+	const bool same = had && had->found && *st.version && !strcmp(st.version, had->version);
+	const enum put_how how = !had ? PUT_FIRST : same ? PUT_FOUND : PUT_CHANGED;
 	if (r == 0)
-		r = zmap_put(c->model->zmap, &p, NULL);
-	if (r == ZMAP_CHANGED)
-		r = err_set(-EEXIST, "there is a '%s' already", to);
+		r = put_copy(c, m, had ? had : &new, how, buf_span(&bytes));
+	memcpy(new.version, st.version, sizeof new.version);
 	if (r == 0 && !had)
-		r = note_copy(m, from, to, st.version);
+		r = note_copy(m, &new);
 	return r < 0 ? err_add(r, "cannot copy '%s'", from) : 0;
 }
 
+/* Called for each object below one of the names, with what it is called below both. */
+struct walk {
+	struct commit *c;
+	struct move *m;
+	bool new; /* those below the new name */
+	int (*fn)(struct commit *, struct move *, const char *from, const char *to);
+};
+
 static int
-copy_list(struct commit *c, struct move *m, const char *from, const char *to, unsigned depth)
+each_below(const struct walk *w, const char *from, const char *to, unsigned depth)
 {
 	CLEAN(keys_free) struct keys k = {0};
-	int r = zmap_list(c->model->zmap, from, keys_keep, &k);
+	int r = zmap_list(w->c->model->zmap, w->new ? to : from, keys_keep, &k);
 	for (size_t i = 0; r >= 0 && i < k.count; i++) {
 		CLEAN(clean_free) char *old = NULL;
 		CLEAN(clean_free) char *new = NULL;
@@ -113,50 +177,65 @@ copy_list(struct commit *c, struct move *m, const char *from, const char *to, un
 			asprintf(&new, "%s%s%s", to, k.of[i], end) < 0)
 			return err_set(-ENOMEM, "no memory for a key");
 		if (!k.prefix[i])
-			r = meta_is_name(k.of[i]) ? 0 : copy_key(c, m, old, new);
+			r = w->fn(w->c, w->m, old, new);
 		else if (depth < DEPTH_MAX)
-			r = copy_list(c, m, old, new, depth + 1);
+			r = each_below(w, old, new, depth + 1);
 	}
 	return r < 0 ? r : 0;
+}
+
+static int
+each_object(const struct walk *w)
+{
+	CLEAN(clean_free) char *old = NULL;
+	CLEAN(clean_free) char *new = NULL;
+	if (asprintf(&old, "%s/", w->m->from) < 0 || asprintf(&new, "%s/", w->m->to) < 0)
+		return err_set(-ENOMEM, "no memory for a prefix");
+	return each_below(w, old, new, 0);
 }
 
 /* All that has changed since the last time. */
 static int
 copy_all(struct commit *c, struct move *m)
 {
-	CLEAN(clean_free) char *old = NULL;
-	CLEAN(clean_free) char *new = NULL;
-	if (asprintf(&old, "%s/", m->from) < 0 || asprintf(&new, "%s/", m->to) < 0)
-		return err_set(-ENOMEM, "no memory for a prefix");
 	m->next = 0;
-	return copy_list(c, m, old, new, 0);
+	return each_object(&(struct walk){c, m, false, copy_key});
 }
 
+/* Of an object under the new name: is there one of that size under the old name? */
 static int
-is_any(void *arg, const char *name, bool prefix, const struct zmap_stat *st)
+check_object(struct commit *c, struct move *m, const char *from, const char *to)
 {
-	return err_set(-EEXIST, "'%s' is below the new name already", name);
+	struct zmap_stat old = {0}, new = {0};
+	int r = meta_is_name(path_name(to)) ? there_is(to)
+					    : zmap_stat_while(c->model->zmap, to, c->cancel, &new);
+	m->some = true;
+	if (r)
+		return r == ZMAP_ABSENT ? 0 : r;
+	r = zmap_stat_while(c->model->zmap, from, c->cancel, &old);
+	return r == ZMAP_ABSENT || (r == 0 && old.size != new.size) ? there_is(to) : r;
 }
 
+/* Nothing is there but what this would put there. */
 static int
-check_place(struct commit *c, const struct move *m)
+check_place(struct commit *c, struct move *m)
 {
-	CLEAN(clean_free) char *prefix = NULL;
-	if (asprintf(&prefix, "%s/", m->to) < 0)
-		return err_set(-ENOMEM, "no memory for a prefix");
-	int r = zmap_list(c->model->zmap, prefix, is_any, NULL);
-	return r < 0 ? r : 0;
+	return each_object(&(struct walk){c, m, true, check_object});
 }
 
-/* It did not come to that: what was copied goes. Returns code. */
+/* It did not come to that: what was copied goes, unless another program has replaced it. Returns
+ * code. */
 static int
 uncopy(struct commit *c, struct move *m, int code)
 {
 	struct err why;
 	err_save(code, &why);
 	for (size_t i = 0; i < m->copies; i++) {
-		const struct zmap_del d = {.key = m->copy[i].to};
-		if (zmap_del(c->model->zmap, &d) < 0)
+		const struct copy *k = &m->copy[i];
+		const bool knows = *k->made && c->model->zmap->caps & ZMAP_CONDITIONAL;
+		const struct zmap_del d = {.key = k->to, .if_match = knows ? k->made : NULL};
+		int r = k->found ? 0 : zmap_del(c->model->zmap, &d);
+		if (r < 0 && r != -ENOTSUP)
 			break;
 	}
 	return err_restore(&why);
@@ -267,26 +346,39 @@ plan(struct move *m, struct model *model, struct cancel *cancel)
 	return r;
 }
 
+static int
+begin(struct commit *c, struct move *m, const char *from, const char *name)
+{
+	m->from = from;
+	m->from_name = path_name(from);
+	m->to_name = name;
+	m->group = path_above(from);
+	m->to = m->group ? path_in(m->group, name) : NULL;
+	if (!m->to)
+		return err_set(-ENOMEM, "no memory for a path");
+	if (!(c->model->zmap->caps & ZMAP_LIST))
+		return err_set(-ENOTSUP, "a store that does not list what it has");
+	int r = commit_check_name(m->to, name);
+	if (r == 0)
+		r = plan(m, c->model, c->cancel);
+	return r < 0 ? r : check_place(c, m);
+}
+
+int
+model_may_move(struct model *model, const char *from, const char *name, struct cancel *cancel)
+{
+	CLEAN(move_done) struct move m = {0};
+	CLEAN(commit_done) struct commit c = {.model = model, .cancel = cancel};
+	return begin(&c, &m, from, name);
+}
+
 int
 model_move_array(struct model *model, const char *from, const char *name, struct cancel *cancel)
 {
 	CLEAN(commit_done)
 	struct commit c = {.model = model, .cancel = cancel, .emptying = true};
-	CLEAN(clean_free) char *group = path_above(from);
-	CLEAN(clean_free) char *to = group ? path_in(group, name) : NULL;
-	CLEAN(move_done)
-	struct move m = {
-		.from = from, .group = group, .from_name = path_name(from), .to_name = name};
-	if (!to)
-		return err_set(-ENOMEM, "no memory for a path");
-	m.to = to;
-	if (!(model->zmap->caps & ZMAP_LIST))
-		return err_set(-ENOTSUP, "a store that does not list what it has");
-	int r = commit_check_name(to, name);
-	if (r == 0)
-		r = plan(&m, model, cancel);
-	if (r == 0)
-		r = check_place(&c, &m);
+	CLEAN(move_done) struct move m = {0};
+	int r = begin(&c, &m, from, name);
 	if (r == 0)
 		r = copy_all(&c, &m);
 	c.deadline = clock_now() + model->opt.timeout;

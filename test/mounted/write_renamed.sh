@@ -32,6 +32,8 @@ for kind in nczarr zarr v3; do
 	must_mount "$s" rw
 	cp "$tmp/x.nc" "$mnt/dataset.nc" || fail "cp"
 	stored=$(keys t)
+	cp -r "$s/t" "$s/temperature" && rm -f "$s/temperature/"{.z*,zarr.json} # as the daemon's death in the midst of that leaves it
+	cat "$mnt/.zarrfs/refresh" >"$tmp/said"
 	ncrename -h -v t,temperature -a u@long_name,title "$mnt/dataset.nc" >"$tmp/said" 2>&1 || fail "$kind: ncrename: $(cat "$tmp/said" "$mnt/.zarrfs/log")"
 	same "variables, $kind" "$(names)" "temperature temperature.nc u u.nc y"
 	same "t, $kind" "$(od -An -tf4 "$mnt/temperature" | tr -s ' \n' ' ')" " 1 2 3 4 5 6 "

@@ -302,6 +302,39 @@ test_moved(void)
 	tree_free(&t);
 }
 
+/* An attempt that broke off, as by the daemon's death, has left what it had copied. */
+static void
+test_moved_again(void)
+{
+	static const char *const objects[] = {".zgroup", ZGROUP, "v/.zarray", ZARRAY, "v/0", "one",
+		"v/1", "two", "w/0", "one", NULL};
+	struct tree t = tree_new(&never, objects);
+	tree_put(&t, "w/2", "one"); /* that is not of v */
+	CHECK_INT(model_move_array(t.m, "v", "w", NULL), -EEXIST);
+	stored_is(&t, "w/2", "one");
+	tree_del(&t, "w/2");
+	meddle_with(&t, "w/1", "w/1", "new", 0);
+	CHECK_INT(model_move_array(t.m, "v", "w", NULL), -EEXIST);
+	stored_is(&t, "w/0", "one");
+	stored_is(&t, "w/1", "new");
+	CHECK_INT(model_move_array(t.m, "v", "w", NULL), -EEXIST); /* of the same size */
+	tree_put(&t, "w/1", "two");
+	meddle_with(&t, "w/.zarray", "w/1", "changed", 0); /* by another program, which stays */
+	CHECK_INT(model_move_array(t.m, "v", "w", NULL), 0);
+	stored_is(&t, "w/.zarray", ZARRAY);
+	stored_is(&t, "w/0", "one");
+	stored_is(&t, "w/1", "changed");
+	stored_is(&t, "v/.zarray", NULL);
+	stored_is(&t, "v/0", NULL);
+
+	tree_put(&t, "v/0", "one"); /* the last attempt broke off when the old ones were to go */
+	CHECK_INT(model_move_array(t.m, "w", "v", NULL), 0);
+	stored_is(&t, "v/0", "one");
+	stored_is(&t, "v/1", "changed");
+	stored_is(&t, "w/0", NULL);
+	tree_free(&t);
+}
+
 int
 main(void)
 {
@@ -312,5 +345,6 @@ main(void)
 	test_own();
 	test_overtaken();
 	test_moved();
+	test_moved_again();
 	return check_end();
 }

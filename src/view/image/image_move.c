@@ -62,9 +62,17 @@ goes(const struct change *c, size_t was)
 	return any;
 }
 
-/* Nothing but what is to be called something else is there under the name. */
 static int
-check_name(struct open_image *o, const struct change *c, const char *path, const char *name)
+to_invalid(int r)
+{
+	return r == -ENOTSUP || r == -EROFS || r == -EEXIST ? -EINVAL : r;
+}
+
+/* Nothing but what is to be called something else is there under the name, or what an attempt that
+ * broke off has left. */
+static int
+check_name(struct open_image *o, const struct change *c, const struct node *of, const char *path,
+	const char *name)
 {
 	CLEAN(node_unrefp) struct node *there = NULL;
 	const size_t had = change_find(&c->was->file, name);
@@ -74,6 +82,8 @@ check_name(struct open_image *o, const struct change *c, const char *path, const
 	for (size_t i = 0; i < c->now->file.nvars; i++)
 		n += strcmp(c->now->file.var[i].name, name) == 0;
 	int r = n > 1 ? 0 : model_look_again(o->mount->model, path, &there);
+	if (r == 0 && there && !there->made_of && !there->mtime) /* a folder without documents */
+		return to_invalid(model_may_move(o->mount->model, of->path, name, NULL));
 	if (r == 0 && (n > 1 || !t || strcmp(t->node->path, path) != 0))
 		return err_set(-EINVAL, "there is a '%s' already", path);
 	return r < 0 ? r : 0;
@@ -94,7 +104,7 @@ image_move_check(struct open_image *o, const struct change *c, size_t var)
 			own ? "others use it too" : "it is no array of this group");
 	if (r == 0)
 		r = path_beside(t->node, name, &path);
-	return r < 0 ? r : check_name(o, c, path, name);
+	return r < 0 ? r : check_name(o, c, t->node, path, name);
 }
 
 bool
@@ -213,7 +223,7 @@ move(struct renames *all, size_t at, const char *name)
 		node_unref(o->node);
 		o->node = node_ref(t->node);
 	}
-	return r == -ENOTSUP || r == -EROFS || r == -EEXIST ? -EINVAL : r;
+	return to_invalid(r);
 }
 
 static int
