@@ -102,11 +102,18 @@ zip_layer_free(struct zip_layer *l)
 
 /* --- as a member --- */
 
+struct zip_origin
+zip_pending_origin(const struct zip_writer *w, const struct zip_pending *q)
+{
+	return (struct zip_origin){w->mark, q->serial, q->put};
+}
+
 void
 zip_pending_say(const struct zip_writer *w, const struct zip_pending *q, struct zmap_stat *ret)
 {
-	*ret = (struct zmap_stat){.size = q->len, .mtime = q->put, .placed = q->put};
-	zip_say_version(&(struct zip_origin){w->mark, q->serial}, q->crc, ret);
+	const struct zip_origin o = zip_pending_origin(w, q);
+	*ret = (struct zmap_stat){.size = q->len, .mtime = o.mtime, .placed = q->put};
+	zip_say_version(&o, q->crc, ret);
 }
 
 static int

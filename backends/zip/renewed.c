@@ -79,7 +79,7 @@ zip_renewed_versions(const struct zip_store *p, struct archive *a)
 			j++;
 		bool put = j < n->layer.count && !strcmp(n->layer.pending[j]->key, key);
 		const struct zip_member *m = put ? NULL : zip_index_member(n->base->index, key);
-		origin[i] = put ? (struct zip_origin){p->writer->mark, n->layer.pending[j]->serial}
+		origin[i] = put ? zip_pending_origin(p->writer, n->layer.pending[j])
 			    : m ? zip_origin_of(n->base, m)
 				: zip_origin_of(a, &x->member[i]);
 	}

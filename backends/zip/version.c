@@ -22,7 +22,7 @@ zip_origin_of(const struct archive *a, const struct zip_member *m)
 		return a->origin[m - a->index->member];
 	uint64_t h = hash_number(hash_text(HASH_START, a->stat.version), a->stat.size);
 	h = hash_number(h, (uint64_t)a->stat.mtime);
-	return (struct zip_origin){h, m->header};
+	return (struct zip_origin){h, m->header, a->stat.mtime};
 }
 
 void
@@ -36,7 +36,6 @@ void
 zip_say_stat(const struct archive *a, const struct zip_member *m, struct zmap_stat *ret)
 {
 	const struct zip_origin o = zip_origin_of(a, m);
-	*ret = (struct zmap_stat){
-		.size = m->size, .mtime = a->stat.mtime, .placed = a->stat.placed};
+	*ret = (struct zmap_stat){.size = m->size, .mtime = o.mtime, .placed = a->stat.placed};
 	zip_say_version(&o, m->crc, ret);
 }

@@ -74,6 +74,7 @@ bool zip_pending_stays(
 	const struct zip_layer *, const struct zip_index *, const struct zip_member *);
 struct zip_pending *zip_pending_unref(struct zip_pending *);
 CLEAN_DEFINE(struct zip_pending, zip_pending_unref)
+struct zip_origin zip_pending_origin(const struct zip_writer *, const struct zip_pending *);
 void zip_pending_say(const struct zip_writer *, const struct zip_pending *, struct zmap_stat *ret);
 /* As zmap_get of it. */
 int zip_pending_read(const struct zip_writer *, const struct zip_pending *, const struct zmap_get *,

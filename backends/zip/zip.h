@@ -6,10 +6,11 @@
 #include "base/err.h"
 #include "store/zmap.h"
 
-/* What a member's version is made of besides its checksum: it stays when a writer of the archive
- * copies the member. */
+/* What a member's version is made of besides its checksum, and when that came: it stays when a
+ * writer of the archive copies the member. */
 struct zip_origin {
 	uint64_t archive, place;
+	int64_t mtime;
 };
 
 /* One version of the archive. Counted; immutable but for what is learnt of where members' bytes

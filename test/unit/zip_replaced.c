@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static struct place here;
 static char path[300], beside[300];
@@ -268,9 +269,33 @@ listed_meanwhile(void)
 	end();
 }
 
+/* Members that stay are as they were, whatever else is stored. */
+static void
+stays(void)
+{
+	static const char *const keys[] = {"v/.zarray", "v/1"};
+	struct zmap_stat was[2], now;
+	begin();
+	CHECK_INT(put("v/1"), 0);
+	for (unsigned i = 0; i < 2; i++)
+		CHECK_INT(zmap_stat(z, keys[i], &was[i]), 0);
+	for (unsigned n = 0; n < 2; n++) {
+		usleep(2000);
+		CHECK_INT(put("v/2"), 0);
+		CHECK_INT(zmap_sync(z), 0);
+		for (unsigned i = 0; i < 2; i++) {
+			CHECK_INT(zmap_stat(z, keys[i], &now), 0);
+			CHECK_STR(now.version, was[i].version);
+			CHECK_INT(now.mtime, was[i].mtime);
+		}
+	}
+	end();
+}
+
 int
 main(void)
 {
+	stays();
 	listed_meanwhile();
 	read_later();
 	put_before_read();
