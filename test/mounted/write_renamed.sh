@@ -139,3 +139,26 @@ ncrename -h -d y,row "$mnt/a.nc" >"$tmp/said" 2>&1 || fail "the top of a store: 
 umount_store
 grep -q '"row"' "$tmp/tops/a/zarr.json" || fail "a: $(cat "$tmp/tops/a/zarr.json")"
 grep -q '"y"' "$tmp/tops/b/zarr.json" || fail "b: $(cat "$tmp/tops/b/zarr.json")"
+
+# of pure Zarr a dimension grows by its name: another one, a record and a new variable along it, in one go
+sed 's/y = 2/time = UNLIMITED/; s/y, x/time, x/g; s/ float y(y);//; s/ y = 0, 1;//' "$tmp/x.cdl" | ncgen -o "$tmp/grows.nc" || fail "ncgen"
+"$python" -c 'import netCDF4' 2>/dev/null || last=
+for kind in ${last-zarr v3}; do
+	s=$tmp/grows.$kind
+	"$ZARRFS" --create "file://$s#mode=$kind" || fail "no store of $kind"
+	must_mount "$s" rw,unlimited=time
+	cp "$tmp/grows.nc" "$mnt/dataset.nc" || fail "cp"
+	"$python" - "$mnt/dataset.nc" <<'END' || fail "$kind: netCDF4"
+import sys, netCDF4
+with netCDF4.Dataset(sys.argv[1], "r+") as file:
+    file.renameDimension("time", "day")
+    file["t"][2] = [20, 21, 22]
+    file.createVariable("n", "i4", ("day",))[:] = [1, 2, 3]
+END
+	same "the log, $kind" "$(cat "$mnt/.zarrfs/log")" ""
+	umount_store
+	must_mount "$s"
+	ncdump "$mnt/dataset.nc" >"$tmp/said"
+	same "of a dimension that grows, $kind" "$(grep -c -e 'day = 3' -e 'float t(day, x)' -e 'short u(day, x)' -e 'int n(day)' -e 'n = 1, 2, 3' -e '20, 21, 22' "$tmp/said")" 6
+	umount_store
+done

@@ -107,19 +107,6 @@ image_move_check(struct open_image *o, const struct change *c, size_t var)
 	return r < 0 ? r : check_name(o, c, t->node, path, name);
 }
 
-bool
-image_move_awaited(const struct change *c, size_t var)
-{
-	const struct nc_file *f = &c->now->file;
-	const struct nc_var *v = &f->var[var];
-	const size_t had = c->was ? change_find(&c->was->file, v->name) : CHANGE_NONE;
-	bool is = had != CHANGE_NONE && goes(c, had);
-	for (unsigned k = 0; c->was && k < v->rank; k++)
-		for (unsigned d = 0; d < c->was->file.ndims; d++)
-			is |= c->renamed[d] && !strcmp(c->renamed[d], f->dim[v->dim[k]].name);
-	return is;
-}
-
 /* --- one after the other --- */
 
 struct renames {
@@ -296,20 +283,18 @@ is_late(struct open_image *o, const struct change *c, unsigned dim)
 	return n && !n->array->dim[at].unlimited;
 }
 
-static int
-check_late(struct open_image *o, const struct change *c, unsigned dim)
+bool
+image_move_awaited(struct open_image *o, const struct change *c, size_t var)
 {
 	const struct nc_file *f = &c->now->file;
-	if (!is_late(o, c, dim))
-		return 0;
-	for (size_t i = 0; i < f->nvars; i++)
-		for (unsigned k = 0; c->var[i] == CHANGE_NONE && k < f->var[i].rank; k++)
-			if (strcmp(f->dim[f->var[i].dim[k]].name, c->renamed[dim]) == 0)
-				return err_set(-EINVAL,
-					"it has another name and grows, and '%s' is new: one after "
-					"the other",
-					f->var[i].name);
-	return 0;
+	const struct nc_var *v = &f->var[var];
+	const size_t had = c->was ? change_find(&c->was->file, v->name) : CHANGE_NONE;
+	bool is = had != CHANGE_NONE && goes(c, had);
+	for (unsigned k = 0; c->was && k < v->rank; k++)
+		for (unsigned d = 0; d < c->was->file.ndims; d++)
+			is |= c->renamed[d] && !strcmp(c->renamed[d], f->dim[v->dim[k]].name) &&
+			      !is_late(o, c, d);
+	return is;
 }
 
 /* A name that another dimension gives up is free by then. */
@@ -328,9 +313,7 @@ plan_dim(struct open_image *o, const struct change *c, unsigned dim)
 		between = NULL;
 		return err_set(-ENOMEM, "no memory for a name");
 	}
-	int r = check_late(o, c, dim);
-	if (r == 0)
-		r = rename_dim(o, c->was, dim, between ? between : c->renamed[dim], true);
+	int r = rename_dim(o, c->was, dim, between ? between : c->renamed[dim], true);
 	return r < 0 ? err_add(r, "dimension '%s' cannot become '%s'", f->dim[dim].name,
 			       c->renamed[dim])
 		     : 0;

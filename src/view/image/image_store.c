@@ -377,7 +377,7 @@ bind(void *arg, const struct change *c, struct image_form *now, const struct arr
 				"'%s': variable '%s' does not go with it and is left out "
 				"(dataset.nc takes all)",
 				o->path, now->file.var[i].name);
-		else if (c->var[i] == CHANGE_NONE && image_move_awaited(c, i))
+		else if (c->var[i] == CHANGE_NONE && image_move_awaited(o, c, i))
 			r = image_bind_later(o, c, i);
 		else if (c->var[i] == CHANGE_NONE)
 			r = image_bind_new(o, c, i, now);

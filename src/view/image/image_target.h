@@ -79,7 +79,7 @@ int image_move_check(struct open_image *, const struct change *, size_t var);
 /* The same of all dimensions, in every array that has them. */
 int image_move_check_dims(struct open_image *, const struct change *);
 /* Is the name of a new variable, or of one of its dimensions, free only when others have theirs? */
-bool image_move_awaited(const struct change *, size_t var);
+bool image_move_awaited(struct open_image *, const struct change *, size_t var);
 /* Arrays and dimensions get the names that change->now has: see image_ops.rename. */
 int image_move(struct open_image *, const struct change *, struct image_form *was,
 	const struct array_want *);
