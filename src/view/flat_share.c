@@ -74,7 +74,7 @@ take_named(struct shared_rows *s, const struct node *n, uint64_t length)
 	if (rows == length && kin != KIN_SAME)
 		facts_set_kin(f, s->of->path, n->path, true);
 	else if (rows != length && kin != KIN_SAME)
-		return kin == KIN_UNKNOWN && !s->fewer ? add_path(&s->unequal, n) : 0;
+		return kin == KIN_UNKNOWN ? add_path(&s->unequal, n) : 0;
 	if (s->fewer && rows <= s->rows)
 		return 0;
 	s->was = max_u64(s->was, rows);
@@ -187,6 +187,8 @@ look_at_unequal(struct shared_rows *s, struct lengths *ret)
 	int r = length_of(s, s->of->path, ret, &of);
 	if (r == ZMAP_ABSENT)
 		return err_set(-EIO, "array '%s' is no longer in the store", s->of->path);
+	if (r == 0)
+		s->was = max_u64(s->was, of->array->shape[0]);
 	for (size_t at = 0; r == 0 && at < all.len;) {
 		const char *path = (const char *)all.data + at;
 		CLEAN(node_unrefp) struct node *n = NULL;

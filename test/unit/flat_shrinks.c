@@ -236,9 +236,37 @@ test_shorter_meanwhile(void)
 	end();
 }
 
+/* Another program has stored the length of "b", and stores that of "a" when it is looked at again.
+ */
+static int
+play_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *st)
+{
+	static unsigned looked;
+	const int r = under->get(z, g, st);
+	if (atomic_load(&done) && !strcmp(g->key, "b/.zarray") && ++looked == 2)
+		put_rows("a", ROWS + 3);
+	return r;
+}
+
+/* Its rows are being counted: those of both variables go. */
+static void
+test_growing_meanwhile(void)
+{
+	uint8_t got[ROWS + 3];
+	begin(true, NULL);
+	put_rows("b", ROWS + 3);
+	ops.get = play_get;
+	atomic_store(&done, true);
+	CHECK_INT(file_truncate(file[0], LEFT, RESIZE_HANDLE, NULL), 0);
+	CHECK_INT(read_at(file[0], 0, sizeof got, got), LEFT);
+	CHECK_INT(read_at(file[1], 0, sizeof got, got), LEFT);
+	end();
+}
+
 int
 main(void)
 {
+	test_growing_meanwhile();
 	test_grown_meanwhile(false);
 	test_grown_meanwhile(true);
 	test_shorter_meanwhile();
