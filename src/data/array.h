@@ -33,8 +33,6 @@ int data_flush(struct data *, struct cancel *);
 /* zmap_sync of the store that the arrays lie in. That what was put is lost (-EIO) is an error of
  * all arrays, which array_flush tells then, too. */
 int data_sync(struct data *, struct zmap *);
-/* -EIO: it is, since the last retry; 0. */
-int data_lost(struct data *);
 /* What could not be stored is stored once more; what fails again is dropped, with a line each
  * appended to said (may be NULL). After that arrays can be written again; a store that cannot make
  * them durable is an error of all arrays, which said names, until the next retry. */
@@ -210,11 +208,22 @@ int array_clear_left(struct array *, uint64_t element);
 /* Rows that were put and that the metadata do not count never will be: a broken writer left
  * them. */
 void array_give_up(struct array *);
-/* What data_lost says was of this array, too, and its writer has not heard of it:
- * array_confirm says so. */
-void array_lose(struct array *, const struct err *why);
-/* Its writers have heard that something failed: that says no more of what is gone. */
-void array_heard(struct array *);
+/* All errors that come before the next data_retry have this number, which is odd: they stick until
+ * then, so that a writer that is told one of them knows that nothing it has written since the last
+ * retry is safe. */
+uint64_t data_errors(const struct data *);
+/* A handle that writes arrays begins: returns an even number, up to which it need not hear of
+ * errors that a program was told. And ends. */
+uint64_t data_begin_writer(struct data *);
+void data_end_writer(struct data *);
+/* A program is told that storing the array failed, so that it knows of all errors up to `upto`.
+ * code: it is told that, which may be another error; 0: it is one of storing. heard: its handle's
+ * number, of data_begin_writer; NULL: it has none, and no writer knows of what it is told. */
+void array_know(struct array *, int code, uint64_t upto, _Atomic(uint64_t) *heard);
+/* All that was not stored is by now, or has been dropped. 0; why something of the array is gone
+ * that the handle does not know of, or that no program was told: from then on it knows. wrote: what
+ * was put and was not durable may have been written by it. heard: as above. */
+int array_hear(struct array *, bool wrote, _Atomic(uint64_t) *heard);
 /* Has anything been put that metadata did not count when it was last looked at? */
 bool data_has_rows(const struct data *);
 bool array_has_rows(const struct array *);

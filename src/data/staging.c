@@ -221,15 +221,21 @@ drop_chunk(struct staging *s, struct staged_chunk *c)
 	free(c);
 }
 
-/* It goes where nothing is known of it. Its array, to be let go of; or NULL. */
-static struct array *
-tidy_space(struct staging *s, struct staged_space *p)
+/* May a writer have to hear of what is lost? */
+static bool
+is_untold(const struct staging *s, const struct staged_space *p)
 {
-	if (p->objects || p->error.code || p->lost.code || p->users)
+	return p->lost.code && (s->writers || p->lost_at > p->told);
+}
+
+struct array *
+staging_tidy_space(struct staging *s, struct staged_space *p)
+{
+	if (p->objects || p->error.code || p->users)
 		return NULL;
 	struct staged_space **at = &s->space[p->number % SPACE_BUCKETS];
 	struct array *a = MOVE(p->array);
-	if (p->keeps)
+	if (p->keeps || is_untold(s, p))
 		return a;
 	while (*at != p)
 		at = &(*at)->next;
@@ -252,14 +258,14 @@ drop_object(struct staging *s, struct staged_object *o)
 	s->leaving -= o->leaving;
 	free(o);
 	p->objects--;
-	return tidy_space(s, p);
+	return staging_tidy_space(s, p);
 }
 
 struct array *
 staging_release_space(struct staging *s, struct staged_space *p)
 {
 	p->users--;
-	return tidy_space(s, p);
+	return staging_tidy_space(s, p);
 }
 
 struct array *
@@ -306,7 +312,7 @@ staging_free(struct staging *s)
 		for (struct staged_space *p; (p = s->space[i]);) {
 			p->error.code = p->lost.code = 0;
 			p->keeps = false;
-			array_unref(tidy_space(s, p));
+			array_unref(staging_tidy_space(s, p));
 		}
 	free(s->placed);
 	staging_noted_free(s);

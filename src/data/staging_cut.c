@@ -26,17 +26,10 @@ staged_lose(struct staged_space *p)
 		a->path, a->grid.shape[0]);
 	err_save(-EIO, &why);
 	if (!p->error.code) {
-		p->error = why;
-		p->told = p->outdated = false;
+		staged_fail(a->data->staging, p, &why);
+		p->outdated = false;
 	}
 	staged_note_lost(p, &why);
-}
-
-void
-staged_note_lost(struct staged_space *p, const struct err *why)
-{
-	if (!p->told && !p->lost.code)
-		p->lost = *why;
 }
 
 static uint64_t

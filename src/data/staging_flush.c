@@ -107,49 +107,6 @@ data_sync(struct data *d, struct zmap *z)
 	return sync_all(d->staging, z, SYNC_OF_OTHERS);
 }
 
-int
-data_lost(struct data *d)
-{
-	struct staging *s = d->staging;
-	int r = 0;
-	LOCKED(&s->lock)
-		r = s->error.code == -EIO ? err_restore(&s->error) : 0;
-	return r;
-}
-
-void
-array_lose(struct array *a, const struct err *why)
-{
-	struct staging *s = a->data->staging;
-	struct array *was = NULL, *gone = NULL;
-	LOCKED(&s->lock) {
-		struct staged_space *p;
-		if (staging_hold_space(s, a, &p, &was) < 0)
-			break;
-		p->told = false;
-		staged_note_lost(p, why);
-		gone = staging_release_space(s, p);
-	}
-	array_unref(was);
-	array_unref(gone);
-}
-
-void
-array_heard(struct array *a)
-{
-	struct staging *s = a->data->staging;
-	struct array *gone = NULL;
-	LOCKED(&s->lock) {
-		struct staged_space *p = staging_space(s, a->space);
-		if (!p)
-			break;
-		p->users++;
-		p->lost.code = 0;
-		gone = staging_release_space(s, p);
-	}
-	array_unref(gone);
-}
-
 static int
 flush(struct staging *s, uint64_t space, struct cancel *cancel)
 {
@@ -200,20 +157,22 @@ forgive(struct staging *s)
 	}
 	for (unsigned i = 0; i < SPACE_BUCKETS; i++)
 		for (struct staged_space *p = s->space[i]; p; p = p->next) {
-			if (s->said && p->lost.code)
+			if (s->said && p->lost.code && p->lost_at > p->told)
 				buf_addf(s->said, "%s\n", p->lost.text);
 			p->error.code = 0;
 		}
+	if (s->error.code == -EIO) {
+		s->gone = s->error;
+		s->gone_at = data_errors(s->data);
+	}
 	s->error.code = 0;
+	s->forgiven = s->clock++;
+	atomic_fetch_add(&s->retries, 1);
 }
 
-/* What fails from now on no writer has heard of. */
 static void
 end_retry(struct staging *s)
 {
-	for (unsigned i = 0; i < SPACE_BUCKETS; i++)
-		for (struct staged_space *p = s->space[i]; p; p = p->next)
-			p->told &= p->error.code != 0;
 	s->said = NULL;
 	s->retrying = false;
 	pthread_cond_broadcast(&s->moved);

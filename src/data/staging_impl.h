@@ -4,7 +4,8 @@
  * staging_noted.c (what lies behind the end), staging_there.c (whether that is still there),
  * staging_placed.c (what was put lately), staging_pad.c (edges), staging_behind.c and
  * staging_found.c (what is stored behind an end that is to come), staging_trim.c (shrinking),
- * staging_cut.c (that another writer does it) and cover.c (reading). No other file includes it. */
+ * staging_cut.c (that another writer does it), staging_told.c (which writers know of an error) and
+ * cover.c (reading). No other file includes it. */
 #pragma once
 
 #include "base/err.h"
@@ -27,13 +28,16 @@ struct staged_space {
 	struct array *array; /* a reference: of those that wrote, the one with the largest leading
 				extent */
 	size_t objects;
-	unsigned users;   /* that hold it */
-	unsigned held;    /* threads that make the array shorter: nothing of it is stored now */
-	bool keeps;       /* no object of it goes for being all fill */
-	struct err error; /* why something could not be stored; code 0: all could */
-	bool told;        /* a writer has heard that, until it is retried */
-	bool outdated;    /* because the array was another by then */
-	struct err lost; /* why some of it is gone, which no writer has heard; code 0: nothing is */
+	unsigned users;    /* that hold it */
+	unsigned held;     /* threads that make the array shorter: nothing of it is stored now */
+	bool keeps;        /* no object of it goes for being all fill */
+	struct err error;  /* why something could not be stored; code 0: all could */
+	bool outdated;     /* because the array was another by then */
+	uint64_t error_at; /* data_errors of the last one */
+	struct err lost;   /* why some of it is gone, which a writer may not know; code 0: nothing
+			      is … */
+	uint64_t lost_at;  /* … data_errors of that */
+	uint64_t told;     /* a program was told of errors up to there */
 	struct staged_end {
 		uint64_t at, run; /* where a write ended, and how much was written in order up to
 				     there */
@@ -64,6 +68,7 @@ struct staged_object {
 	struct staged_list *list; /* in which it is */
 	struct staged_object *newer, *older;
 	uint64_t since, storing_since; /* clock of the first write that is not stored; 0: none */
+	uint64_t written;              /* clock of the last write */
 	bool again;                    /* a caller wants what is written meanwhile stored at once */
 	size_t leaving;                /* of its cost, what is counted in that of the staging */
 	bool last_try;                 /* what fails now is dropped */
@@ -144,6 +149,12 @@ struct staging {
 	struct set noted_by; /* the same, borrowed */
 	unsigned lost;       /* how often it was found that what was put is not durable */
 	struct err error;    /* what was put is not durable: sticks to all arrays; code 0: it is */
+	struct err gone;     /* the last one of these by which something was lost, and that does not
+				stick any more; code 0: there was none … */
+	uint64_t gone_at, gone_told; /* … as in staged_space */
+	atomic_ullong retries;       /* there were, by now or before */
+	uint64_t forgiven;           /* clock of the last one */
+	unsigned writers;            /* handles that may have to hear of what is lost */
 	bool retrying;
 	struct buf *said; /* of a retry: what is dropped is named there; or NULL */
 };
@@ -168,6 +179,8 @@ struct array *staged_tidy(struct staging *, struct staged_object *);
 int staging_hold_space(
 	struct staging *, struct array *, struct staged_space **ret, struct array **ret_was);
 struct array *staging_release_space(struct staging *, struct staged_space *);
+/* It goes where nothing is known of it. Its array, as that; or NULL. */
+struct array *staging_tidy_space(struct staging *, struct staged_space *);
 /* The error that sticks to a space (NULL: it has none of its own), as this thread's; 0: none. */
 int staged_error(const struct staging *, const struct staged_space *);
 /* Has an object that is dirty or failed stored as soon as may be. */
@@ -182,11 +195,13 @@ int staging_wait(struct staging *, int64_t deadline, struct cancel *);
 
 /* What was written to the chunk from byte `from` on is forgotten. The lock is held. */
 void staging_forget(struct staging *, struct staged_chunk *, size_t from);
+/* An error sticks to the space from now on. The lock is held. */
+void staged_fail(struct staging *, struct staged_space *, const struct err *why);
 /* Something that was written behind the end of the space's array is lost, which is an error of it,
  * unless it has one. The lock is held. */
 void staged_lose(struct staged_space *);
-/* What is gone for that reason is an error that array_confirm tells, if no writer has heard of it
- * by then, whatever is retried meanwhile. The lock is held. */
+/* Something of the space is gone by its last error: array_hear tells those that do not know of
+ * that, whatever is retried meanwhile. The lock is held. */
 void staged_note_lost(struct staged_space *, const struct err *why);
 /* Does the space have a shorter version of this array, which another writer has made? */
 bool staged_is_cut(const struct staged_space *, const struct array *);

@@ -357,7 +357,6 @@ array_give_up(struct array *a)
 		if (!p)
 			break;
 		p->users++;
-		p->lost.code = 0;
 		if (!p->objects)
 			p->error.code = 0;
 		gone = staging_release_space(s, p);

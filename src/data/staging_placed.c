@@ -251,30 +251,8 @@ staging_wait_removed(struct staging *s, uint64_t space, struct cancel *cancel)
 	}
 }
 
-/* Its writers hear what is lost, or that something failed. The one sticks from then on, as the
- * other does. */
-static int
-tell_lost(struct array *a)
-{
-	struct staging *s = a->data->staging;
-	int r = 0;
-	LOCKED(&s->lock) {
-		struct staged_space *p = staging_space(s, a->space);
-		if (!p)
-			break;
-		if (!p->error.code && p->lost.code) {
-			p->error = p->lost;
-			p->outdated = false;
-			r = err_restore(&p->error);
-		}
-		p->lost.code = 0;
-		p->told = p->error.code != 0;
-	}
-	return r;
-}
-
-static int
-confirm(struct array *a, bool failed)
+int
+array_confirm(struct array *a, bool failed)
 {
 	struct staging *s = a->data->staging;
 	struct placed_list l = {.array = a};
@@ -296,15 +274,4 @@ confirm(struct array *a, bool failed)
 		staging_rows_counted(a);
 	free(l.at);
 	return r;
-}
-
-int
-array_confirm(struct array *a, bool failed)
-{
-	const int r = confirm(a, failed);
-	struct err why = {0};
-	if (r < 0)
-		err_save(r, &why);
-	const int lost = tell_lost(a);
-	return r < 0 ? err_restore(&why) : lost;
 }

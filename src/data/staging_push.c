@@ -207,6 +207,8 @@ static void
 drop_layers(struct staging *s, struct staged_object *o, const struct err *why)
 {
 	const struct array *a = o->space->array;
+	if (o->written > s->forgiven) /* a writer that knows of the last error has gone on */
+		o->space->error_at = data_errors(s->data);
 	for (struct staged_chunk *c = o->chunk; c; c = c->next) {
 		const struct layer *l = c->now;
 		if (l)
@@ -255,8 +257,7 @@ fail(struct staging *s, const struct outcome *e)
 	staged_list_add(&s->failed, o);
 	o->state = STAGED_FAILED;
 	if (!p->error.code) {
-		p->error = *e->why;
-		p->told = false;
+		staged_fail(s, p, e->why);
 		p->outdated = e->outdated;
 	}
 	if (e->slow)

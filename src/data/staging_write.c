@@ -137,6 +137,7 @@ put_part(struct writer *w, const struct part *p)
 	staged_charge(s, o, before, layer_cost(c->now));
 	if (!o->since)
 		o->since = w->clock;
+	o->written = s->clock;
 	note_whole(s, w->array, c);
 	return r;
 }
@@ -259,8 +260,6 @@ begin(struct writer *w, struct array **ret_was)
 	int r = staging_hold_space(s, w->array, &w->space, ret_was);
 	if (r == 0)
 		r = staged_error(s, w->space);
-	if (r < 0 && w->space)
-		w->space->told = w->space->error.code != 0;
 	if (r < 0)
 		return r;
 	w->clock = ++s->clock;

@@ -103,6 +103,7 @@ wrote(struct flat *w, const struct flat_state *st, uint64_t end)
 		uint64_t size = w->size, cut_at = w->cut;
 		end = min_u64(end, w->layout->size); /* others may have made it shorter */
 		w->changed = true;
+		w->puts++;
 		w->size = max_u64(size, end);
 		if (cut_at != UINT64_MAX)
 			w->cut = max_u64(cut_at, end) < w->size ? max_u64(cut_at, end) : UINT64_MAX;

@@ -67,8 +67,10 @@ confirm(struct flat *w, const struct flat_state *st, int stored)
 	err_save(stored, &why);
 	LOCKED(&w->lock)
 		former = MOVE(w->former);
-	if (former) /* what came into the one that took its place goes */
+	if (former) { /* what came into the one that took its place goes */
 		array_confirm(flat_variable(former)->array, true);
+		array_hear(flat_variable(former)->array, false, NULL);
+	}
 	layout_unref(former);
 	int r = array_confirm(flat_variable(st->layout)->array, stored < 0);
 	LOCKED(&w->lock)
@@ -155,11 +157,17 @@ take_changed(struct flat *w)
 	return changed;
 }
 
+/* It is still to be stored, and sticks. */
 static void
-set_changed(struct flat *w)
+set_failed(struct flat *w, int code)
 {
-	LOCKED(&w->lock)
+	LOCKED(&w->lock) {
 		w->changed = true;
+		if (code != -EINTR)
+			w->failed = data_errors(w->mount->data);
+	}
+	if (code != -EINTR)
+		flat_stick(w, code);
 }
 
 int
@@ -171,11 +179,8 @@ flat_store(struct flat *w, enum settle_why why, struct cancel *cancel)
 	bool changed = take_changed(w);
 	if (changed)
 		r = store(w, cancel);
-	if (r < 0) {
-		set_changed(w);
-		if (r != -EINTR)
-			flat_stick(w, r);
-	}
+	if (r < 0)
+		set_failed(w, r);
 	flat_give(w, &w->storing);
 	if (!changed)
 		return 0;
@@ -249,13 +254,41 @@ flat_set_size(struct flat *w, unsigned epoch, uint64_t size, struct cancel *canc
 	return r;
 }
 
+void
+flat_know(struct flat *w, int code, uint64_t upto, _Atomic(uint64_t) *heard)
+{
+	struct flat_state st;
+	flat_now(w, &st);
+	array_know(flat_variable(st.layout)->array, code, upto, heard);
+	flat_state_done(&st);
+}
+
+int
+flat_hear(struct flat *w, bool wrote, _Atomic(uint64_t) *heard)
+{
+	struct flat_state st;
+	flat_now(w, &st);
+	const int r = array_hear(flat_variable(st.layout)->array, wrote, heard);
+	flat_state_done(&st);
+	return r;
+}
+
 /* At the end a write that was refused is no loss. */
 static int
 settle(struct flat *w, enum settle_why why, struct cancel *cancel)
 {
 	bool end = why == SETTLE_RELEASE;
+	const uint64_t upto = data_errors(w->mount->data);
 	int r = end ? flat_complete(w) : flat_is_stuck(w);
-	return r < 0 ? r : flat_store(w, why, cancel);
+	bool changed = false;
+	LOCKED(&w->lock)
+		changed = w->changed;
+	if (r < 0)
+		return r;
+	r = flat_store(w, why, cancel);
+	if (r < 0 && r != -EINTR)
+		flat_know(w, 0, upto, NULL);
+	return r < 0 ? r : flat_hear(w, changed, NULL);
 }
 
 /* Of all files at once, so that a store that does not answer is waited for once, not for one file
@@ -328,14 +361,17 @@ flat_give_up(struct flat *w)
 		continue;
 }
 
-/* Was it stuck? A store under way ends first, so that what it says sticks no later. */
+/* Was it stuck? A store under way ends first, so that what it says sticks no later. *ret_failed:
+ * what w->failed was. */
 static bool
-unstick(struct flat *w)
+unstick(struct flat *w, uint64_t *ret_failed)
 {
 	bool was = false;
 	flat_take(w, &w->storing);
 	LOCKED(&w->lock) {
 		was = atomic_load(&w->is_stuck);
+		*ret_failed = w->failed;
+		w->failed = 0;
 		w->stuck = (struct err){0};
 		atomic_store(&w->is_stuck, false);
 	}
@@ -343,52 +379,38 @@ unstick(struct flat *w)
 	return was;
 }
 
-/* What the store lost may have been written to this file, of which no close has told it. */
 static void
-lose_changed(struct flat *w, const struct err *why)
+retry(struct flat *w, struct buf *said)
 {
-	struct flat_state st;
-	bool changed = false;
-	flat_now(w, &st);
+	const uint64_t now = data_errors(w->mount->data);
+	uint64_t failed, again;
+	unsigned puts = 0;
+	struct err why;
 	LOCKED(&w->lock)
-		changed = w->changed;
-	if (changed)
-		array_lose(flat_variable(st.layout)->array, why);
-	flat_state_done(&st);
-}
-
-/* Its writers have heard that something failed. */
-static int
-store_again(struct flat *w)
-{
-	struct flat_state st;
-	flat_now(w, &st);
-	array_heard(flat_variable(st.layout)->array);
-	flat_state_done(&st);
-	return flat_store(w, SETTLE_FLUSH, NULL);
+		puts = w->puts;
+	err_save(unstick(w, &failed) ? flat_store(w, SETTLE_FLUSH, NULL) : 0, &why);
+	if (!why.code)
+		return;
+	if (said)
+		buf_addf(said, "given up: '%s': %s\n", w->path, why.text);
+	flat_know(w, 0, now, NULL);
+	LOCKED(&w->lock) { /* one that was told before knows, unless it has written since */
+		w->given_up = failed && puts == w->puts ? failed : now;
+		w->why = why;
+	}
+	flat_give_up(w);
+	unstick(w, &again);
 }
 
 int
 flat_retry(struct mount *m, struct buf *said)
 {
 	CLEAN(clean_free) struct flat **all = NULL;
-	struct err lost;
-	err_save(data_lost(m->data), &lost);
-	int r = data_retry(m->data, said), e = flats_all(m, &all);
+	int r = data_retry(m->data, said);
+	flats_all(m, &all);
 	for (size_t i = 0; all && all[i]; i++) {
-		struct flat *w = all[i];
-		if (unstick(w)) {
-			e = store_again(w);
-			if (e < 0) {
-				if (said)
-					buf_addf(said, "given up: '%s': %s\n", w->path, err_text());
-				unstick(w);
-				flat_give_up(w);
-			}
-		} else if (lost.code) {
-			lose_changed(w, &lost);
-		}
-		flat_put(w);
+		retry(all[i], said);
+		flat_put(all[i]);
 	}
 	return r;
 }

@@ -24,8 +24,11 @@ struct flat_file {
 	pthread_mutex_t lock;       /* guards the rest */
 	struct flat_reader *reader; /* that of later; NULL: not needed so far */
 	unsigned since;             /* its generation */
-	bool cut;            /* it was truncated through this handle; under the flat's lock */
-	atomic_bool refused; /* a write, for the array is a former one */
+	bool cut;                /* it was truncated through this handle; under the flat's lock */
+	atomic_bool refused;     /* a write, for the array is a former one */
+	atomic_uint puts;        /* times that it was to change something … */
+	atomic_uint stored;      /* … that it was told were stored */
+	_Atomic(uint64_t) heard; /* see array_hear */
 };
 
 static struct flat_file *
@@ -87,6 +90,9 @@ open_writable(struct file *f, struct flat *w)
 	if (r < 0)
 		return r;
 	flat_count_writer(w, 1);
+	const uint64_t heard = data_begin_writer(f->mount->data);
+	LOCKED(&w->lock)
+		own_of(f)->heard = max_u64(heard, w->given_up);
 	if (f->flags & O_TRUNC)
 		cut(own_of(f));
 	return 0;
@@ -124,8 +130,10 @@ flat_close(struct file *f)
 	struct flat_file *own = own_of(f);
 	if (!own)
 		return;
-	if (file_writes(f))
+	if (file_writes(f)) {
 		flat_count_writer(own->flat, -1);
+		data_end_writer(f->mount->data);
+	}
 	if (uncut(own))
 		flat_show_all(own->flat);
 	reader_unref(own->reader);
@@ -266,6 +274,20 @@ put_differing(struct file *f, uint64_t off, struct span b, const struct array_wa
 	return r;
 }
 
+/* What a call that changes the file came to is told. Returns that. */
+static int
+tell(struct flat_file *own, int code, uint64_t upto)
+{
+	struct flat *w = own->flat;
+	bool failed = false;
+	if (code == 0 || code == -EINTR)
+		return code;
+	LOCKED(&w->lock)
+		failed = w->failed && w->stuck.code == code;
+	flat_know(w, failed ? 0 : code, upto, &own->heard);
+	return code;
+}
+
 /* A program that does not look at this failure finds it again when it writes on, and when it closes
  * the file. A page of a mapping is gone whatever it was. */
 static bool
@@ -284,8 +306,7 @@ drop_refused(struct flat *w)
 }
 
 static int
-flat_write(
-	struct file *f, uint64_t off, struct span b, const struct array_want *how, unsigned flags)
+write_now(struct file *f, uint64_t off, struct span b, const struct array_want *how, unsigned flags)
 {
 	struct flat_file *own = own_of(f);
 	struct flat *w = own->flat;
@@ -311,7 +332,16 @@ flat_write(
 }
 
 static int
-flat_truncate(struct file *f, uint64_t size, enum file_resize by, struct cancel *cancel)
+flat_write(
+	struct file *f, uint64_t off, struct span b, const struct array_want *how, unsigned flags)
+{
+	const uint64_t upto = data_errors(f->mount->data);
+	atomic_fetch_add(&own_of(f)->puts, 1);
+	return tell(own_of(f), write_now(f, off, b, how, flags), upto);
+}
+
+static int
+resize(struct file *f, uint64_t size, enum file_resize by, struct cancel *cancel)
 {
 	struct flat *w = own_of(f)->flat;
 	unsigned epoch = own_of(f)->epoch;
@@ -333,7 +363,49 @@ flat_truncate(struct file *f, uint64_t size, enum file_resize by, struct cancel 
 	return 0;
 }
 
+static int
+flat_truncate(struct file *f, uint64_t size, enum file_resize by, struct cancel *cancel)
+{
+	const uint64_t upto = data_errors(f->mount->data);
+	atomic_fetch_add(&own_of(f)->puts, 1);
+	return tell(own_of(f), resize(f, size, by, cancel), upto);
+}
+
 /* --- storing --- */
+
+/* What was given up, or lost, that the handle does not know of. */
+static int
+hear(struct flat_file *own, bool wrote)
+{
+	struct flat *w = own->flat;
+	struct err why = {0};
+	uint64_t given_up = 0;
+	LOCKED(&w->lock) {
+		given_up = w->given_up;
+		if (given_up > own->heard)
+			why = w->why;
+	}
+	const int r = flat_hear(w, wrote, &own->heard);
+	own->heard = max_u64(own->heard, given_up);
+	return why.code ? err_restore(&why) : r;
+}
+
+/* Stores what there is. The handle hears what other programs, or a refresh, were told of it. */
+static int
+store(struct flat_file *own, enum settle_why why, struct cancel *cancel)
+{
+	struct flat *w = own->flat;
+	const uint64_t upto = data_errors(w->mount->data);
+	const unsigned puts = atomic_load(&own->puts);
+	int r = flat_store(w, why, cancel);
+	if (r < 0 && r != -EINTR)
+		flat_know(w, 0, upto, &own->heard);
+	if (r == 0)
+		r = hear(own, puts != atomic_load(&own->stored));
+	if (r == 0)
+		atomic_store(&own->stored, puts);
+	return r;
+}
 
 /* What was written through handles of a former array may not be in the store. */
 static int
@@ -372,7 +444,7 @@ flat_settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel
 	int r = last && flat_count_writer(w, 0) == 1 ? flat_complete(w) : 0;
 	bool fresh = r < 0;
 	if (r == 0)
-		r = flat_store(w, why, cancel);
+		r = store(own, why, cancel);
 	/* A file is released after close() has returned: by then a retry may have forgotten this
 	 * error. */
 	if (r == 0)

@@ -32,17 +32,21 @@ struct flat {
 	struct layout *former; /* which was written to and became another array; or NULL */
 	unsigned epoch;        /* grows where it became another array: what was opened before is no
 				  longer good … */
-	unsigned lost;    /* … and what was written before this one may not have been stored */
-	unsigned cuts;    /* times that another writer, and not this mount, made it shorter */
-	uint64_t size;    /* bytes of elements that there are; the last row may be incomplete */
-	uint64_t padded;  /* bytes with all of that row, which metadata count since it was stored:
-			     the rest of it is fill, and its writer may go on at `size`; or 0 */
-	uint64_t cut;     /* truncated to nothing: bytes that were written since, from the start;
-			     UINT64_MAX: not truncated */
-	unsigned cutters; /* open handles by which it was */
-	bool changed;     /* since it was last stored */
-	bool unshared;    /* not all that share its rows may know of them: storing that failed */
-	struct err stuck; /* why it cannot be written any more; code 0: it can */
+	unsigned lost;     /* … and what was written before this one may not have been stored */
+	unsigned cuts;     /* times that another writer, and not this mount, made it shorter */
+	uint64_t size;     /* bytes of elements that there are; the last row may be incomplete */
+	uint64_t padded;   /* bytes with all of that row, which metadata count since it was stored:
+			      the rest of it is fill, and its writer may go on at `size`; or 0 */
+	uint64_t cut;      /* truncated to nothing: bytes that were written since, from the start;
+			      UINT64_MAX: not truncated */
+	unsigned cutters;  /* open handles by which it was */
+	bool changed;      /* since it was last stored */
+	bool unshared;     /* not all that share its rows may know of them: storing that failed */
+	struct err stuck;  /* why it cannot be written any more; code 0: it can */
+	uint64_t failed;   /* that storing it failed is part of that: data_errors then; or 0 */
+	uint64_t given_up; /* what handles that do not know of errors up to that one lost … */
+	struct err why;    /* … and why */
+	unsigned puts;     /* times that it was written to */
 };
 
 int flats_new(struct flats **ret);
@@ -141,6 +145,9 @@ int flat_clear_tail(struct flat *, uint64_t rows, struct cancel *);
 /* All that was written is in the store, and the metadata know it; the kernel knows of all that
  * shows it. */
 int flat_store(struct flat *, enum settle_why, struct cancel *);
+/* array_know and array_hear of its array. */
+void flat_know(struct flat *, int code, uint64_t upto, _Atomic(uint64_t) *heard);
+int flat_hear(struct flat *, bool wrote, _Atomic(uint64_t) *heard);
 /* What could not be stored is given up: the file is as long as the store says, and may be written
  * again. */
 void flat_give_up(struct flat *);

@@ -40,6 +40,9 @@ struct image_ops {
 	void (*expire)(void *arg);
 	/* What went through is stored. */
 	int (*flush)(void *arg, const struct image_form *, const struct array_want *how);
+	/* array_know and array_hear of all its arrays; of these the first error. */
+	void (*know)(const struct image_form *, int code, uint64_t upto, _Atomic(uint64_t) *heard);
+	int (*hear)(const struct image_form *, bool wrote, _Atomic(uint64_t) *heard);
 };
 
 struct image_start {
@@ -94,3 +97,6 @@ enum image_why {
 };
 /* -EINVAL: what waits has no meaning; nothing was changed, and it goes on waiting. */
 int image_settle(struct image *, enum image_why, const struct array_want *how);
+/* See image_ops. */
+void image_know(struct image *, int code, uint64_t upto, _Atomic(uint64_t) *heard);
+int image_hear(struct image *, bool wrote, _Atomic(uint64_t) *heard);

@@ -5,6 +5,13 @@
 
 #include <pthread.h>
 
+static struct array *
+array_at(const struct image_form *form, size_t var)
+{
+	const struct image_target *t = form->source[var].target;
+	return t ? t->array : NULL;
+}
+
 /* Of an array that another writer has made shorter what is left is. */
 static int
 flush(struct open_image *o, struct image_target *t, const struct array_want *how)
@@ -20,8 +27,8 @@ image_flush(struct open_image *o, const struct image_form *form, const struct ar
 {
 	struct err why = {0};
 	for (size_t i = 0; i < form->file.nvars; i++)
-		if (form->source[i].target)
-			array_flush_begin(((struct image_target *)form->source[i].target)->array);
+		if (array_at(form, i))
+			array_flush_begin(array_at(form, i));
 	for (size_t i = 0; i < form->file.nvars; i++) {
 		struct image_target *t = form->source[i].target;
 		if (!t)
@@ -33,11 +40,24 @@ image_flush(struct open_image *o, const struct image_form *form, const struct ar
 }
 
 void
-image_heard(const struct image_form *form)
+image_form_know(const struct image_form *form, int code, uint64_t upto, _Atomic(uint64_t) *heard)
 {
 	for (size_t i = 0; i < form->file.nvars; i++)
-		if (form->source[i].target)
-			array_heard(((struct image_target *)form->source[i].target)->array);
+		if (array_at(form, i))
+			array_know(array_at(form, i), code, upto, heard);
+}
+
+int
+image_form_hear(const struct image_form *form, bool wrote, _Atomic(uint64_t) *heard)
+{
+	struct err first = {0};
+	for (size_t i = 0; i < form->file.nvars; i++) {
+		struct array *a = array_at(form, i);
+		const int r = a ? array_hear(a, wrote, heard) : 0;
+		if (r < 0 && !first.code)
+			err_save(r, &first);
+	}
+	return first.code ? err_restore(&first) : 0;
 }
 
 struct confirming {

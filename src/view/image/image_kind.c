@@ -18,7 +18,10 @@
 /* A file as it was opened once. */
 struct handle {
 	struct open_image *image;
-	struct viewed seen; /* in the image's turn */
+	struct viewed seen;      /* in the image's turn */
+	_Atomic(uint64_t) heard; /* see array_hear */
+	atomic_uint puts;        /* times that it was to change something … */
+	atomic_uint stored;      /* … that it was told were stored */
 };
 
 static int
@@ -124,6 +127,8 @@ open_image(struct file *f, const struct entry *e, int flags)
 	}
 	h->image = o;
 	begin_seen(f->mount, &h->seen);
+	if (counts)
+		h->heard = data_begin_writer(f->mount->data);
 	f->own = h;
 	f->size = image_size(o->image);
 	f->direct = true;
@@ -154,13 +159,29 @@ sticks(int code)
 	return code < 0 && code != -EINTR && code != -ENOMEM;
 }
 
+/* What a call that changes the file came to is told. Returns that. */
 static int
-write_image(struct file *f, uint64_t off, struct span bytes, const struct array_want *how,
+told(struct file *f, int code, uint64_t upto)
+{
+	if (code < 0)
+		image_know(image_of(f)->image, code, upto, &((struct handle *)f->own)->heard);
+	return code;
+}
+
+/* A call that is to change the file begins. Up to which errors the handle knows of all if it fails
+ * by one that sticks. */
+static uint64_t
+begin_put(struct file *f)
+{
+	atomic_fetch_add(&((struct handle *)f->own)->puts, 1);
+	return data_errors(f->mount->data);
+}
+
+static int
+write_now(struct file *f, uint64_t off, struct span bytes, const struct array_want *how,
 	unsigned flags)
 {
 	struct open_image *o = image_of(f);
-	if (!file_writes(f))
-		return err_set(-EBADF, "'%s' was opened to be read", f->path);
 	int r = images_usable(o);
 	if (r < 0)
 		return r;
@@ -173,6 +194,16 @@ write_image(struct file *f, uint64_t off, struct span bytes, const struct array_
 }
 
 static int
+write_image(struct file *f, uint64_t off, struct span bytes, const struct array_want *how,
+	unsigned flags)
+{
+	if (!file_writes(f))
+		return err_set(-EBADF, "'%s' was opened to be read", f->path);
+	const uint64_t upto = begin_put(f);
+	return told(f, write_now(f, off, bytes, how, flags), upto);
+}
+
+static int
 truncate_image(struct file *f, uint64_t size, enum file_resize by, struct cancel *cancel)
 {
 	(void)cancel;
@@ -180,8 +211,9 @@ truncate_image(struct file *f, uint64_t size, enum file_resize by, struct cancel
 	const struct array_want how = patience(f->mount, NULL);
 	if (!file_writes(f))
 		return err_set(-EBADF, "'%s' was opened to be read", f->path);
+	const uint64_t upto = begin_put(f);
 	int r = images_usable(o);
-	return r < 0 ? r : image_truncate(o->image, size, by == RESIZE_LONGER, &how);
+	return told(f, r < 0 ? r : image_truncate(o->image, size, by == RESIZE_LONGER, &how), upto);
 }
 
 /* Other files of what it shows are told. */
@@ -212,26 +244,45 @@ store_rest(struct open_image *o, const struct array_want *how, int code)
 	return err_restore(&why);
 }
 
+/* *ret_sticks: it failed, and cannot be written any more. */
 static int
-settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *cancel)
+store(struct open_image *o, enum settle_why why, const struct array_want *how, bool *ret_sticks)
 {
-	struct open_image *o = image_of(f);
-	const struct array_want how = {.deadline = deadline, .cancel = cancel};
-	if (!file_writes(f))
-		return 0;
 	const bool release = why == SETTLE_RELEASE;
 	unsigned opened = 0;
+	*ret_sticks = false;
 	if (release && !images_leave(o, &opened))
 		return 0;
 	/* A file is released after close() has returned: by then a retry may have forgotten this
 	 * error. */
 	int r = images_usable(o);
 	if (r < 0)
-		return store_rest(o, &how, r);
-	r = settle_now(o, why == SETTLE_OTHER_READ ? IMAGE_LOOK : IMAGE_FLUSH, &how);
+		return store_rest(o, how, r);
+	r = settle_now(o, why == SETTLE_OTHER_READ ? IMAGE_LOOK : IMAGE_FLUSH, how);
 	/* What another writer that has come since is about may have no meaning yet. */
-	if (sticks(r) && (r != -EINVAL || (release && images_opened(o) == opened)))
-		images_fail(o, r);
+	*ret_sticks = sticks(r) && (r != -EINVAL || (release && images_opened(o) == opened));
+	return *ret_sticks ? images_fail(o, r) : r;
+}
+
+/* The handle hears what other programs, or a refresh, were told of what it has written. */
+static int
+settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *cancel)
+{
+	struct handle *h = f->own;
+	struct open_image *o = h->image;
+	const struct array_want how = {.deadline = deadline, .cancel = cancel};
+	if (!file_writes(f))
+		return 0;
+	const uint64_t upto = data_errors(f->mount->data);
+	const unsigned puts = atomic_load(&h->puts);
+	bool stuck;
+	int r = store(o, why, &how, &stuck);
+	if (r < 0)
+		image_know(o->image, stuck ? 0 : r, upto, &h->heard);
+	else if (why != SETTLE_OTHER_READ)
+		r = image_hear(o->image, puts != atomic_load(&h->stored), &h->heard);
+	if (r == 0)
+		atomic_store(&h->stored, puts);
 	return r;
 }
 
@@ -248,6 +299,8 @@ close_image(struct file *f)
 	struct handle *h = f->own;
 	if (!h)
 		return;
+	if (file_writes(f))
+		data_end_writer(f->mount->data);
 	image_leave(h->image->image, &h->seen);
 	images_put(h->image, file_writes(f));
 	free(h);
@@ -269,6 +322,18 @@ other_read(struct file *f)
 	}
 }
 
+/* Of no handle. */
+static int
+settle_for_all(struct open_image *o, const struct array_want *how)
+{
+	const uint64_t upto = data_errors(o->mount->data);
+	const int r = settle_now(o, IMAGE_FLUSH, how);
+	if (r == 0)
+		return image_hear(o->image, false, NULL);
+	image_know(o->image, r, upto, NULL);
+	return r;
+}
+
 /* At the end all that fails is lost, and named with what failed before. */
 static int
 settle_all(struct mount *m, const char *dir, enum settle_why why, struct cancel *cancel,
@@ -287,7 +352,7 @@ settle_all(struct mount *m, const char *dir, enum settle_why why, struct cancel 
 		struct open_image *o = all[i];
 		r = path_is_below(o->path, dir) ? images_stuck(m, o->path) : 0;
 		if (r == 0 && path_is_below(o->path, dir))
-			r = settle_now(o, IMAGE_FLUSH, &how);
+			r = settle_for_all(o, &how);
 		if (r < 0 && why == SETTLE_RELEASE)
 			images_stick(m, o->path, r);
 		if (r < 0 && !why_not.code)
@@ -308,9 +373,12 @@ retry(struct mount *m, struct buf *said)
 	for (size_t i = 0; r == 0 && all[i]; i++) {
 		const struct array_want how = patience(m, NULL);
 		if (images_stuck(m, all[i]->path) < 0) {
-			if (settle_now(all[i], IMAGE_FLUSH, &how) == 0) {
+			const uint64_t upto = data_errors(m->data);
+			const int e = settle_now(all[i], IMAGE_FLUSH, &how);
+			if (e == 0) {
 				images_unstick(m, all[i]->path, NULL);
-			} else {
+			} else { /* which it names */
+				image_know(all[i]->image, e, upto, NULL);
 				images_give_up(all[i]);
 				lost = true;
 			}

@@ -299,3 +299,20 @@ image_settle(struct image *im, enum image_why why, const struct array_want *how)
 	int r = turn_take(&im->turn, how->deadline);
 	return r < 0 ? r : turn_give(&im->turn, settle(im, why, how));
 }
+
+void
+image_know(struct image *im, int code, uint64_t upto, _Atomic(uint64_t) *heard)
+{
+	turn_take(&im->turn, 0);
+	if (im->form && im->start.ops->know)
+		im->start.ops->know(im->form, code, upto, heard);
+	turn_give(&im->turn, 0);
+}
+
+int
+image_hear(struct image *im, bool wrote, _Atomic(uint64_t) *heard)
+{
+	turn_take(&im->turn, 0);
+	return turn_give(&im->turn,
+		im->form && im->start.ops->hear ? im->start.ops->hear(im->form, wrote, heard) : 0);
+}

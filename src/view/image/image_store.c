@@ -177,28 +177,13 @@ image_form_of(struct open_image *o, struct nc_plan *p, struct image_form **ret)
 	return r;
 }
 
-/* A file that is stuck is stored once more: its writers have heard of that. */
-static int
-confirm(struct open_image *o, const struct image_form *form, int stored,
-	const struct array_want *how)
-{
-	struct err why = {0};
-	if (stored < 0)
-		err_save(stored, &why);
-	if (images_stuck(o->mount, o->path) < 0)
-		image_heard(form);
-	if (stored < 0)
-		err_restore(&why);
-	return image_confirm(o, form, stored, how);
-}
-
 /* --- under a new header --- */
 
 static int
 flush(void *arg, const struct image_form *form, const struct array_want *how)
 {
 	int r = image_flush(arg, form, how);
-	return confirm(arg, form, r, how);
+	return image_confirm(arg, form, r, how);
 }
 
 /* Does the second variable get longer with the first? Dimensions of NCZarr are shared by all that
@@ -323,7 +308,7 @@ commit(void *arg, const struct change *c, const struct array_want *how)
 		image_new_made(c->now);
 	if (r == 0 && drops)
 		r = image_move_drop(o, c);
-	r = confirm(o, c->now, r, how);
+	r = image_confirm(o, c->now, r, how);
 	if (r < 0)
 		look_again(o, c->now);
 	else
@@ -426,4 +411,6 @@ const struct image_ops image_mount_ops = {
 	.done = done,
 	.expire = expire,
 	.flush = flush,
+	.know = image_form_know,
+	.hear = image_form_hear,
 };

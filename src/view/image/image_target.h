@@ -53,8 +53,9 @@ bool image_is_own(const struct open_image *, const struct image_form *now, size_
 /* What was written to the form's variables becomes durable, side by side; all are waited for, and
  * the first error is returned. */
 int image_flush(struct open_image *, const struct image_form *, const struct array_want *how);
-/* Writers of the file have heard that something failed: what is gone is no error any more. */
-void image_heard(const struct image_form *);
+/* See image_ops. */
+void image_form_know(const struct image_form *, int code, uint64_t upto, _Atomic(uint64_t) *heard);
+int image_form_hear(const struct image_form *, bool wrote, _Atomic(uint64_t) *heard);
 /* None of its arrays has become another one meanwhile: those are looked at of which all could be
  * stored. stored: an error that came before this one, or 0. */
 int image_confirm(
