@@ -11,17 +11,9 @@
 
 struct inodes {
 	pthread_mutex_t lock; /* guards all below, and the first members of every inode */
-	struct inode **bucket;
-	size_t buckets; /* a power of two */
-	size_t count;
+	struct map by_path;
 	struct inode *root;
 };
-
-static struct inode **
-bucket_of(struct inodes *t, const char *path)
-{
-	return &t->bucket[hash_end(hash_text(HASH_START, path)) & (t->buckets - 1)];
-}
 
 static struct seen
 seen_of(const struct entry *e)
@@ -57,36 +49,23 @@ inode_new(const struct entry *e)
 	return i;
 }
 
-/* Called with the lock held. On failure the table stays as it was, only fuller. */
-static void
-grow(struct inodes *t)
-{
-	size_t n = t->buckets * 2;
-	struct inode **old = t->bucket, **new = calloc(n, sizeof(struct inode *));
-	if (!new)
-		return;
-	t->bucket = new;
-	t->buckets = n;
-	for (size_t b = 0; b < n / 2; b++) {
-		for (struct inode *i = old[b], *next; i; i = next) {
-			struct inode **to = bucket_of(t, i->path);
-			next = i->next;
-			i->next = *to;
-			*to = i;
-		}
-	}
-	free(old);
-}
-
 static void
 insert(struct inodes *t, struct inode *i)
 {
-	if (t->count >= t->buckets)
-		grow(t);
-	struct inode **b = bucket_of(t, i->path);
-	i->next = *b;
-	*b = i;
-	t->count++;
+	map_add(&t->by_path, &i->by_path, hash_name(i->path));
+}
+
+/* An inode of the path: the first one, and the one behind it. */
+static struct inode *
+next_of(const struct inodes *t, const char *path, const struct inode *i)
+{
+	struct map_entry *e = i ? map_next(&i->by_path) : map_first(&t->by_path, hash_name(path));
+	for (; e; e = map_next(e)) {
+		struct inode *of = MAP_OF(e, struct inode, by_path);
+		if (!strcmp(of->path, path))
+			return of;
+	}
+	return NULL;
 }
 
 static void
@@ -103,13 +82,7 @@ settle(struct inodes *t, struct inode *i)
 {
 	if (i->lookups || i->refs || i == t->root)
 		return;
-	for (struct inode **p = bucket_of(t, i->path); *p; p = &(*p)->next) {
-		if (*p == i) {
-			*p = i->next;
-			break;
-		}
-	}
-	t->count--;
+	map_remove(&t->by_path, &i->by_path);
 	free_inode(i);
 }
 
@@ -120,10 +93,8 @@ inodes_new(const struct entry *root, struct inodes **ret)
 	if (!t)
 		return err_set(-ENOMEM, "no memory for inodes");
 	pthread_mutex_init(&t->lock, NULL);
-	t->buckets = 64;
-	t->bucket = calloc(t->buckets, sizeof(struct inode *));
 	t->root = inode_new(root);
-	if (!t->bucket || !t->root) {
+	if (!t->root) {
 		inodes_free(t);
 		return err_set(-ENOMEM, "no memory for inodes");
 	}
@@ -138,16 +109,11 @@ inodes_free(struct inodes *t)
 {
 	if (!t)
 		return NULL;
-	bool listed = t->count;
-	for (size_t b = 0; t->bucket && b < t->buckets; b++) {
-		for (struct inode *i = t->bucket[b], *next; i; i = next) {
-			next = i->next;
-			free_inode(i);
-		}
+	for (struct map_entry *e = map_walk(&t->by_path, NULL), *next; e; e = next) {
+		next = map_walk(&t->by_path, e);
+		free_inode(MAP_OF(e, struct inode, by_path));
 	}
-	if (!listed)
-		free(t->root);
-	free(t->bucket);
+	map_done(&t->by_path);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 	return NULL;
@@ -156,20 +122,17 @@ inodes_free(struct inodes *t)
 static struct inode *
 find(struct inodes *t, const char *path, uint64_t version)
 {
-	for (struct inode *i = *bucket_of(t, path); i; i = i->next)
-		if (i->version == version && !i->retired && !strcmp(i->path, path))
-			return i;
-	return NULL;
+	struct inode *i = next_of(t, path, NULL);
+	while (i && (i->version != version || i->retired))
+		i = next_of(t, path, i);
+	return i;
 }
 
 /* In whatever layout, retired or not. */
 static bool
 is_known(struct inodes *t, const char *path)
 {
-	const struct inode *i = *bucket_of(t, path);
-	while (i && strcmp(i->path, path) != 0)
-		i = i->next;
-	return i;
+	return next_of(t, path, NULL);
 }
 
 /* The kernel is about to be told what the entry says, and drops its pages where the time or the
@@ -323,11 +286,10 @@ inodes_of_path(struct inodes *t, const char *path, struct inode **ret, size_t ma
 {
 	size_t n = 0;
 	LOCKED(&t->lock) {
-		for (struct inode *i = *bucket_of(t, path); i && n < max; i = i->next) {
-			if (!strcmp(i->path, path)) {
-				i->refs++;
-				ret[n++] = i;
-			}
+		for (struct inode *i = next_of(t, path, NULL); i && n < max;
+			i = next_of(t, path, i)) {
+			i->refs++;
+			ret[n++] = i;
 		}
 	}
 	return n;
@@ -338,9 +300,8 @@ inodes_ino(struct inodes *t, const char *path)
 {
 	uint64_t ino = 0;
 	LOCKED(&t->lock) {
-		for (struct inode *i = *bucket_of(t, path); i && !ino; i = i->next)
-			if (!strcmp(i->path, path))
-				ino = i->ino;
+		for (struct inode *i = next_of(t, path, NULL); i && !ino; i = next_of(t, path, i))
+			ino = i->ino;
 	}
 	return ino;
 }
@@ -350,6 +311,6 @@ inodes_count(struct inodes *t)
 {
 	size_t n = 0;
 	LOCKED(&t->lock)
-		n = t->count;
+		n = t->by_path.n;
 	return n;
 }

@@ -3,6 +3,7 @@
  * a reference to it is held here. All calls are safe from every thread. */
 #pragma once
 
+#include "base/map.h"
 #include "view/mount.h"
 
 /* What stat shows of an entry; of an inode, as last seen. */
@@ -15,7 +16,7 @@ struct seen {
 struct page_coherence;
 
 struct inode {
-	struct inode *next;      /* in its bucket */
+	struct map_entry by_path;
 	uint64_t lookups;        /* what the kernel still holds */
 	unsigned refs;           /* what threads here hold */
 	_Atomic int64_t changed; /* clock_now() of when the kernel was to be told of another size or

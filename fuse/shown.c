@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 64 /* at first */ };
 /* Parts of the limit: what goes when there is more; what it changes by until it is said how much
  * there is. */
 enum { DROP_PART = 8, SAY_PART = 16 };
@@ -149,19 +148,15 @@ shown_pages_due(struct shown_pages *t, struct inodes *inodes, struct shown_due *
 /* --- pages of a file --- */
 
 /* The lock is held, as in all up to shown_find. */
-static struct page **
-place(struct shown *s, uint64_t number)
-{
-	struct page **at = &s->bucket[hash_end(number) & (s->buckets - 1)];
-	while (*at && (*at)->number != number)
-		at = &(*at)->next;
-	return at;
-}
-
 struct page *
 shown_page(struct shown *s, uint64_t number)
 {
-	return s->buckets ? *place(s, number) : NULL;
+	for (struct map_entry *e = map_first(&s->pages, hash_end(number)); e; e = map_next(e)) {
+		struct page *p = MAP_OF(e, struct page, by_number);
+		if (p->number == number)
+			return p;
+	}
+	return NULL;
 }
 
 static void
@@ -195,57 +190,29 @@ end_doubt(struct page *p)
 	pthread_cond_broadcast(&p->of->all->settled);
 }
 
-/* at: what leads to it in its bucket. */
 static void
-drop(struct page **at)
+drop(struct page *p)
 {
-	struct page *p = *at;
 	struct shown *s = p->of;
-	*at = p->next;
+	map_remove(&s->pages, &p->by_number);
 	end_doubt(p);
 	unlink_page(s->all, p);
-	s->count--;
 	s->all->bytes -= sizeof *p;
 	arena_put(p, sizeof *p);
-}
-
-/* Twice as many buckets; without memory they stay as they are, and become fuller. */
-static bool
-grow(struct shown *s)
-{
-	const size_t n = s->buckets ? s->buckets * 2 : BUCKETS, old = s->buckets;
-	struct page **was = s->bucket, **now = calloc(n, sizeof(struct page *));
-	if (!now)
-		return was;
-	s->bucket = now;
-	s->buckets = n;
-	for (size_t b = 0; b < old; b++)
-		for (struct page *p = was[b], *next; p; p = next) {
-			struct page **to = &now[hash_end(p->number) & (n - 1)];
-			next = p->next;
-			p->next = *to;
-			*to = p;
-		}
-	free(was);
-	return true;
 }
 
 /* A page of which nothing is known. NULL: no memory. */
 static struct page *
 add(struct shown *s, uint64_t number)
 {
-	if (s->count >= s->buckets && !grow(s))
-		return NULL;
-	struct page *p = arena_get(sizeof *p, true), **at = place(s, number);
+	struct page *p = arena_get(sizeof *p, true);
 	if (!p)
 		return NULL;
 	p->of = s;
 	p->number = number;
 	p->doubt = NULL;
-	p->next = *at;
-	*at = p;
+	map_add(&s->pages, &p->by_number, hash_end(number));
 	link_newest(s->all, p);
-	s->count++;
 	s->all->bytes += sizeof *p;
 	if (s->all->bytes > s->all->limit)
 		pthread_cond_signal(&s->all->due);
@@ -299,31 +266,29 @@ forget(struct shown *s, uint64_t off, uint64_t len, uint64_t stamp)
 							: off > UINT64_MAX - len
 								? UINT64_MAX / SHOWN_PAGE
 								: (off + len - 1) / SHOWN_PAGE;
-	if (!s->count || !len)
+	if (!s->pages.n || !len)
 		return;
-	if (last - first < s->count) {
+	if (last - first < s->pages.n) {
 		for (uint64_t n = first; n <= last; n++) {
-			struct page **at = place(s, n);
-			if (*at && (*at)->filled <= stamp)
-				drop(at);
+			struct page *p = shown_page(s, n);
+			if (p && p->filled <= stamp)
+				drop(p);
 		}
 		return;
 	}
-	for (size_t b = 0; b < s->buckets; b++)
-		for (struct page **at = &s->bucket[b]; *at;) {
-			const struct page *p = *at;
-			if (p->number < first || p->number > last || p->filled > stamp)
-				at = &(*at)->next;
-			else
-				drop(at);
-		}
+	for (struct map_entry *e = map_walk(&s->pages, NULL), *next; e; e = next) {
+		struct page *p = MAP_OF(e, struct page, by_number);
+		next = map_walk(&s->pages, e);
+		if (p->number >= first && p->number <= last && p->filled <= stamp)
+			drop(p);
+	}
 }
 
 struct shown *
 shown_free(struct shown *s)
 {
 	if (s) {
-		free(s->bucket);
+		map_done(&s->pages);
 		pthread_mutex_destroy(&s->lock);
 	}
 	free(s);

@@ -1,6 +1,7 @@
 /* What fuse/shown.c, fuse/shown_pass.c and fuse/shown_write.c share. No other file includes it. */
 #pragma once
 
+#include "base/map.h"
 #include "fuse/shown.h"
 
 #include "fuse/inode.h"
@@ -12,7 +13,7 @@
 enum { SHOWN_PASSES = 64 };
 
 struct page {
-	struct page *next;          /* in its bucket */
+	struct map_entry by_number;
 	struct page *older, *newer; /* of all files */
 	struct shown *of;
 	uint64_t number;
@@ -75,8 +76,7 @@ struct shown {
 	struct inode *inode;
 	/* Under the lock of all: */
 	atomic_uint writers; /* open handles; while there are none, no page is remembered */
-	struct page **bucket;
-	size_t buckets, count; /* buckets: a power of two, or 0 */
+	struct map pages;
 	struct shown_drops drops;
 	struct shown_laid laid[SHOWN_LAID]; /* the newest one first */
 

@@ -1,5 +1,6 @@
 #include "backends/diskcache/blob_cache_impl.h"
 
+#include "base/hash.h"
 #include "base/check.h"
 #include "base/err.h"
 
@@ -72,9 +73,7 @@ blob_cache_tell(struct blob_cache *d, const char *doing)
 static void
 name_of(const char *id, char name[3 + BLOB_CACHE_NAME + 1])
 {
-	uint64_t h = 0xcbf29ce484222325;
-	for (const char *c = id; *c; c++)
-		h = (h ^ (uint8_t)*c) * 0x100000001b3;
+	uint64_t h = hash_bytes(HASH_START, id, strlen(id));
 	h ^= h >> 32;
 	h *= 0xd6e8feb86659fd93;
 	h ^= h >> 32;

@@ -34,6 +34,31 @@ hash_text(uint64_t h, const char *s)
 	return hash_bytes(h, s, strlen(s) + 1); /* its end too: "a", "bc" is not "ab", "c" */
 }
 
+/* Spreads the last bytes over all bits. */
+static inline uint64_t
+hash_end(uint64_t h)
+{
+	h ^= h >> 33;
+	h *= 0xff51afd7ed558ccdu;
+	h ^= h >> 33;
+	h *= 0xc4ceb9fe1a85ec53u;
+	return h ^ h >> 33;
+}
+
+/* Of a name, for a table. */
+static inline uint64_t
+hash_name(const char *s)
+{
+	return hash_end(hash_text(HASH_START, s));
+}
+
+/* Of two numbers, for a table. */
+static inline uint64_t
+hash_pair(uint64_t a, uint64_t b)
+{
+	return hash_end(a * HASH_PRIME ^ b);
+}
+
 /* Of many bytes, eight at a time: another number than that of hash_bytes. */
 static inline uint64_t
 hash_block(uint64_t h, const void *data, size_t len)
@@ -47,15 +72,4 @@ hash_block(uint64_t h, const void *data, size_t len)
 		h ^= h >> 32;
 	}
 	return hash_bytes(h, p, len);
-}
-
-/* Spreads the last bytes over all bits. */
-static inline uint64_t
-hash_end(uint64_t h)
-{
-	h ^= h >> 33;
-	h *= 0xff51afd7ed558ccdu;
-	h ^= h >> 33;
-	h *= 0xc4ceb9fe1a85ec53u;
-	return h ^ h >> 33;
 }

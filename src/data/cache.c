@@ -10,6 +10,10 @@
 /* Bytes of the one extent beside the budget. */
 enum { BESIDE_MOST = 32 << 20 };
 
+/* There is room for extents of so many bytes from the beginning: a table that grows stops readers.
+ */
+enum { SMALL_CHUNK = 16 << 10 };
+
 int
 cache_new(size_t budget, bool remote, struct cache **ret)
 {
@@ -19,6 +23,7 @@ cache_new(size_t budget, bool remote, struct cache **ret)
 	c->budget = budget;
 	mem_limit(budget);
 	c->lend = budget / CACHE_LEND;
+	map_reserve(&c->by_chunk, budget / SMALL_CHUNK);
 	/* What a reader in file order has passed stays for a moment, for requests that overtake
 	 * each other, and so that memory is used again while it is still in the processor's
 	 * caches. */
@@ -46,10 +51,9 @@ holds(const struct extent *p, const struct cache_request *a)
 static struct extent *
 find(struct cache *c, const struct cache_request *a, int64_t until)
 {
-	struct extent *p = *table_bucket(c, &a->id);
-	while (p && (p->id.space != a->id.space || p->id.chunk != a->id.chunk ||
-			    p->until != until || !holds(p, a)))
-		p = p->hash_next;
+	struct extent *p = table_next(c, &a->id, NULL);
+	while (p && (p->until != until || !holds(p, a)))
+		p = table_next(c, &a->id, p);
 	return p;
 }
 
@@ -60,8 +64,8 @@ crowded(struct cache *c, const struct cache_request *a)
 	unsigned n = 0;
 	if (!a->larger.len)
 		return false;
-	for (struct extent *p = *table_bucket(c, &a->id); p; p = p->hash_next)
-		n += p->id.space == a->id.space && p->id.chunk == a->id.chunk;
+	for (struct extent *p = NULL; (p = table_next(c, &a->id, p));)
+		n++;
 	return n >= a->crowd;
 }
 
@@ -209,12 +213,13 @@ look_soon(struct cache *c, const struct cache_request *a, size_t left)
 {
 	enum { SOON = 4 };
 	if (left > 2 * SOON)
-		__builtin_prefetch(table_bucket(c, &a[2 * SOON].id));
+		__builtin_prefetch(map_bucket(&c->by_chunk, table_hash(&a[2 * SOON].id)));
 	if (left <= SOON)
 		return;
-	const struct extent *p = *table_bucket(c, &a[SOON].id);
-	if (!p)
+	struct map_entry *e = *map_bucket(&c->by_chunk, table_hash(&a[SOON].id));
+	if (!e)
 		return;
+	const struct extent *p = MAP_OF(e, struct extent, by_chunk);
 	__builtin_prefetch(p);
 	__builtin_prefetch(&p->state, 1);
 }
@@ -336,9 +341,8 @@ static void
 make_cold(struct cache *c, const struct extent_id *which, enum cold how)
 {
 	bool all = which->len == SIZE_MAX, stored = which->off == EXTENT_ENCODED;
-	for (struct extent *p = *table_bucket(c, which); p; p = p->hash_next) {
-		if (p->id.space != which->space || p->id.chunk != which->chunk ||
-			p->list == &c->cold || p->list == &c->victim)
+	for (struct extent *p = NULL; (p = table_next(c, which, p));) {
+		if (p->list == &c->cold || p->list == &c->victim)
 			continue;
 		bool in = p->id.off == EXTENT_ENCODED
 				  ? stored
@@ -391,12 +395,13 @@ cache_free(struct cache *c)
 	if (!c)
 		return NULL;
 	pthread_mutex_lock(&c->lock);
-	for (int i = 0; i < CACHE_BUCKETS; i++)
-		while (c->bucket[i]) {
-			atomic_store(&c->bucket[i]->pins, 0);
-			table_drop(c, c->bucket[i]);
-		}
+	for (struct map_entry *e; (e = map_walk(&c->by_chunk, NULL));) {
+		struct extent *p = MAP_OF(e, struct extent, by_chunk);
+		atomic_store(&p->pins, 0);
+		table_drop(c, p);
+	}
 	cache_unlock(c);
+	map_done(&c->by_chunk);
 	for (int i = 0; i < CACHE_CONDS; i++)
 		pthread_cond_destroy(&c->loaded[i]);
 	pthread_cond_destroy(&c->freed);

@@ -22,6 +22,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/map.h"
 #include "base/pool.h"
 #include "base/clock.h"
 #include "data/semaphore.h"
@@ -60,7 +61,7 @@ struct extent_id {
 struct extent {
 	struct extent_id id;
 	/* The cache's, under its lock: */
-	struct extent *hash_next;
+	struct map_entry by_chunk;
 	int64_t until;  /* when another version was found in the store */
 	int64_t former; /* when the version before this one was last given to a reader; 0: none is
 			   known */

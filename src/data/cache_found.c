@@ -56,12 +56,9 @@ give_again(
 	int64_t at = given_at(o->given, OBJECT_GIVEN, id->chunk);
 	if (at && at >= since)
 		given_note(o->given, OBJECT_GIVEN, &(struct given){id->chunk, id->chunk, now});
-	for (struct extent *p = *table_bucket(c, id); p; p = p->hash_next) {
-		bool given = p->id.space == id->space && p->id.chunk == id->chunk && p->given &&
-			     p->given >= since;
-		if (given && p->given < now)
+	for (struct extent *p = NULL; (p = table_next(c, id, p));)
+		if (p->given && p->given >= since && p->given < now)
 			p->given = now;
-	}
 }
 
 bool

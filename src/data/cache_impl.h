@@ -4,14 +4,13 @@
  * (memory). No other file includes it. All functions but cache_unlock want the lock held. */
 #pragma once
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/wait.h"
 #include "data/cache.h"
 #include "data/lru.h"
 
 enum {
-	CACHE_BUCKETS = 1 << 14,
-	OBJECT_BUCKETS = 1 << 14,
 	CACHE_CONDS = 32,
 	EXTENT_COST = sizeof(struct extent) + 256, /* with its object */
 };
@@ -42,7 +41,8 @@ struct old_version {
 /* A stored object: which version of it the store has, and which ones readers were given before. */
 struct object {
 	uint64_t space, number;
-	struct object *hash_next;
+	struct map_entry by_number;
+	struct object *next;          /* of those that are to be freed */
 	struct object *newer, *older; /* among those that nothing is cached of */
 	size_t refs;                  /* extents there are, in the table or not */
 	struct extent *extents;       /* those in the table */
@@ -59,7 +59,7 @@ struct object {
 
 /* Objects by number. */
 struct objects {
-	struct object *bucket[OBJECT_BUCKETS];
+	struct map by_number;
 	struct object *newest, *oldest; /* of the idle ones */
 	struct object *dead;            /* to be freed once the lock is open */
 	size_t idle, old_versions;
@@ -68,15 +68,15 @@ struct objects {
 struct cache {
 	size_t budget, cold_max, victim_max;
 	pthread_mutex_t lock; /* guards all below */
-	struct extent *bucket[CACHE_BUCKETS];
+	struct map by_chunk;
 	struct objects objects;
 	/* unread: prefetched, and no reader has had them yet; victim: cold ones whose bytes are the
 	 * stored ones. */
 	struct lru active, unread, cold, victim;
 	size_t used, extents;
-	struct extent *beside; /* the one that is in memory beside the budget: charge 0; or NULL */
-	int64_t expired;       /* of the last cache_expire */
-	struct extent *dead;   /* to be freed once the lock is open */
+	struct extent *beside;  /* the one that is in memory beside the budget: charge 0; or NULL */
+	int64_t expired;        /* of the last cache_expire */
+	struct map_entry *dead; /* by_chunk of extents that are to be freed once the lock is open */
 	uint64_t hits, waits, evicted;
 	/* other: with staged. lend: what prefetching leaves free for loads to borrow */
 	size_t other, staged, lent, lend;
@@ -93,14 +93,6 @@ static inline size_t
 extent_charge(size_t bytes)
 {
 	return mem_size(bytes) + EXTENT_COST;
-}
-
-static inline uint64_t
-cache_hash(uint64_t space, uint64_t number)
-{
-	uint64_t h = (space * 0x9e3779b97f4a7c15u) ^ number;
-	h *= 0xff51afd7ed558ccdu;
-	return h ^ h >> 32;
 }
 
 static inline bool
@@ -125,8 +117,24 @@ extent_unpin(struct extent *p)
 	return atomic_fetch_sub(&p->pins, 1) - 1;
 }
 
-/* Where the extents of a chunk are, among others; linked by hash_next. */
-struct extent **table_bucket(struct cache *, const struct extent_id *);
+static inline uint64_t
+table_hash(const struct extent_id *id)
+{
+	return hash_pair(id->space, id->chunk);
+}
+
+/* An extent of the chunk: the first one (NULL), and the one behind p; NULL: there is none. */
+static inline struct extent *
+table_next(const struct cache *c, const struct extent_id *id, const struct extent *p)
+{
+	struct map_entry *e = p ? map_next(&p->by_chunk) : map_first(&c->by_chunk, table_hash(id));
+	for (; e; e = map_next(e)) {
+		struct extent *of = MAP_OF(e, struct extent, by_chunk);
+		if (of->id.space == id->space && of->id.chunk == id->chunk)
+			return of;
+	}
+	return NULL;
+}
 pthread_cond_t *table_cond(struct cache *, const struct extent *);
 /* A new extent, with one pin, LOADING, unread. It takes over the pin of prev. NULL: no memory. */
 struct extent *table_insert(

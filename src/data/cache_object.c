@@ -4,30 +4,24 @@
 
 #include <string.h>
 
-static struct object **
-bucket_of(struct cache *c, uint64_t space, uint64_t number)
-{
-	return &c->objects.bucket[cache_hash(space, number) % OBJECT_BUCKETS];
-}
-
 struct object *
 object_find(struct cache *c, const struct extent_id *id)
 {
-	struct object *o = *bucket_of(c, id->space, id->object);
-	while (o && (o->space != id->space || o->number != id->object))
-		o = o->hash_next;
-	return o;
+	struct map_entry *e = map_first(&c->objects.by_number, hash_pair(id->space, id->object));
+	for (; e; e = map_next(e)) {
+		struct object *o = MAP_OF(e, struct object, by_number);
+		if (o->space == id->space && o->number == id->object)
+			return o;
+	}
+	return NULL;
 }
 
 static void
 destroy(struct cache *c, struct object *o)
 {
-	struct object **at = bucket_of(c, o->space, o->number);
-	while (*at != o)
-		at = &(*at)->hash_next;
-	*at = o->hash_next;
+	map_remove(&c->objects.by_number, &o->by_number);
 	version_forget(c, o);
-	o->hash_next = c->objects.dead;
+	o->next = c->objects.dead;
 	c->objects.dead = o;
 }
 
@@ -42,7 +36,7 @@ void
 objects_free_dead(struct object *o)
 {
 	while (o) {
-		struct object *next = o->hash_next;
+		struct object *next = o->next;
 		mem_put(o, mem_size(sizeof *o));
 		o = next;
 	}
@@ -73,14 +67,12 @@ object_hold(struct cache *c, const struct extent_id *id)
 	if (o && !o->refs)
 		leave_idle(&c->objects, o);
 	if (!o) {
-		struct object **b = bucket_of(c, id->space, id->object);
 		o = make();
 		if (!o)
 			return NULL;
 		o->space = id->space;
 		o->number = id->object;
-		o->hash_next = *b;
-		*b = o;
+		map_add(&c->objects.by_number, &o->by_number, hash_pair(o->space, o->number));
 	}
 	o->refs++;
 	return o;
@@ -127,8 +119,8 @@ object_remove(struct extent *p)
 void
 objects_free(struct cache *c)
 {
-	for (unsigned i = 0; i < OBJECT_BUCKETS; i++)
-		while (c->objects.bucket[i])
-			destroy(c, c->objects.bucket[i]);
+	for (struct map_entry *e; (e = map_walk(&c->objects.by_number, NULL));)
+		destroy(c, MAP_OF(e, struct object, by_number));
+	map_done(&c->objects.by_number);
 	objects_free_dead(MOVE(c->objects.dead));
 }

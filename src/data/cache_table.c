@@ -9,19 +9,13 @@
  * than it gains. */
 static const int64_t TOUCH_EVERY = SECOND / 20;
 
-_Static_assert(offsetof(struct extent, state) == 64 && offsetof(struct extent, failed) < 128,
+_Static_assert(offsetof(struct extent, former) == 64 && offsetof(struct extent, failed) < 128,
 	"what a look needs is in two lines");
-
-struct extent **
-table_bucket(struct cache *c, const struct extent_id *id)
-{
-	return &c->bucket[cache_hash(id->space, id->chunk) % CACHE_BUCKETS];
-}
 
 pthread_cond_t *
 table_cond(struct cache *c, const struct extent *p)
 {
-	return &c->loaded[cache_hash(p->id.space, p->id.chunk) % CACHE_CONDS];
+	return &c->loaded[table_hash(&p->id) % CACHE_CONDS];
 }
 
 void
@@ -64,8 +58,8 @@ destroy(struct cache *c, struct extent *p)
 	if (c->beside == p)
 		c->beside = NULL;
 	object_release(c, p->object);
-	p->hash_next = c->dead;
-	c->dead = p;
+	p->by_chunk.next = c->dead;
+	c->dead = &p->by_chunk;
 	if (c->waiting)
 		pthread_cond_broadcast(&c->freed);
 }
@@ -76,10 +70,7 @@ table_drop(struct cache *c, struct extent *p)
 	if (extent_dropped(p))
 		return;
 	version_dropped(p);
-	struct extent **at = table_bucket(c, &p->id);
-	while (*at != p)
-		at = &(*at)->hash_next;
-	*at = p->hash_next;
+	map_remove(&c->by_chunk, &p->by_chunk);
 	object_remove(p);
 	lru_remove(p->list, p);
 	if (!atomic_fetch_or(&p->pins, EXTENT_DROPPED))
@@ -89,9 +80,7 @@ table_drop(struct cache *c, struct extent *p)
 static void
 put_in(struct cache *c, struct extent *p)
 {
-	struct extent **b = table_bucket(c, &p->id);
-	p->hash_next = *b;
-	*b = p;
+	map_add(&c->by_chunk, &p->by_chunk, table_hash(&p->id));
 	object_add(p);
 	p->list = p->used ? &c->active : &c->unread;
 	lru_append(p->list, p);
@@ -107,13 +96,13 @@ table_restore(struct cache *c, struct extent *p)
 void
 cache_unlock(struct cache *c)
 {
-	struct extent *dead = MOVE(c->dead);
+	struct map_entry *dead = MOVE(c->dead);
 	struct object *objects = MOVE(c->objects.dead);
 	pthread_mutex_unlock(&c->lock);
 	objects_free_dead(objects);
 	while (dead) {
-		struct extent *p = dead;
-		dead = p->hash_next;
+		struct extent *p = MAP_OF(dead, struct extent, by_chunk);
+		dead = dead->next;
 		mem_put(p->data, p->cap);
 		free(p->failure);
 		mem_put(p, mem_size(sizeof *p));

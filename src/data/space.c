@@ -5,16 +5,15 @@
 #include "base/hash.h"
 #include "base/clock.h"
 #include "base/links.h"
+#include "base/map.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
-enum { BUCKETS = 1 << 13 };
-
 struct space {
 	struct link idle; /* among those without references */
-	struct space *next;
+	struct map_entry by_name;
 	size_t refs;
 	bool kept; /* one of the references is for good */
 	uint64_t number;
@@ -26,7 +25,7 @@ struct space {
 
 struct spaces {
 	pthread_mutex_t lock; /* guards all below */
-	struct space *bucket[BUCKETS];
+	struct map by_name;
 	struct links idle; /* the first one is in it for longest */
 	size_t idle_bytes;
 	uint64_t last;
@@ -48,20 +47,25 @@ spaces_free(struct spaces *s)
 {
 	if (!s)
 		return NULL;
-	for (int i = 0; i < BUCKETS; i++)
-		for (struct space *e; (e = s->bucket[i]);) {
-			s->bucket[i] = e->next;
-			free(e);
-		}
+	for (struct map_entry *e = map_walk(&s->by_name, NULL), *next; e; e = next) {
+		next = map_walk(&s->by_name, e);
+		free(MAP_OF(e, struct space, by_name));
+	}
+	map_done(&s->by_name);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 	return NULL;
 }
 
-static struct space **
-bucket_of(struct spaces *s, const char *name, size_t len)
+static struct space *
+find(const struct spaces *s, const struct space_name *n, uint64_t hash)
 {
-	return &s->bucket[hash_bytes(HASH_START, name, len) % BUCKETS];
+	for (struct map_entry *e = map_first(&s->by_name, hash); e; e = map_next(e)) {
+		struct space *a = MAP_OF(e, struct space, by_name);
+		if (a->len == n->len && !memcmp(a->name, n->name, n->len))
+			return a;
+	}
+	return NULL;
 }
 
 /* Of memory. */
@@ -74,10 +78,7 @@ size_of(const struct space *e)
 static void
 forget(struct spaces *s, struct space *e)
 {
-	struct space **at = bucket_of(s, e->name, e->len);
-	while (*at != e)
-		at = &(*at)->next;
-	*at = e->next;
+	map_remove(&s->by_name, &e->by_name);
 	links_remove(&s->idle, &e->idle);
 	s->idle_bytes -= size_of(e);
 	free(e);
@@ -86,19 +87,18 @@ forget(struct spaces *s, struct space *e)
 int
 spaces_get(struct spaces *s, const struct space_name *n, struct space **ret, int64_t *ret_grown)
 {
-	const char *name = n->name;
-	size_t len = n->len;
-	struct space *new = malloc(sizeof *new + len), *e = NULL, **b = bucket_of(s, name, len);
+	const uint64_t hash = hash_end(hash_bytes(HASH_START, n->name, n->len));
+	struct space *new = malloc(sizeof *new + n->len), *e = NULL;
 	if (!new)
 		return err_set(-ENOMEM, "no memory for the name of an array");
 	LOCKED(&s->lock) {
-		for (e = *b; e && (e->len != len || memcmp(e->name, name, len)); e = e->next)
-			;
+		e = find(s, n, hash);
 		if (!e) {
 			*new = (struct space){
-				.next = *b, .number = ++s->last, .extent = n->extent, .len = len};
-			memcpy(new->name, name, len);
-			*b = e = MOVE(new);
+				.number = ++s->last, .extent = n->extent, .len = n->len};
+			memcpy(new->name, n->name, n->len);
+			e = MOVE(new);
+			map_add(&s->by_name, &e->by_name, hash);
 		} else if (!e->refs) {
 			links_remove(&s->idle, &e->idle);
 			s->idle_bytes -= size_of(e);

@@ -52,30 +52,28 @@ staging_space(const struct staging *s, uint64_t number)
 	return p;
 }
 
-static uint64_t
-hash(uint64_t space, uint64_t number)
-{
-	uint64_t h = (space * 0x9e3779b97f4a7c15u) ^ number;
-	h *= 0xff51afd7ed558ccdu;
-	return (h ^ h >> 32) % STAGED_BUCKETS;
-}
-
 struct staged_chunk *
 staging_chunk(const struct staging *s, uint64_t space, uint64_t number)
 {
-	struct staged_chunk *c = s->chunk_bucket[hash(space, number)];
-	while (c && (c->number != number || c->object->space->number != space))
-		c = c->hash_next;
-	return c;
+	struct map_entry *e = map_first(&s->staged_chunks, hash_pair(space, number));
+	for (; e; e = map_next(e)) {
+		struct staged_chunk *c = MAP_OF(e, struct staged_chunk, by_number);
+		if (c->number == number && c->object->space->number == space)
+			return c;
+	}
+	return NULL;
 }
 
 static struct staged_object *
 find_object(const struct staging *s, uint64_t space, uint64_t number)
 {
-	struct staged_object *o = s->bucket[hash(space, number)];
-	while (o && (o->number != number || o->space->number != space))
-		o = o->hash_next;
-	return o;
+	struct map_entry *e = map_first(&s->objects, hash_pair(space, number));
+	for (; e; e = map_next(e)) {
+		struct staged_object *o = MAP_OF(e, struct staged_object, by_number);
+		if (o->number == number && o->space->number == space)
+			return o;
+	}
+	return NULL;
 }
 
 void
@@ -165,8 +163,7 @@ staging_hold_space(
 static struct staged_object *
 make_object(struct staging *s, struct staged_space *p, uint64_t number)
 {
-	struct staged_object *o = find_object(s, p->number, number),
-			     **b = &s->bucket[hash(p->number, number)];
+	struct staged_object *o = find_object(s, p->number, number);
 	if (o)
 		return o;
 	o = calloc(1, sizeof *o);
@@ -175,8 +172,7 @@ make_object(struct staging *s, struct staged_space *p, uint64_t number)
 	o->staging = s;
 	o->space = p;
 	o->number = number;
-	o->hash_next = *b;
-	*b = o;
+	map_add(&s->objects, &o->by_number, hash_pair(p->number, number));
 	p->objects++;
 	staged_charge(s, o, 0, sizeof *o + MALLOC_COST);
 	staged_list_add(&s->dirty, o);
@@ -186,8 +182,7 @@ make_object(struct staging *s, struct staged_space *p, uint64_t number)
 struct staged_chunk *
 staging_make_chunk(struct staging *s, struct array *a, uint64_t number)
 {
-	struct staged_chunk *c = staging_chunk(s, a->space, number),
-			    **b = &s->chunk_bucket[hash(a->space, number)];
+	struct staged_chunk *c = staging_chunk(s, a->space, number);
 	if (c)
 		return c;
 	struct staged_object *o =
@@ -196,12 +191,12 @@ staging_make_chunk(struct staging *s, struct array *a, uint64_t number)
 	if (!c)
 		return NULL;
 	*c = (struct staged_chunk){.object = o,
-		.hash_next = *b,
 		.next = o->chunk,
 		.number = number,
 		.fill_from = NO_FILL,
 		.storing_fill = NO_FILL};
-	*b = o->chunk = c;
+	o->chunk = c;
+	map_add(&s->staged_chunks, &c->by_number, hash_pair(a->space, number));
 	o->chunks++;
 	atomic_fetch_add(&s->chunks, 1);
 	staged_charge(s, o, 0, sizeof *c + MALLOC_COST);
@@ -211,10 +206,7 @@ staging_make_chunk(struct staging *s, struct array *a, uint64_t number)
 static void
 drop_chunk(struct staging *s, struct staged_chunk *c)
 {
-	struct staged_chunk **at = &s->chunk_bucket[hash(c->object->space->number, c->number)];
-	while (*at != c)
-		at = &(*at)->hash_next;
-	*at = c->hash_next;
+	map_remove(&s->staged_chunks, &c->by_number);
 	staged_charge(s, c->object, sizeof *c + MALLOC_COST, 0);
 	c->object->chunks--;
 	atomic_fetch_sub(&s->chunks, 1);
@@ -247,11 +239,8 @@ staging_tidy_space(struct staging *s, struct staged_space *p)
 static struct array *
 drop_object(struct staging *s, struct staged_object *o)
 {
-	struct staged_object **at = &s->bucket[hash(o->space->number, o->number)];
 	struct staged_space *p = o->space;
-	while (*at != o)
-		at = &(*at)->hash_next;
-	*at = o->hash_next;
+	map_remove(&s->objects, &o->by_number);
 	if (o->list)
 		staged_list_remove(o);
 	s->bytes -= o->cost;
@@ -305,9 +294,10 @@ staging_free(struct staging *s)
 {
 	if (!s)
 		return NULL;
-	for (unsigned i = 0; i < STAGED_BUCKETS; i++)
-		while (s->bucket[i])
-			free_object(s, s->bucket[i]);
+	for (struct map_entry *e; (e = map_walk(&s->objects, NULL));)
+		free_object(s, MAP_OF(e, struct staged_object, by_number));
+	map_done(&s->objects);
+	map_done(&s->staged_chunks);
 	for (unsigned i = 0; i < SPACE_BUCKETS; i++)
 		for (struct staged_space *p; (p = s->space[i]);) {
 			p->error.code = p->lost.code = 0;

@@ -9,12 +9,12 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/set.h"
 #include "data/layer.h"
 #include "data/staging.h"
 
 enum {
-	STAGED_BUCKETS = 1 << 13,
 	SPACE_BUCKETS = 1 << 8,
 	SPACE_ENDS = 8, /* writers in file order that one array may have */
 };
@@ -46,7 +46,8 @@ struct staged_space {
 
 struct staged_chunk {
 	struct staged_object *object;
-	struct staged_chunk *hash_next, *next; /* next: of the same object */
+	struct map_entry by_number;
+	struct staged_chunk *next; /* of the same object */
 	uint64_t number;
 	struct layer *now, *storing; /* NULL: nothing was written since the other was taken; it is
 					not being stored */
@@ -60,7 +61,7 @@ enum staged_state { STAGED_DIRTY, STAGED_QUEUED, STAGED_STORING, STAGED_FAILED }
 struct staged_object {
 	struct staged_space *space;
 	uint64_t number;
-	struct staged_object *hash_next;
+	struct map_entry by_number;
 	struct staged_chunk *chunk;
 	size_t chunks, whole; /* how many; how many of them are wholly written */
 	size_t cost;          /* bytes of all its layers */
@@ -129,8 +130,7 @@ struct staging {
 	pthread_mutex_t syncing; /* held until what the store says of that is noted; before lock */
 	pthread_mutex_t lock;    /* guards all below */
 	pthread_cond_t moved;    /* something was stored, or failed */
-	struct staged_chunk *chunk_bucket[STAGED_BUCKETS];
-	struct staged_object *bucket[STAGED_BUCKETS];
+	struct map staged_chunks, objects; /* by number */
 	struct staged_space *space[SPACE_BUCKETS];
 	struct staged_list dirty, whole, queue, storing,
 		failed;  /* whole: dirty ones that are wholly written */

@@ -14,18 +14,18 @@
 static void
 forget_beyond(struct staging *s, const struct array *a, uint64_t first)
 {
-	for (unsigned i = 0; i < STAGED_BUCKETS; i++)
-		for (struct staged_object *o = s->bucket[i], *next; o; o = next) {
-			next = o->hash_next;
-			if (o->space->number != a->space)
-				continue;
-			for (struct staged_chunk *c = o->chunk; c; c = c->next)
-				if (c->number >= first) {
-					staging_forget(s, c, 0);
-					c->fill_from = NO_FILL;
-				}
-			staged_tidy(s, o);
-		}
+	for (struct map_entry *e = map_walk(&s->objects, NULL), *next; e; e = next) {
+		struct staged_object *o = MAP_OF(e, struct staged_object, by_number);
+		next = map_walk(&s->objects, e);
+		if (o->space->number != a->space)
+			continue;
+		for (struct staged_chunk *c = o->chunk; c; c = c->next)
+			if (c->number >= first) {
+				staging_forget(s, c, 0);
+				c->fill_from = NO_FILL;
+			}
+		staged_tidy(s, o);
+	}
 	staging_forget_rows(s, a->site, UINT64_MAX);
 }
 
@@ -104,20 +104,20 @@ array_store_trimmed(struct array_behind *b, struct cancel *cancel)
 static void
 cut_all(struct staging *s, struct staged_space *p, bool again)
 {
-	for (unsigned i = 0; i < STAGED_BUCKETS; i++)
-		for (struct staged_object *o = s->bucket[i], *next; o; o = next) {
-			next = o->hash_next;
-			if (o->space != p)
-				continue;
-			staged_cut(s, o);
-			if (o->state == STAGED_FAILED && again) {
-				staged_list_remove(o);
-				staged_list_add(&s->dirty, o);
-				o->state = STAGED_DIRTY;
-			}
-			if (o->state != STAGED_STORING)
-				staged_tidy(s, o); /* nothing to let go of: the space is held */
+	for (struct map_entry *e = map_walk(&s->objects, NULL), *next; e; e = next) {
+		struct staged_object *o = MAP_OF(e, struct staged_object, by_number);
+		next = map_walk(&s->objects, e);
+		if (o->space != p)
+			continue;
+		staged_cut(s, o);
+		if (o->state == STAGED_FAILED && again) {
+			staged_list_remove(o);
+			staged_list_add(&s->dirty, o);
+			o->state = STAGED_DIRTY;
 		}
+		if (o->state != STAGED_STORING)
+			staged_tidy(s, o); /* nothing to let go of: the space is held */
+	}
 }
 
 /* The lock is held. *ret_was: the array that it was, to be let go of. */
@@ -193,6 +193,7 @@ array_keep_empty(struct array *a, struct cancel *cancel)
 	struct staging *s = a->data->staging;
 	struct array *was = NULL, *gone = NULL;
 	int r = 0;
+	spaces_keep(a->data->spaces, a->space_name);
 	LOCKED(&s->lock) {
 		struct staged_space *p;
 		r = staging_hold_space(s, a, &p, &was);

@@ -34,10 +34,9 @@ model_close(struct model *m)
 {
 	if (!m)
 		return NULL;
-	for (size_t i = 0; i < m->nbuckets; i++)
-		while (m->bucket[i])
-			node_cache_forget(m, m->bucket[i]);
-	free(m->bucket);
+	for (struct map_entry *e; (e = map_walk(&m->by_path, NULL));)
+		node_cache_forget(m, MAP_OF(e, struct cached_node, by_path));
+	map_done(&m->by_path);
 	pthread_cond_destroy(&m->idle);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
@@ -210,15 +209,16 @@ static int
 expire(struct model *m, struct refresh *f)
 {
 	LOCKED(&m->lock) {
-		f->of = calloc(m->nplaces + 1, sizeof *f->of);
-		for (size_t i = 0; i < m->nbuckets; i++)
-			for (struct cached_node *p = m->bucket[i]; p; p = p->next) {
-				p->due = p->names_due = 0;
-				if (p->listed)
-					p->listed->due = 0;
-				if (p->node && f->of)
-					f->of[f->count++].old = node_ref(p->node);
-			}
+		f->of = calloc(m->by_path.n + 1, sizeof *f->of);
+		for (struct map_entry *e = map_walk(&m->by_path, NULL); e;
+			e = map_walk(&m->by_path, e)) {
+			struct cached_node *p = MAP_OF(e, struct cached_node, by_path);
+			p->due = p->names_due = 0;
+			if (p->listed)
+				p->listed->due = 0;
+			if (p->node && f->of)
+				f->of[f->count++].old = node_ref(p->node);
+		}
 	}
 	if (!f->of)
 		return err_set(-ENOMEM, "no memory for a list of nodes");

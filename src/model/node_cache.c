@@ -10,19 +10,15 @@
 #include <errno.h>
 #include <string.h>
 
-static size_t
-bucket_of(const struct model *m, const char *path)
-{
-	return hash_bytes(HASH_START, path, strlen(path)) & (m->nbuckets - 1);
-}
-
 struct cached_node *
 node_cache_find(const struct model *m, const char *path)
 {
-	struct cached_node *p = m->nbuckets ? m->bucket[bucket_of(m, path)] : NULL;
-	while (p && strcmp(p->path, path))
-		p = p->next;
-	return p;
+	for (struct map_entry *e = map_first(&m->by_path, hash_name(path)); e; e = map_next(e)) {
+		struct cached_node *p = MAP_OF(e, struct cached_node, by_path);
+		if (!strcmp(p->path, path))
+			return p;
+	}
+	return NULL;
 }
 
 static void
@@ -136,12 +132,8 @@ void
 node_cache_forget(struct model *m, struct cached_node *p)
 {
 	assert(!p->busy);
-	struct cached_node **at = &m->bucket[bucket_of(m, p->path)];
-	while (*at != p)
-		at = &(*at)->next;
-	*at = p->next;
+	map_remove(&m->by_path, &p->by_path);
 	unlink_aged(m, p);
-	m->nplaces--;
 	m->nabsent -= p->known && !p->node;
 	node_cache_count_out(m, p);
 	free_names(&p->names, &p->nnames);
@@ -153,40 +145,18 @@ node_cache_forget(struct model *m, struct cached_node *p)
 	free(p);
 }
 
-enum { BUCKETS_FIRST = 256, ABSENT_MAX = 4096 };
-
-/* The table doubles when it is full. Without memory it stays as it is, and only gets slower. */
-static int
-grow(struct model *m)
-{
-	size_t n = m->nbuckets ? 2 * m->nbuckets : BUCKETS_FIRST;
-	struct cached_node **old = m->bucket, **new = calloc(n, sizeof *new);
-	size_t nold = m->nbuckets;
-	if (!new)
-		return nold ? 0 : err_set(-ENOMEM, "no memory for a table of paths");
-	m->bucket = new;
-	m->nbuckets = n;
-	for (size_t i = 0; i < nold; i++)
-		for (struct cached_node *p = old[i], *next; p; p = next) {
-			next = p->next;
-			size_t b = bucket_of(m, p->path);
-			p->next = new[b];
-			new[b] = p;
-		}
-	free(old);
-	return 0;
-}
+enum { ABSENT_MAX = 4096 };
 
 /* Names that programs only try must not fill memory. */
 static void
 drop_absent(struct model *m)
 {
-	for (size_t i = 0; i < m->nbuckets; i++)
-		for (struct cached_node *p = m->bucket[i], *next; p; p = next) {
-			next = p->next;
-			if (!p->node && !p->busy && *p->path)
-				node_cache_forget(m, p);
-		}
+	for (struct map_entry *e = map_walk(&m->by_path, NULL), *next; e; e = next) {
+		struct cached_node *p = MAP_OF(e, struct cached_node, by_path);
+		next = map_walk(&m->by_path, e);
+		if (!p->node && !p->busy && *p->path)
+			node_cache_forget(m, p);
+	}
 }
 
 int
@@ -194,19 +164,13 @@ node_cache_add(struct model *m, const char *path, struct cached_node **ret)
 {
 	if (m->nabsent > ABSENT_MAX)
 		drop_absent(m);
-	int r = m->nplaces >= m->nbuckets ? grow(m) : 0;
-	if (r < 0)
-		return r;
 	struct cached_node *p = calloc(1, sizeof *p);
 	if (!p || !(p->path = strdup(path))) {
 		free(p);
 		return err_set(-ENOMEM, "no memory for path '%s'", path);
 	}
-	size_t b = bucket_of(m, path);
-	p->next = m->bucket[b];
-	m->bucket[b] = p;
+	map_add(&m->by_path, &p->by_path, hash_name(path));
 	link_newest(m, p);
-	m->nplaces++;
 	*ret = p;
 	return 0;
 }

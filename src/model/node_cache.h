@@ -6,6 +6,7 @@
  * the outcome in under the lock. */
 #pragma once
 
+#include "base/map.h"
 #include "model/consolidated.h"
 #include "model/listed.h"
 
@@ -23,7 +24,7 @@ struct seen {
 };
 
 struct cached_node {
-	struct cached_node *next;          /* in its bucket */
+	struct map_entry by_path;
 	struct cached_node *newer, *older; /* by when it was asked for */
 	char *path;
 	bool busy;
@@ -51,8 +52,8 @@ struct model {
 	void *changed_arg;
 	pthread_mutex_t lock; /* guards all below and every cached node */
 	pthread_cond_t idle;  /* some cached node is no longer busy */
-	struct cached_node **bucket;
-	size_t nbuckets, nplaces, nabsent;
+	struct map by_path;
+	size_t nabsent;
 	struct cached_node *newest, *oldest;
 	size_t bytes;     /* of all that is known, roughly */
 	size_t con_bytes; /* of those, consolidated metadata */

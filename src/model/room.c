@@ -14,7 +14,7 @@ may_forget(const struct cached_node *p, bool listings)
 static size_t
 bytes(const struct model *m)
 {
-	return m->bytes + m->nplaces * sizeof(struct cached_node);
+	return m->bytes + m->by_path.n * sizeof(struct cached_node);
 }
 
 /* What may be let go of, by and by. */
@@ -44,12 +44,12 @@ node_cache_make_room(struct model *m)
 static size_t
 forget(struct model *m, bool listings)
 {
-	for (size_t i = 0; i < m->nbuckets; i++)
-		for (struct cached_node *p = m->bucket[i], *next; p; p = next) {
-			next = p->next;
-			if (may_forget(p, listings))
-				node_cache_forget(m, p);
-		}
+	for (struct map_entry *e = map_walk(&m->by_path, NULL), *next; e; e = next) {
+		struct cached_node *p = MAP_OF(e, struct cached_node, by_path);
+		next = map_walk(&m->by_path, e);
+		if (may_forget(p, listings))
+			node_cache_forget(m, p);
+	}
 	return bytes(m);
 }
 

@@ -26,38 +26,31 @@ destroy(struct fact *a)
 void
 facts_free(struct facts *f)
 {
-	for (unsigned i = 0; i < FACT_SLOTS; i++)
-		for (struct fact *a = f->slot[i], *next; a; a = next) {
-			next = a->next;
-			destroy(a);
-		}
+	for (struct map_entry *e = map_walk(&f->by_path, NULL), *next; e; e = next) {
+		next = map_walk(&f->by_path, e);
+		destroy(MAP_OF(e, struct fact, by_path));
+	}
+	map_done(&f->by_path);
 	free(f->strangers.family);
 	pthread_cond_destroy(&f->measured);
 	pthread_mutex_destroy(&f->lock);
 }
 
-static struct fact **
-slot_of(struct facts *f, const char *path)
-{
-	return &f->slot[hash_end(hash_text(HASH_START, path)) % FACT_SLOTS];
-}
-
 struct fact *
 fact_find(struct facts *f, const char *path)
 {
-	struct fact *a = *slot_of(f, path);
-	while (a && strcmp(a->path, path) != 0)
-		a = a->next;
-	return a;
+	for (struct map_entry *e = map_first(&f->by_path, hash_name(path)); e; e = map_next(e)) {
+		struct fact *a = MAP_OF(e, struct fact, by_path);
+		if (!strcmp(a->path, path))
+			return a;
+	}
+	return NULL;
 }
 
 static void
 drop(struct facts *f, struct fact *a)
 {
-	struct fact **at = slot_of(f, a->path);
-	while (*at != a)
-		at = &(*at)->next;
-	*at = a->next;
+	map_remove(&f->by_path, &a->by_path);
 	links_remove(&f->idle, &a->idle);
 	f->nidle--;
 	f->noticed = max_i64(f->noticed, a->noticed);
@@ -110,9 +103,7 @@ fact_have(struct facts *f, const char *path)
 	memcpy(a->path, path, len);
 	a->noticed = f->noticed;
 	a->written = f->written;
-	struct fact **slot = slot_of(f, path);
-	a->next = *slot;
-	*slot = a;
+	map_add(&f->by_path, &a->by_path, hash_name(path));
 	rest(f, a);
 	return a;
 }
@@ -307,9 +298,11 @@ unite(struct facts *f, unsigned from, unsigned to)
 	for (size_t i = 0; i < 2 * f->strangers.n && from != to; i++)
 		if (f->strangers.family[i / 2][i % 2] == from)
 			f->strangers.family[i / 2][i % 2] = to;
-	for (unsigned i = 0; i < FACT_SLOTS && from != to; i++)
-		for (struct fact *a = f->slot[i]; a; a = a->next)
-			a->family = a->family == from ? to : a->family;
+	for (struct map_entry *e = map_walk(&f->by_path, NULL); e && from != to;
+		e = map_walk(&f->by_path, e)) {
+		struct fact *a = MAP_OF(e, struct fact, by_path);
+		a->family = a->family == from ? to : a->family;
+	}
 }
 
 void
@@ -340,19 +333,14 @@ facts_forget_kin(struct facts *f, const char *path)
 	}
 }
 
-/* With the lock held: those of a slot that are open, as copies of their paths, so that none is told
- * with it held. */
+/* With the lock held: copies of the paths that are open, so that none is told with it held. */
 static char **
-expire_slot(struct facts *f, struct fact *first)
+expire_all(struct facts *f)
 {
-	char **open = NULL;
+	char **open = calloc(atomic_load(&f->nopen) + 1, sizeof *open);
 	size_t n = 0;
-	for (const struct fact *a = first; a; a = a->next)
-		n += a->opens > 0;
-	if (n)
-		open = calloc(n + 1, sizeof *open);
-	n = 0;
-	for (struct fact *a = first; a; a = a->next) {
+	for (struct map_entry *e = map_walk(&f->by_path, NULL); e; e = map_walk(&f->by_path, e)) {
+		struct fact *a = MAP_OF(e, struct fact, by_path);
 		fact_forget_width(f, a);
 		a->pages_expired = true;
 		if (a->opens && open && (open[n] = strdup(a->path)))
@@ -374,12 +362,10 @@ tell(char **paths, facts_path_fn *fn, void *arg)
 void
 facts_expire(struct facts *f, facts_path_fn *fn, void *arg)
 {
-	for (unsigned i = 0; i < FACT_SLOTS; i++) {
-		char **open = NULL;
-		LOCKED(&f->lock)
-			open = expire_slot(f, f->slot[i]);
-		tell(open, fn, arg);
-	}
+	char **open = NULL;
+	LOCKED(&f->lock)
+		open = expire_all(f);
+	tell(open, fn, arg);
 }
 
 void

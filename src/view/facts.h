@@ -8,6 +8,7 @@
 
 #include "base/clean.h"
 #include "base/links.h"
+#include "base/map.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,7 +16,7 @@
 
 struct fact;
 
-enum { FACT_SLOTS = 1024, FACTS_IDLE = 16384, STRANGERS_MOST = 4096 };
+enum { FACTS_IDLE = 16384, STRANGERS_MOST = 4096 };
 
 struct facts {
 	pthread_mutex_t lock; /* guards all below and every fact */
@@ -25,7 +26,7 @@ struct facts {
 		size_t n;
 	} strangers;
 	pthread_cond_t measured;
-	struct fact *slot[FACT_SLOTS];
+	struct map by_path;
 	struct links idle; /* records in no use, the least recently used first */
 	size_t nidle;
 	int64_t noticed, written; /* the newest ones of records that were dropped */

@@ -8,7 +8,7 @@ enum width_state { WIDTH_NONE, WIDTH_MEASURING, WIDTH_KNOWN, WIDTH_DENIED };
 
 struct fact {
 	struct link idle; /* among those in no use */
-	struct fact *next;
+	struct map_entry by_path;
 	struct fact *open_next, **open_at; /* among those that are open */
 	unsigned uses; /* 1 of all that have the file open; threads that measure or wait for that */
 	int64_t mtime, noticed; /* of a changed chunk */

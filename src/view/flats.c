@@ -9,11 +9,9 @@
 #include <errno.h>
 #include <string.h>
 
-enum { FLAT_SLOTS = 256 };
-
 struct flats {
-	pthread_mutex_t lock; /* guards the slots, and users and writers of all in them */
-	struct flat *slot[FLAT_SLOTS];
+	pthread_mutex_t lock; /* guards the map, and users and writers of all in it */
+	struct map by_path;
 };
 
 int
@@ -44,31 +42,28 @@ free_flat(struct flat *w)
 struct flats *
 flats_free(struct flats *t)
 {
-	for (unsigned i = 0; t && i < FLAT_SLOTS; i++)
-		for (struct flat *w = t->slot[i], *next; w; w = next) {
-			next = w->next;
-			free_flat(w);
-		}
-	if (t)
-		pthread_mutex_destroy(&t->lock);
+	if (!t)
+		return NULL;
+	for (struct map_entry *e = map_walk(&t->by_path, NULL), *next; e; e = next) {
+		next = map_walk(&t->by_path, e);
+		free_flat(MAP_OF(e, struct flat, by_path));
+	}
+	map_done(&t->by_path);
+	pthread_mutex_destroy(&t->lock);
 	free(t);
 	return NULL;
-}
-
-static struct flat **
-slot_of(struct flats *t, const char *path)
-{
-	return &t->slot[hash_end(hash_text(HASH_START, path)) % FLAT_SLOTS];
 }
 
 /* With the table's lock held. */
 static struct flat *
 find(struct flats *t, const char *path)
 {
-	struct flat *w = *slot_of(t, path);
-	while (w && strcmp(w->path, path) != 0)
-		w = w->next;
-	return w;
+	for (struct map_entry *e = map_first(&t->by_path, hash_name(path)); e; e = map_next(e)) {
+		struct flat *w = MAP_OF(e, struct flat, by_path);
+		if (!strcmp(w->path, path))
+			return w;
+	}
+	return NULL;
 }
 
 struct flat *
@@ -130,11 +125,8 @@ flat_put(struct flat *w)
 	bool last = false;
 	LOCKED(&t->lock) {
 		last = --w->users == 0 && !atomic_load(&w->is_stuck);
-		struct flat **at = slot_of(t, w->path);
-		while (last && *at != w)
-			at = &(*at)->next;
 		if (last)
-			*at = w->next;
+			map_remove(&t->by_path, &w->by_path);
 	}
 	if (last)
 		free_flat(w);
@@ -147,16 +139,12 @@ flats_all(struct mount *m, struct flat ***ret)
 	struct flat **all = NULL;
 	size_t n = 0;
 	LOCKED(&t->lock) {
-		for (unsigned i = 0; i < FLAT_SLOTS; i++)
-			for (struct flat *w = t->slot[i]; w; w = w->next)
-				n++;
-		all = calloc(n + 1, sizeof *all);
-		n = 0;
-		for (unsigned i = 0; all && i < FLAT_SLOTS; i++)
-			for (struct flat *w = t->slot[i]; w; w = w->next) {
-				w->users++;
-				all[n++] = w;
-			}
+		all = calloc(t->by_path.n + 1, sizeof *all);
+		for (struct map_entry *e = map_walk(&t->by_path, NULL); all && e;
+			e = map_walk(&t->by_path, e)) {
+			all[n] = MAP_OF(e, struct flat, by_path);
+			all[n++]->users++;
+		}
 	}
 	if (!all)
 		return err_set(-ENOMEM, "no memory for a list of files");
@@ -418,11 +406,9 @@ flats_get(struct mount *m, const struct node *n, struct layout *l, struct flat *
 		if (w) {
 			w->users++;
 		} else {
-			struct flat **at = slot_of(t, fresh->path);
 			w = fresh;
 			fresh = NULL;
-			w->next = *at;
-			*at = w;
+			map_add(&t->by_path, &w->by_path, hash_name(w->path));
 		}
 	}
 	if (fresh) {

@@ -3,6 +3,7 @@
  * for each variable, counted; any thread. */
 #pragma once
 
+#include "base/map.h"
 #include "base/err.h"
 #include "view/mount.h"
 
@@ -10,8 +11,8 @@ struct cancel;
 struct flats;
 
 struct flat {
-	struct flat *next; /* in its slot */
-	unsigned users;    /* these two under the table's lock */
+	struct map_entry by_path;
+	unsigned users; /* these two under the table's lock */
 	unsigned writers;
 	struct mount *mount;
 	char *path; /* in the mount */

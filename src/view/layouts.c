@@ -22,7 +22,8 @@ struct made_layout {
 
 /* A view of a node. */
 struct kept_layout {
-	struct kept_layout *next;          /* in its slot */
+	struct map_entry by_path;
+	struct kept_layout *next;          /* of those that are to be freed */
 	struct kept_layout *newer, *older; /* in its list */
 	const struct view_ops *view;
 	struct node *node;
@@ -37,20 +38,16 @@ layouts_init(struct layouts *t)
 	pthread_mutex_init(&t->lock, NULL);
 }
 
-static struct kept_layout **
-slot_of(struct layouts *t, const char *path)
-{
-	return &t->slot[hash_end(hash_text(HASH_START, path)) % LAYOUTS_SLOTS];
-}
-
 /* Lock held. NULL: nothing is kept. */
-static struct kept_layout **
+static struct kept_layout *
 find(struct layouts *t, const struct view_ops *view, const char *path)
 {
-	struct kept_layout **at = slot_of(t, path);
-	while (*at && ((*at)->view != view || strcmp((*at)->node->path, path) != 0))
-		at = &(*at)->next;
-	return at;
+	for (struct map_entry *e = map_first(&t->by_path, hash_name(path)); e; e = map_next(e)) {
+		struct kept_layout *k = MAP_OF(e, struct kept_layout, by_path);
+		if (k->view == view && !strcmp(k->node->path, path))
+			return k;
+	}
+	return NULL;
 }
 
 static struct kept_list *
@@ -79,10 +76,9 @@ unlink_aged(struct layouts *t, struct kept_layout *k)
 
 /* Moves it to the list of what is to be freed, with no lock held. */
 static void
-take_out(struct layouts *t, struct kept_layout **at, struct kept_layout **out)
+take_out(struct layouts *t, struct kept_layout *k, struct kept_layout **out)
 {
-	struct kept_layout *k = *at;
-	*at = k->next;
+	map_remove(&t->by_path, &k->by_path);
 	unlink_aged(t, k);
 	t->bytes -= k->bytes;
 	k->next = *out;
@@ -92,9 +88,7 @@ take_out(struct layouts *t, struct kept_layout **at, struct kept_layout **out)
 static void
 put_in(struct layouts *t, struct kept_layout *k)
 {
-	struct kept_layout **at = slot_of(t, k->node->path);
-	k->next = *at;
-	*at = k;
+	map_add(&t->by_path, &k->by_path, hash_name(k->node->path));
 	link_newest(t, k);
 	t->bytes += k->bytes;
 }
@@ -102,7 +96,7 @@ put_in(struct layouts *t, struct kept_layout *k)
 static void
 take_oldest_out(struct layouts *t, struct kept_list *l, struct kept_layout **out)
 {
-	take_out(t, find(t, l->oldest->view, l->oldest->node->path), out);
+	take_out(t, l->oldest, out);
 }
 
 /* All but those that readers hold. Lock held. */
@@ -129,7 +123,7 @@ static void
 strip(struct layouts *t, struct kept_layout *old, struct kept_layout **out)
 {
 	struct kept_layout *k = calloc(1, sizeof *k);
-	take_out(t, find(t, old->view, old->node->path), out);
+	take_out(t, old, out);
 	if (!k)
 		return;
 	*k = (struct kept_layout){.view = old->view,
@@ -158,6 +152,7 @@ layouts_free(struct layouts *t)
 	struct kept_layout *out = NULL;
 	take_all_out(t, &out);
 	free_all(out);
+	map_done(&t->by_path);
 	pthread_mutex_destroy(&t->lock);
 }
 
@@ -215,9 +210,9 @@ recall(struct mount *m, const struct view_ops *view, const struct node *n, bool 
 		if (t->moment != moment)
 			take_all_out(t, &out);
 		t->moment = moment;
-		struct kept_layout **at = find(t, view, n->path), *k = *at;
+		struct kept_layout *k = find(t, view, n->path);
 		if (k && (k->node != n || clock_now() >= k->made.until))
-			take_out(t, at, &out);
+			take_out(t, k, &out);
 		else if (k && !(k->is == LAYOUT_BARE && whole)) {
 			known = true;
 			unlink_aged(t, k);
@@ -239,9 +234,9 @@ keep(struct mount *m, uint64_t moment, struct kept_layout *k)
 	struct kept_layout *out = NULL;
 	size_t most = room(m);
 	LOCKED(&t->lock) {
-		struct kept_layout **at = find(t, k->view, k->node->path);
-		if (*at)
-			take_out(t, at, &out);
+		struct kept_layout *old = find(t, k->view, k->node->path);
+		if (old)
+			take_out(t, old, &out);
 		if (t->moment != moment || k->bytes > most) {
 			k->next = out;
 			out = k;

@@ -3,11 +3,10 @@
  * of the mount's memory. Any thread. */
 #pragma once
 
+#include "base/map.h"
 #include "view/view.h"
 
 struct kept_layout;
-
-enum { LAYOUTS_SLOTS = 256 };
 
 /* What there is of one: the layout, what it said of its file, or a layout that is too large to be
  * kept, for as long as another has it. */
@@ -20,7 +19,7 @@ struct kept_list {
 
 struct layouts {
 	pthread_mutex_t lock; /* guards all below */
-	struct kept_layout *slot[LAYOUTS_SLOTS];
+	struct map by_path;
 	struct kept_list list[LAYOUT_KINDS];
 	uint64_t moment; /* of all in it: a number for the metadata that hold in the mount */
 	size_t bytes;

@@ -154,6 +154,7 @@ mount_close(struct mount *m)
 	pictures_free(&m->pictures);
 	pthread_mutex_destroy(&m->files.lock);
 	notes_free(&m->notes);
+	map_done(&m->variables.by_path);
 	pthread_mutex_destroy(&m->variables.lock);
 	pthread_mutex_destroy(&m->lock);
 	free(m->single);

@@ -173,10 +173,17 @@ release(void *arg)
 	free(v);
 }
 
-static struct variable **
-slot_of(struct variable_table *t, const char *path)
+/* A variable of the path in the table: the first one, and the one behind it. The lock is held. */
+static struct variable *
+next_of(const struct variable_table *t, const char *path, const struct variable *v)
 {
-	return &t->slot[hash_end(hash_text(HASH_START, path)) % VARIABLE_SLOTS];
+	struct map_entry *e = v ? map_next(&v->by_path) : map_first(&t->by_path, hash_name(path));
+	for (; e; e = map_next(e)) {
+		struct variable *of = MAP_OF(e, struct variable, by_path);
+		if (!strcmp(of->node->path, path))
+			return of;
+	}
+	return NULL;
 }
 
 /* A reference to the one in the table, or NULL. */
@@ -185,9 +192,9 @@ find(struct variable_table *t, const char *path, uint64_t version)
 {
 	struct variable *v = NULL;
 	LOCKED(&t->lock) {
-		v = *slot_of(t, path);
-		while (v && (v->version != version || strcmp(v->node->path, path) != 0))
-			v = v->next;
+		v = next_of(t, path, NULL);
+		while (v && v->version != version)
+			v = next_of(t, path, v);
 		if (v)
 			v->users++;
 	}
@@ -198,9 +205,8 @@ static void
 insert(struct variable_table *t, struct variable *v)
 {
 	LOCKED(&t->lock) {
-		struct variable **slot = slot_of(t, v->node->path);
-		v->next = *slot;
-		*slot = v;
+		map_add(&t->by_path, &v->by_path, hash_name(v->node->path));
+		v->listed = true;
 	}
 }
 
@@ -354,11 +360,8 @@ variable_unref(struct variable *v)
 	bool last = false;
 	LOCKED(&t->lock) {
 		last = --v->users == 0;
-		struct variable **at = slot_of(t, v->node->path);
-		while (last && *at && *at != v)
-			at = &(*at)->next;
-		if (last && *at)
-			*at = v->next;
+		if (last && v->listed)
+			map_remove(&t->by_path, &v->by_path);
 		t->opened -= last && v->array;
 	}
 	if (last && v->array)
@@ -374,9 +377,8 @@ variables_replaced(struct mount *m, const char *path, const struct node *now)
 {
 	struct variable_table *t = &m->variables;
 	LOCKED(&t->lock) {
-		for (struct variable *v = *slot_of(t, path); v; v = v->next)
-			if (strcmp(v->node->path, path) == 0 && !v->node->array->chunks_of &&
-				!variable_lives_on(v->node, now))
+		for (struct variable *v = next_of(t, path, NULL); v; v = next_of(t, path, v))
+			if (!v->node->array->chunks_of && !variable_lives_on(v->node, now))
 				atomic_store(&v->rewritten, true);
 	}
 }

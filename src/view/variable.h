@@ -3,6 +3,7 @@
  * has changed). Counted; any thread. Lives no longer than its mount. */
 #pragma once
 
+#include "base/map.h"
 #include "data/array.h"
 
 struct mount;
@@ -15,14 +16,15 @@ struct variable {
 	_Atomic(struct array *) array; /* NULL: it was not needed yet; stays once it is there */
 	atomic_bool rewritten;         /* what this variable was is no longer in the store */
 	unsigned users;                /* under the table's lock */
-	struct variable *next;
+	struct map_entry by_path;
+	bool listed; /* in the table */
 };
 
-enum { VARIABLE_SLOTS = 8192, VARIABLE_KINDS = 64 };
+enum { VARIABLE_KINDS = 64 };
 
 struct variable_table {
-	pthread_mutex_t lock; /* guards slot, and users and next of all in it */
-	struct variable *slot[VARIABLE_SLOTS];
+	pthread_mutex_t lock; /* guards the map, and users of all in it */
+	struct map by_path;
 	size_t opened; /* arrays of all in it */
 	atomic_ullong
 		opens[VARIABLE_KINDS]; /* versions whose arrays were opened lately; any thread */
