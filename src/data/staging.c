@@ -250,9 +250,20 @@ drop_object(struct staging *s, struct staged_object *o)
 	return staging_tidy_space(s, p);
 }
 
+struct staged_space *
+staging_hold_known(struct staging *s, const struct array *a)
+{
+	struct staged_space *p = staging_space(s, a->space);
+	if (p)
+		p->users++;
+	return p;
+}
+
 struct array *
 staging_release_space(struct staging *s, struct staged_space *p)
 {
+	if (!p)
+		return NULL;
 	p->users--;
 	return staging_tidy_space(s, p);
 }

@@ -178,7 +178,9 @@ struct array *staged_tidy(struct staging *, struct staged_object *);
  * lock. -EIO: the array is no longer as it was, and the space has no other; -ENOMEM. */
 int staging_hold_space(
 	struct staging *, struct array *, struct staged_space **ret, struct array **ret_was);
-struct array *staging_release_space(struct staging *, struct staged_space *);
+/* The same where there is one; else NULL. */
+struct staged_space *staging_hold_known(struct staging *, const struct array *);
+struct array *staging_release_space(struct staging *, struct staged_space *); /* NULL allowed */
 /* It goes where nothing is known of it. Its array, as that; or NULL. */
 struct array *staging_tidy_space(struct staging *, struct staged_space *);
 /* The error that sticks to a space (NULL: it has none of its own), as this thread's; 0: none. */

@@ -352,12 +352,9 @@ array_give_up(struct array *a)
 	struct staging *s = a->data->staging;
 	struct array *gone = NULL;
 	LOCKED(&s->lock) {
-		struct staged_space *p = staging_space(s, a->space);
+		struct staged_space *p = staging_hold_known(s, a);
 		staging_forget_rows(s, a->site, UINT64_MAX);
-		if (!p)
-			break;
-		p->users++;
-		if (!p->objects)
+		if (p && !p->objects)
 			p->error.code = 0;
 		gone = staging_release_space(s, p);
 	}

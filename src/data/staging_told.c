@@ -110,25 +110,15 @@ hear(struct staging *s, struct staged_space *p, bool wrote, _Atomic(uint64_t) *h
 	return code;
 }
 
-/* The lock is held. What a space has that is told may go. *ret_gone: to be let go of. */
-static void
-tidy(struct staging *s, struct staged_space *p, struct array **ret_gone)
-{
-	if (!p)
-		return;
-	p->users++;
-	*ret_gone = staging_release_space(s, p);
-}
-
 void
 array_know(struct array *a, int code, uint64_t upto, _Atomic(uint64_t) *heard)
 {
 	struct staging *s = a->data->staging;
 	struct array *gone = NULL;
 	LOCKED(&s->lock) {
-		struct staged_space *p = staging_space(s, a->space);
+		struct staged_space *p = staging_hold_known(s, a);
 		know_error(s, p, code, upto, heard);
-		tidy(s, p, &gone);
+		gone = staging_release_space(s, p);
 	}
 	array_unref(gone);
 }
@@ -140,9 +130,9 @@ array_hear(struct array *a, bool wrote, _Atomic(uint64_t) *heard)
 	struct array *gone = NULL;
 	int r = 0;
 	LOCKED(&s->lock) {
-		struct staged_space *p = staging_space(s, a->space);
+		struct staged_space *p = staging_hold_known(s, a);
 		r = hear(s, p, wrote, heard);
-		tidy(s, p, &gone);
+		gone = staging_release_space(s, p);
 	}
 	array_unref(gone);
 	return r;

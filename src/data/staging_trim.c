@@ -140,12 +140,10 @@ array_cut(struct array *a)
 	struct staging *s = a->data->staging;
 	struct array *was = NULL, *gone = NULL, *adopted = NULL;
 	LOCKED(&s->lock) {
-		struct staged_space *p = staging_space(s, a->space);
-		if (p && p->array && p->array->grid.shape[0] > a->grid.shape[0]) {
-			p->users++;
+		struct staged_space *p = staging_hold_known(s, a);
+		if (p && p->array && p->array->grid.shape[0] > a->grid.shape[0])
 			cut(s, p, a, &was);
-			gone = staging_release_space(s, p);
-		}
+		gone = staging_release_space(s, p);
 		placed_cut(s, a, &adopted);
 		staging_pump(s);
 		pthread_cond_broadcast(&s->moved);
@@ -174,11 +172,10 @@ array_forget(struct array *a, struct cancel *cancel)
 	struct array *gone = NULL;
 	int r = 0;
 	LOCKED(&s->lock) {
-		struct staged_space *p = staging_space(s, a->space);
+		struct staged_space *p = staging_hold_known(s, a);
 		staging_forget_rows(s, a->site, UINT64_MAX);
 		if (!p)
 			break;
-		p->users++;
 		r = staging_wait_stored(s, p->number, cancel);
 		gone = r == 0 ? forget_space(s, p, a) : staging_release_space(s, p);
 		pthread_cond_broadcast(&s->moved);
