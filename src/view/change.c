@@ -56,6 +56,8 @@ remove_node(struct mount *m, const struct node *n)
 	int r = model_remove(m->model, n->path, 0, NULL);
 	if (r == ZMAP_ABSENT)
 		r = err_set(-ENOENT, "'%s' is gone", n->path);
+	if (r == 0)
+		kinds_gone(m, mount_path(m, n->path));
 	return r < 0 ? r : data_sync(m->data, m->zmap);
 }
 

@@ -68,6 +68,14 @@ kinds_hide(struct mount *m, const char *path)
 	return false;
 }
 
+void
+kinds_gone(struct mount *m, const char *path)
+{
+	for (const struct file_kind *const *k = m->kinds; m->options.rw && *k; k++)
+		if ((*k)->gone)
+			(*k)->gone(m, path);
+}
+
 int
 kinds_list(struct mount *m, const char *dir, mount_dir_fn *fn, void *arg)
 {

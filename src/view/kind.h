@@ -30,6 +30,8 @@ struct file_kind {
 	int (*lookup)(struct mount *, const char *path, struct entry *ret);
 	/* Is that the name of a node's file for which lookup says -ENOENT? */
 	bool (*hides)(struct mount *, const char *path);
+	/* The array or group of that path was removed: no file of it is hidden any more. */
+	void (*gone)(struct mount *, const char *path);
 	/* Names in a directory that only this kind knows. */
 	int (*list)(struct mount *, const char *dir, mount_dir_fn *fn, void *arg);
 	/* May files of that view be written? For their modes. */
@@ -121,6 +123,7 @@ void kinds_end(struct mount *);
 /* As struct file_kind's, of all kinds; of a read-only mount at once. */
 int kinds_lookup(struct mount *, const char *path, struct entry *ret);
 bool kinds_hide(struct mount *, const char *path);
+void kinds_gone(struct mount *, const char *path);
 int kinds_list(struct mount *, const char *dir, mount_dir_fn *fn, void *arg);
 bool kinds_take(struct mount *, const struct view_ops *);
 int kinds_open(struct file *, const struct entry *, int flags);

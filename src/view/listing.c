@@ -89,7 +89,7 @@ list_child(const struct model_child *c, void *arg)
 	unsigned char asks = c->kind == NODE_OBJECT ? MOUNT_ASK_TO_SEE : 0;
 	bool file = array || c->kind == NODE_ARRAY || c->kind == NODE_OBJECT;
 	int r = l->plain ? 0 : keep(l, c->name, array);
-	if (r == 0 && (!array || l->words & LIST_FLAT))
+	if (r == 0 && (!array || l->plain)) /* other arrays come behind their views */
 		r = emit(l, c->name, !c->known ? DT_UNKNOWN : file ? DT_REG | asks : DT_DIR);
 	return r;
 }
@@ -199,8 +199,12 @@ list_variable_views(struct listing *l)
 		if (is_array(l->name[i]))
 			array[n++] = l->name[i];
 	int r = roles_of_group(l->mount, l->path, array, n, views);
-	for (size_t i = 0; r == 0 && i < n; i++)
+	for (size_t i = 0; r == 0 && i < n; i++) {
 		r = list_views_of(l, array[i], views[i]);
+		/* what goes with it has been removed when rm -r comes to it */
+		if (r == 0 && l->words & LIST_FLAT)
+			r = emit(l, array[i], DT_REG);
+	}
 	return r;
 }
 

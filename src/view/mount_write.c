@@ -47,7 +47,10 @@ mount_unlink(struct mount *m, const char *path)
 		if ((*k)->unlink)
 			r = (*k)->unlink(m, &e);
 	if (r == ZMAP_ABSENT)
-		r = err_set(-EPERM, "'%s' cannot be removed", path);
+		r = err_set(-EPERM, "'%s' cannot be removed%s", path,
+			e.view ? ": it shows what the store has (rm -r of a group works with -o "
+				 "allow_delete)"
+			       : "");
 	entry_free(&e);
 	return mount_write_error(r);
 }

@@ -47,3 +47,30 @@ done
 ls "$mnt" | grep -q '^sst' && fail "it is listed"
 "$python" -c 'import sys, zarr; assert "sst" not in zarr.open_consolidated(sys.argv[1])' "$tmp/s.zarr" || fail "consolidated metadata have it"
 umount_store
+
+# rm -r of a group: files that show what the store has go with it, and no name is hidden from what comes in its place
+s=$tmp/tree.zarr
+make_group()
+{
+	mkdir -p "$s/$1/v" && echo '{"zarr_format": 2}' >"$s/$1/.zgroup"
+	echo '{"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "|i1", "fill_value": 0, "order": "C", "filters": null, "compressor": null}' >"$s/$1/v/.zarray"
+	printf '\1\2' >"$s/$1/v/0"
+}
+for list in flat:nc flat:nc:nc4:csv:npy:cdl:png:dataset; do
+	make_group .
+	make_group g
+	make_group g/below
+	must_mount "$s" "rw,list=$list"
+	rm -rf "$mnt/g" 2>/dev/null && fail "rm -r without allow_delete"
+	umount_store
+	[ -e "$s/g/v/0" ] || fail "rm -r without allow_delete removes chunks"
+	must_mount "$s" "rw,allow_delete,list=$list"
+	rm -r "$mnt/g" 2>"$tmp/said" || fail "rm -r, $list: $(head -n 3 "$tmp/said")"
+	[ ! -e "$s/g" ] || fail "rm -r, $list, leaves $(find "$s/g")"
+	make_group g
+	cat "$mnt/.zarrfs/refresh" >"$tmp/said"
+	[ -e "$mnt/g/v.nc" ] || fail "what has its place is hidden, $list"
+	rm "$mnt/v.csv" || fail "rm of a .csv"
+	same "the variable of a .csv, $list" "$(od -An -tu1 "$mnt/v" | xargs)" "1 2"
+	umount_store
+done

@@ -119,7 +119,7 @@ test_names(struct mount *m)
 		*n; n++)
 		CHECK(strstr(names, *n) && "listed");
 	CHECK(!strstr(names, ".z") && !strstr(names, ".store"));
-	CHECK_STR(list_of(m, "g"), "b b.nc ");
+	CHECK_STR(list_of(m, "g"), "b.nc b ");
 	struct entry e = {0};
 	CHECK_INT(mount_lookup(m, "", &e), 0);
 	CHECK_INT(e.ino, 1);

@@ -256,6 +256,15 @@ close_scratch(struct file *f)
 	scratches_put(f->mount, f->own);
 }
 
+/* A netCDF file that another one is to replace; or any that shows what the store has, of a variable
+ * or group that may be removed. The variable goes by its own name, which has no suffix. */
+static bool
+may_hide(const struct mount *m, const struct entry *e)
+{
+	return e->view &&
+	       (kind_image.takes(e->view) || (m->options.allow_delete && *e->view->suffix));
+}
+
 static int
 unlink_it(struct mount *m, const struct entry *e)
 {
@@ -266,7 +275,7 @@ unlink_it(struct mount *m, const struct entry *e)
 		scratches_put(m, s);
 		return 0;
 	}
-	return e->view && kind_image.takes(e->view) ? scratches_hide(m, e->path) : ZMAP_ABSENT;
+	return may_hide(m, e) ? scratches_hide(m, e->path) : ZMAP_ABSENT;
 }
 
 /* In turn, all of it: nothing is written to it and no handle comes before it is the other one. */
@@ -368,6 +377,7 @@ const struct file_kind kind_scratch = {
 	.end = end,
 	.lookup = lookup,
 	.hides = scratches_hides,
+	.gone = scratches_gone,
 	.list = list,
 	.create = create,
 	.unlink = unlink_it,

@@ -59,6 +59,8 @@ void scratches_become(struct mount *, struct scratch *, const char *path);
  * so at once. */
 int scratches_hide(struct mount *, const char *path);
 bool scratches_hides(struct mount *, const char *path);
+/* As struct file_kind's. */
+void scratches_gone(struct mount *, const char *path);
 
 size_t scratch_dir_len(const char *path); /* of the path of its directory */
 

@@ -289,6 +289,16 @@ show(struct mount *m, const char *path)
 }
 
 void
+scratches_gone(struct mount *m, const char *path)
+{
+	const size_t n = strlen(path);
+	LOCKED(&m->scratches->lock)
+		for (struct hidden *h = m->scratches->hidden; h; h = h->next)
+			if (!strncmp(h->path, path, n) && (h->path[n] == '.' || h->path[n] == '/'))
+				h->until = 0;
+}
+
+void
 scratches_become(struct mount *m, struct scratch *s, const char *path)
 {
 	struct stale *stale = atomic_load(&m->stale);
