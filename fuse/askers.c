@@ -19,7 +19,9 @@ askers_note(struct askers *a, pid_t thread)
 		pid_t there = atomic_load_explicit(&a->thread[i], memory_order_relaxed);
 		if (!there && atomic_compare_exchange_strong(&a->thread[i], &there, thread))
 			return;
-		if (there == thread)
+		if (there == -thread) /* a read() of that thread has begun */
+			atomic_compare_exchange_strong(&a->thread[i], &there, thread);
+		if (there == thread || there == -thread)
 			return;
 	}
 	atomic_store(&a->thread[atomic_fetch_add(&a->next, 1) % ASKERS], thread);
@@ -50,6 +52,54 @@ find(pid_t thread, char *ret_state, int64_t *ret_ran)
 	return found;
 }
 
+/* proc_pid_syscall(5): -1 of a thread that waits in no call, so in a fault. */
+static bool
+is_in_fault(pid_t thread)
+{
+	char path[32], text[4] = "";
+	snprintf(path, sizeof path, "/proc/%d/syscall", (int)thread);
+	FILE *f = fopen(path, "re");
+	const bool found = f && fgets(text, sizeof text, f);
+	if (f)
+		fclose(f);
+	return found && !strcmp(text, "-1 ");
+}
+
+static bool
+is_in_no_read(const struct askers *a, pid_t thread)
+{
+	bool found = false;
+	for (unsigned i = 0; i < ASKERS; i++)
+		found |= atomic_load(&a->thread[i]) == -thread;
+	return found;
+}
+
+bool
+askers_faults(struct askers *a, pid_t thread)
+{
+	if (thread <= 0)
+		return false;
+	if (is_in_no_read(a, thread))
+		return true;
+	if (!is_in_fault(thread))
+		return false;
+	for (unsigned i = 0; i < ASKERS; i++) {
+		pid_t there = thread;
+		atomic_compare_exchange_strong(&a->thread[i], &there, -thread);
+	}
+	return true;
+}
+
+void
+askers_doubt(struct askers *a)
+{
+	for (unsigned i = 0; i < ASKERS; i++) {
+		pid_t there = atomic_load(&a->thread[i]);
+		if (there < 0)
+			atomic_compare_exchange_strong(&a->thread[i], &there, -there);
+	}
+}
+
 /* May it be in the midst of a read() that began when it had run so long? It is not if it waits for
  * something else than a processor or a page. */
 static bool
@@ -69,7 +119,7 @@ askers_look(const struct askers *a, struct askers_look *ret)
 		const pid_t thread = atomic_load(&a->thread[i]);
 		char state;
 		int64_t now;
-		if (!thread || !find(thread, &state, &now))
+		if (thread <= 0 || !find(thread, &state, &now))
 			continue;
 		ret->thread[ret->count] = thread;
 		ret->ran[ret->count++] = now;
@@ -77,11 +127,11 @@ askers_look(const struct askers *a, struct askers_look *ret)
 }
 
 bool
-askers_are_out(struct askers_look *l)
+askers_are_out(const struct askers *a, struct askers_look *l)
 {
 	unsigned left = 0;
 	for (unsigned i = 0; i < l->count; i++) {
-		if (!may_read(l->thread[i], l->ran[i]))
+		if (is_in_no_read(a, l->thread[i]) || !may_read(l->thread[i], l->ran[i]))
 			continue;
 		l->thread[left] = l->thread[i];
 		l->ran[left++] = l->ran[i];

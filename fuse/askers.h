@@ -14,7 +14,7 @@
 enum { ASKERS = 32 /* of more threads the last ones are known */ };
 
 struct askers {
-	_Atomic pid_t thread[ASKERS]; /* 0: none */
+	_Atomic pid_t thread[ASKERS]; /* 0: none; negative: it is in no read() */
 	atomic_uint next;             /* the place of the next one, when all are taken */
 };
 
@@ -22,6 +22,12 @@ struct askers {
 void askers_note(struct askers *, pid_t);
 /* What they asked for is past. */
 void askers_forget(struct askers *);
+
+/* Does this thread wait for a page of a mapping? Then it is in no read(), until it begins one.
+ * False, too, where Linux does not say: of threads that this process may not trace. */
+bool askers_faults(struct askers *, pid_t);
+/* From now on threads that were in no read() may be in one. */
+void askers_doubt(struct askers *);
 
 /* What was seen of the threads since a moment. */
 struct askers_look {
@@ -32,7 +38,7 @@ struct askers_look {
 /* The moment is now: there are no pages, and no read is under way. */
 void askers_look(const struct askers *, struct askers_look *ret);
 /* No read() that began before that moment goes on, if none has asked for anything since. */
-bool askers_are_out(struct askers_look *);
+bool askers_are_out(const struct askers *, struct askers_look *);
 
 /* ns. A thread that is not known is in the midst of no read() if it has asked for nothing for so
  * long; longer where threads wait for a processor: so many times as each processor has to do. */

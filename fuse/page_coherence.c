@@ -23,9 +23,8 @@ static const int64_t AGAIN_ORDER = SECOND / 5, AGAIN_BUSY = SECOND / 2;
 static const int64_t LOOKED_UP_AGAIN = 10 * SECOND;
 /* Two programs that open a file together, of which no pages are ever young, have one inode. */
 static const int64_t TOGETHER = SECOND / 5;
-/* Tries after which reads that come all the time are those of a mapping. */
-enum { TRIES = 40 };
-enum { READERS = 64 };
+/* Tries after which reads that come all the time are those of a mapping; handles looked at. */
+enum { TRIES = 40, READERS = 64 };
 
 struct page_coherence {
 	struct inode *inode;
@@ -37,9 +36,8 @@ struct page_coherence {
 	int64_t begun;           /* 0: it has no pages yet */
 	int64_t noticed,
 		noticed_last; /* when changes were noticed that its readers do not see; 0: none */
-	bool retired;
-	_Atomic bool parked; /* reads that begin wait */
-	bool listed;
+	bool retired, listed;
+	_Atomic bool parked, asking; /* reads that begin wait; the kernel asks before each */
 	struct page_coherence *next; /* to be renewed */
 	int64_t try_at;
 	unsigned tries;
@@ -198,7 +196,8 @@ void
 page_coherence_read(struct inode *i, pid_t reader, bool whole)
 {
 	struct page_coherence *p = atomic_load_explicit(&i->pages, memory_order_acquire);
-	if (!p)
+	/* a thread that waits for a page of a mapping cannot begin a read() behind that */
+	if (!p || (atomic_load(&p->asking) && askers_faults(&p->askers, reader)))
 		return;
 	askers_note(&p->askers, reader);
 	if (!whole)
@@ -307,7 +306,7 @@ wait_for_quiet(struct invalidator *n, struct page_coherence *p)
 		if (!asked && read != looked) {
 			askers_look(&p->askers, &look);
 			looked = read;
-		} else if (!asked && now - read > quiet && askers_are_out(&look)) {
+		} else if (!asked && now - read > quiet && askers_are_out(&p->askers, &look)) {
 			return true;
 		}
 		nanosleep(&(struct timespec){.tv_nsec = LOOK_EVERY}, NULL);
@@ -320,6 +319,7 @@ park(struct invalidator *n, struct page_coherence *p, bool on)
 {
 	LOCKED(&n->lock) {
 		atomic_store(&p->parked, on);
+		atomic_store(&p->asking, false);
 		pthread_cond_broadcast(&n->unparked);
 	}
 }
@@ -361,6 +361,8 @@ renew(struct invalidator *n, struct page_coherence *p)
 	park(n, p, true);
 	notifier_drop(s->notifier, p->inode); /* from here on a read() that is under way is seen */
 	notifier_forget(s->notifier, p->inode);
+	askers_doubt(&p->askers);
+	atomic_store(&p->asking, true);
 	bool quiet = wait_for_quiet(n, p) || ++p->tries >= TRIES;
 	m.to = clock_now();
 	if (quiet && may_move(n, p, &m)) {

@@ -13,7 +13,8 @@
  *   tenths of a second, or longer on a busy machine) while the reads that are under way come to
  *   their end. A reader that has gone on in file order since before the change comes to the end
  *   of the chunk first. (A page fault asks for no attributes: a program that reads a mapping
- *   gets page by page what there is, and may find a chunk changed from one page to the next.)
+ *   gets page by page what there is, and may find a chunk changed from one page to the next.
+ *   Its threads are not waited for, where Linux says that they wait in a page fault.)
  * A change is found when the chunk is read. So that no reader is shown what was replaced long
  * ago, an inode that is as old as pages may get begins anew while no reader reads it, and an
  * open() gets another one. Safe from every thread. */

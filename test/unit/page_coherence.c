@@ -72,6 +72,39 @@ polled(void)
 	CHECK(atomic_load(&pages.read));
 }
 
+/* Threads that wait for a page of a mapping. */
+enum { MAPS = 1 << 24 };
+bool __wrap_askers_faults(struct askers *, pid_t);
+bool
+__wrap_askers_faults(struct askers *a, pid_t thread)
+{
+	(void)a;
+	return thread == MAPS;
+}
+
+/* An inode begins anew though a mapping is read all the time, once the kernel asks before each
+ * read(). */
+static void
+mapped(void)
+{
+	atomic_store(&pages.read, 0);
+	page_coherence_read(&inode, MAPS, false);
+	CHECK(atomic_load(&pages.read) != 0);
+	CHECK(is_known(MAPS));
+	park(&invalidator, &pages, true);
+	atomic_store(&pages.read, 0);
+	page_coherence_read(&inode, MAPS, false); /* before it may have begun a read() */
+	CHECK(atomic_load(&pages.read) != 0);
+	atomic_store(&pages.asking, true);
+	atomic_store(&pages.read, 0);
+	page_coherence_read(&inode, MAPS, false);
+	CHECK_INT(atomic_load(&pages.read), 0);
+	page_coherence_read(&inode, MAPS + 1, false);
+	CHECK(atomic_load(&pages.read) != 0);
+	park(&invalidator, &pages, false);
+	CHECK(!atomic_load(&pages.asking));
+}
+
 int
 main(void)
 {
@@ -84,6 +117,7 @@ main(void)
 	CHECK_INT(queue_new(1, false, &server.queue), 0);
 	waited();
 	polled();
+	mapped();
 	queue_free(server.queue);
 	return check_end();
 }
