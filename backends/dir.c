@@ -85,6 +85,18 @@ unsettled(struct dir *d, const struct stat *s)
 	return settled ? 0 : tick - age;
 }
 
+static int
+wait_while_wanted(const struct zmap_get *g, int64_t ns)
+{
+	const int64_t look_every = SECOND / 10;
+	int r = 0;
+	for (; ns > 0 && r == 0; ns -= look_every) {
+		usleep((useconds_t)((ns < look_every ? ns : look_every) / 1000 + 1));
+		r = zmap_patience(g->deadline, g->cancel);
+	}
+	return r;
+}
+
 /* Waits until it cannot. */
 static int
 settle(struct dir *d, const struct zmap_get *g, int fd, struct stat *s)
@@ -93,8 +105,7 @@ settle(struct dir *d, const struct zmap_get *g, int fd, struct stat *s)
 		int64_t left = unsettled(d, s);
 		if (!left)
 			return 0;
-		usleep((useconds_t)(left / 1000 + 1));
-		int r = zmap_patience(g->deadline, g->cancel);
+		int r = wait_while_wanted(g, left);
 		if (r < 0)
 			return r;
 		if (fstat(fd, s) != 0)

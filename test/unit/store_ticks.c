@@ -3,6 +3,7 @@
 #include "check.h"
 #include "store.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,9 +33,14 @@ __wrap_clock_gettime(clockid_t which, struct timespec *ret)
 	return 0;
 }
 
+static struct cancel cancel;
+static bool tires; /* the reader, while a thread sleeps */
+
 int
 __wrap_usleep(useconds_t us)
 {
+	if (tires)
+		atomic_store(&cancel.wanted_no_more, true);
 	wall += (int64_t)us * 1000;
 	return 0;
 }
@@ -184,6 +190,21 @@ came_late_in_a_second(void)
 	CHECK(placed > came);
 }
 
+/* A young one is not waited for longer than a reader waits. */
+static void
+not_wanted(void)
+{
+	CLEAN(buf_free) struct buf b = {0};
+	const struct zmap_get g = {
+		.key = "c", .of_array = true, .into = &b, .max = 1, .cancel = &cancel};
+	wall = BEGIN;
+	change('1');
+	tires = true;
+	CHECK_INT(zmap_get(z, &g, NULL), -EINTR);
+	CHECK(wall > BEGIN && wall < BEGIN + SECOND / 2);
+	tires = false;
+}
+
 /* An old file is not waited for. */
 static void
 old(void)
@@ -201,7 +222,7 @@ int
 main(void)
 {
 	static void (*const row[])(void) = {twice_in_a_second, twice_in_two_seconds,
-		came_late_in_a_second, put_here, old, put_on_lustre};
+		came_late_in_a_second, put_here, not_wanted, old, put_on_lustre};
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
 		kind = row[i] == put_on_lustre ? 0x0bd00bd0 : 0;
 		here = place_new();
