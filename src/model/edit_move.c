@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "base/path.h"
 #include "model/edit_impl.h"
+#include "model/meta_name.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -223,6 +224,26 @@ check_place(struct commit *c, struct move *m)
 	return each_object(&(struct walk){c, m, true, check_object});
 }
 
+/* Of the array's main document. */
+static int
+stat_main(const struct commit *c, const struct move *m, const char *path)
+{
+	struct zmap_stat st;
+	CLEAN(clean_free)
+	char *key = path_in(path, meta_name[m->kind.v3 ? META_V3 : META_ARRAY][0]);
+	return key ? zmap_stat(c->model->zmap, key, &st) : err_set(-ENOMEM, "no memory for a key");
+}
+
+/* Another mount that renames the array, too, may have found the copies, so that it made none of its
+ * own. As long as the old document is there it has yet to look whether they are; then the new one
+ * is, and they are all that is left. */
+static bool
+may_uncopy(const struct commit *c, const struct move *m)
+{
+	const int r = stat_main(c, m, m->from);
+	return r == ZMAP_ABSENT ? stat_main(c, m, m->to) == ZMAP_ABSENT : r == 0;
+}
+
 /* It did not come to that: what was copied goes, unless another program has replaced it. Returns
  * code. */
 static int
@@ -234,7 +255,9 @@ uncopy(struct commit *c, struct move *m, int code)
 		const struct copy *k = &m->copy[i];
 		const bool knows = *k->made && c->model->zmap->caps & ZMAP_CONDITIONAL;
 		const struct zmap_del d = {.key = k->to, .if_match = knows ? k->made : NULL};
-		int r = k->found ? 0 : zmap_del(c->model->zmap, &d);
+		if (k->found)
+			continue;
+		int r = may_uncopy(c, m) ? zmap_del(c->model->zmap, &d) : -ENOENT;
 		if (r < 0 && r != -ENOTSUP)
 			break;
 	}

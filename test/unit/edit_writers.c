@@ -8,6 +8,7 @@ static struct meddling {
 	int (*put)(struct zmap *, const struct zmap_put *, struct zmap_stat *);
 	int fail; /* what the put itself comes to, instead of being done; 0: it is done */
 	unsigned puts;
+	struct model *mover; /* of another mount, which makes v w then; or NULL */
 } meddling;
 
 static int
@@ -21,7 +22,9 @@ meddle(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 		const struct zmap_put other = {
 			.key = m->key, .bytes = {(const uint8_t *)m->text, strlen(m->text)}};
 		struct zmap_stat st = {0};
-		CHECK_INT(m->put(z, &other, &st), 0);
+		CHECK_INT(m->mover ? model_move_array(m->mover, "v", "w", NULL)
+				   : m->put(z, &other, &st),
+			0);
 	}
 	m->puts++;
 	return m->put(z, p, ret);
@@ -38,7 +41,7 @@ meddle_with(const struct tree *t, const char *before, const char *key, const cha
 		meddled.put = meddle;
 		t->z->ops = &meddled;
 	}
-	meddling = (struct meddling){t, key, text, before, meddling.put, fail, 0};
+	meddling = (struct meddling){t, key, text, before, meddling.put, fail, 0, NULL};
 }
 
 static void
@@ -335,6 +338,29 @@ test_moved_again(void)
 	tree_free(&t);
 }
 
+/* Another mount makes v w, too: it takes for its own what this one has copied, which then stays,
+ * whatever this one comes to. */
+static void
+test_moved_by_two(const char *before)
+{
+	static const char *const objects[] = {
+		".zgroup", ZGROUP, "v/.zarray", ZARRAY, "v/0", "one", "v/1", "two", NULL};
+	struct tree t = tree_new(&never, objects);
+	struct model *other = NULL;
+	CHECK_INT(model_open(t.z, &never, &other), 0);
+	meddle_with(&t, before, "", "", 0);
+	meddling.mover = other;
+	model_move_array(t.m, "v", "w", NULL);
+	CHECK(!meddling.before);
+	stored_is(&t, "w/.zarray", ZARRAY);
+	stored_is(&t, "w/0", "one");
+	stored_is(&t, "w/1", "two");
+	stored_is(&t, "v/.zarray", NULL);
+	stored_is(&t, "v/0", NULL);
+	model_close(other);
+	tree_free(&t);
+}
+
 int
 main(void)
 {
@@ -346,5 +372,7 @@ main(void)
 	test_overtaken();
 	test_moved();
 	test_moved_again();
+	test_moved_by_two("w/1");
+	test_moved_by_two("w/.zarray");
 	return check_end();
 }
