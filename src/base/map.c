@@ -5,6 +5,28 @@
 enum { FIRST = 64 };
 
 static void
+push(struct map_entry **to, struct map_entry *e)
+{
+	e->next = *to;
+	*to = e;
+}
+
+/* Moves a bucket's entries to where they belong, in the order that they have. */
+static void
+move(struct map *m, struct map_entry *from)
+{
+	struct map_entry *turned = NULL;
+	for (struct map_entry *e = from, *next; e; e = next) {
+		next = e->next;
+		push(&turned, e);
+	}
+	for (struct map_entry *e = turned, *next; e; e = next) {
+		next = e->next;
+		push(map_bucket(m, e->hash), e);
+	}
+}
+
+static void
 resize(struct map *m, size_t buckets)
 {
 	const struct map was = *m;
@@ -12,12 +34,9 @@ resize(struct map *m, size_t buckets)
 	if (!new)
 		return;
 	*m = (struct map){.bucket = new, .buckets = buckets, .n = was.n};
-	for (struct map_entry *e = map_walk(&was, NULL), *next; e; e = next) {
-		next = map_walk(&was, e);
-		struct map_entry **b = map_bucket(m, e->hash);
-		e->next = *b;
-		*b = e;
-	}
+	move(m, was.only);
+	for (size_t b = 0; b < was.buckets; b++)
+		move(m, was.bucket[b]);
 	free(was.bucket);
 }
 
@@ -36,9 +55,8 @@ map_add(struct map *m, struct map_entry *e, uint64_t hash)
 {
 	if (m->n >= m->buckets)
 		map_reserve(m, m->n + 1);
-	struct map_entry **b = map_bucket(m, hash);
-	*e = (struct map_entry){.next = *b, .hash = hash};
-	*b = e;
+	e->hash = hash;
+	push(map_bucket(m, hash), e);
 	m->n++;
 }
 

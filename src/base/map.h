@@ -54,8 +54,8 @@ void map_reserve(struct map *, size_t n);
 void map_add(struct map *, struct map_entry *, uint64_t hash);
 /* It is in the map. */
 void map_remove(struct map *, struct map_entry *);
-/* All entries, in no order: the first one (NULL), and the one behind e. The map may lose the one
- * before, and gets no other meanwhile. */
+/* All entries, in no order: the first one (NULL), for which empty buckets are passed, and the one
+ * behind e, which is in the map. No entry is added meanwhile. To remove e, walk on first. */
 struct map_entry *map_walk(const struct map *, const struct map_entry *e);
 /* Frees the table, not the things. */
 void map_done(struct map *);

@@ -32,6 +32,19 @@ hash_of(uint64_t number, bool few)
 	return hash_end(few ? number % 3 : number);
 }
 
+/* The newest of a hash first, however often the table grew since. */
+static void
+check_order(const struct map *m, uint64_t hash)
+{
+	uint64_t last = MANY;
+	for (struct map_entry *e = map_first(m, hash); e; e = map_next(e)) {
+		const struct thing *t = MAP_OF(e, struct thing, entry);
+		CHECK(t->number < last);
+		last = t->number;
+	}
+	CHECK_INT(last, 0);
+}
+
 static void
 test_all(bool few)
 {
@@ -46,6 +59,7 @@ test_all(bool few)
 	for (unsigned i = 0; i < MANY; i++)
 		CHECK(find(&m, i, hash_of(i, few)) == &t[i]);
 	CHECK(!find(&m, MANY, hash_of(MANY, few)));
+	check_order(&m, hash_of(0, few));
 	size_t walked = 0;
 	for (struct map_entry *e = map_walk(&m, NULL), *next; e; e = next) {
 		struct thing *of = MAP_OF(e, struct thing, entry);
