@@ -395,8 +395,9 @@ cache_free(struct cache *c)
 	if (!c)
 		return NULL;
 	pthread_mutex_lock(&c->lock);
-	for (struct map_entry *e; (e = map_walk(&c->by_chunk, NULL));) {
+	for (struct map_entry *e = map_walk(&c->by_chunk, NULL), *next; e; e = next) {
 		struct extent *p = MAP_OF(e, struct extent, by_chunk);
+		next = map_walk(&c->by_chunk, e);
 		atomic_store(&p->pins, 0);
 		table_drop(c, p);
 	}

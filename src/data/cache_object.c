@@ -119,8 +119,10 @@ object_remove(struct extent *p)
 void
 objects_free(struct cache *c)
 {
-	for (struct map_entry *e; (e = map_walk(&c->objects.by_number, NULL));)
+	for (struct map_entry *e = map_walk(&c->objects.by_number, NULL), *next; e; e = next) {
+		next = map_walk(&c->objects.by_number, e);
 		destroy(c, MAP_OF(e, struct object, by_number));
+	}
 	map_done(&c->objects.by_number);
 	objects_free_dead(MOVE(c->objects.dead));
 }

@@ -34,8 +34,10 @@ model_close(struct model *m)
 {
 	if (!m)
 		return NULL;
-	for (struct map_entry *e; (e = map_walk(&m->by_path, NULL));)
+	for (struct map_entry *e = map_walk(&m->by_path, NULL), *next; e; e = next) {
+		next = map_walk(&m->by_path, e);
 		node_cache_forget(m, MAP_OF(e, struct cached_node, by_path));
+	}
 	map_done(&m->by_path);
 	pthread_cond_destroy(&m->idle);
 	pthread_mutex_destroy(&m->lock);
