@@ -227,8 +227,11 @@ staging_tidy_space(struct staging *s, struct staged_space *p)
 		return NULL;
 	struct staged_space **at = &s->space[p->number % SPACE_BUCKETS];
 	struct array *a = MOVE(p->array);
-	if (p->keeps || is_untold(s, p))
+	if (p->keeps || is_untold(s, p)) {
+		if (a) /* the space is found again by the number of its name */
+			spaces_keep(s->data->spaces, a->space_name);
 		return a;
+	}
 	while (*at != p)
 		at = &(*at)->next;
 	*at = p->next;
@@ -305,8 +308,10 @@ staging_free(struct staging *s)
 {
 	if (!s)
 		return NULL;
-	for (struct map_entry *e; (e = map_walk(&s->objects, NULL));)
+	for (struct map_entry *e = map_walk(&s->objects, NULL), *next; e; e = next) {
+		next = map_walk(&s->objects, e);
 		free_object(s, MAP_OF(e, struct staged_object, by_number));
+	}
 	map_done(&s->objects);
 	map_done(&s->staged_chunks);
 	for (unsigned i = 0; i < SPACE_BUCKETS; i++)

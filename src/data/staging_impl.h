@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/map.h"
 #include "base/set.h"
 #include "data/layer.h"
 #include "data/staging.h"

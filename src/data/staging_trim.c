@@ -190,7 +190,6 @@ array_keep_empty(struct array *a, struct cancel *cancel)
 	struct staging *s = a->data->staging;
 	struct array *was = NULL, *gone = NULL;
 	int r = 0;
-	spaces_keep(a->data->spaces, a->space_name);
 	LOCKED(&s->lock) {
 		struct staged_space *p;
 		r = staging_hold_space(s, a, &p, &was);

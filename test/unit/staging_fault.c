@@ -2,6 +2,8 @@
  * right, or an error was told; and after data_retry it is right. */
 #include "staging.h"
 
+#include "data/space.h"
+
 #include <errno.h>
 
 enum { CALLS = 40, LONGEST = 9, WRITES = 12 };
@@ -185,6 +187,51 @@ test_unheard(const struct written_kind *k, bool flushes, bool writes)
 	place_remove(&p);
 }
 
+/* Opens so many arrays that the names of all others that no array has are forgotten. */
+static void
+forget_names(const struct written_array *w, struct written *side)
+{
+	enum { LONG = 1000 };
+	char path[LONG + 1];
+	for (unsigned i = 0; i < SPACES_IDLE / LONG; i++) {
+		struct array *a = NULL;
+		snprintf(path, sizeof path, "%0*u", LONG, i);
+		CHECK_INT(
+			array_open(side->data, side->zmap, path, &w->meta, w->meta.dtype.size, &a),
+			0);
+		array_unref(a);
+	}
+}
+
+/* What a retry drops and no program was told waits for the next one, whatever is opened meanwhile.
+ */
+static void
+test_unheard_for_long(const struct written_kind *k)
+{
+	struct written_array w;
+	struct written side;
+	struct url_pair pairs[] = {{(char *)"fault.kind", (char *)"eacces"},
+		{(char *)"fault.calls", (char *)"put"}, {NULL, NULL}};
+	const struct zmap_options o = {.writable = true};
+	struct zmap *z = store_open_with("fault", "mem", "long", &o, pairs);
+	written_begin(&w, k, 6, LONGEST);
+	written_open(&w, z, &options, &side);
+	CHECK_INT(written_write(&w, &side, 0, w.bytes), 0);
+	CHECK_INT(data_flush(side.data, NULL), -EACCES);
+	CHECK_INT(data_retry(side.data, NULL), 0);
+	side.stream = stream_free(side.stream);
+	side.array = array_unref(side.array);
+	forget_names(&w, &side);
+	written_array_open(&w, &side);
+	_Atomic(uint64_t) late = data_begin_writer(side.data);
+	CHECK_INT(array_hear(side.array, true, &late), -EACCES);
+	CHECK_INT(array_hear(side.array, true, &late), 0);
+	data_end_writer(side.data);
+	written_close(&side);
+	written_end(&w);
+	zmap_close(z);
+}
+
 /* A store where what was put becomes durable later, or does not; or that takes nothing, as if
  * another writer were faster. */
 struct late {
@@ -359,6 +406,7 @@ main(void)
 		test_unheard(&kinds[i], false, false);
 		test_unheard(&kinds[i], true, false);
 		test_unheard(&kinds[i], false, true);
+		test_unheard_for_long(&kinds[i]);
 	}
 	return check_failed != 0;
 }
