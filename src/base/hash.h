@@ -1,5 +1,5 @@
-/* 64-bit fingerprints that are the same in every run and on every machine: inode numbers and
- * versions. */
+/* 64-bit fingerprints that are the same in every run and on every machine: inode numbers, versions,
+ * and where things are in tables. */
 #pragma once
 
 #include <stddef.h>

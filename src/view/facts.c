@@ -124,13 +124,15 @@ change(struct facts *f, const char *path, int64_t mtime, bool here)
 {
 	LOCKED(&f->lock) {
 		struct fact *a = fact_have(f, path);
-		if (!a)
-			return;
-		if (mtime > a->mtime)
+		if (a && mtime > a->mtime)
 			a->mtime = mtime;
-		*(here ? &a->written : &a->noticed) = clock_now();
+		/* without a record, of all paths that have none */
+		int64_t *noticed = a ? &a->noticed : &f->noticed,
+			*written = a ? &a->written : &f->written;
+		*(here ? written : noticed) = clock_now();
 		atomic_fetch_add(&f->changes, 1);
-		fact_forget_width(f, a);
+		if (a)
+			fact_forget_width(f, a);
 	}
 }
 
