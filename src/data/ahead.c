@@ -13,7 +13,7 @@ enum {
 
 /* Has what is not there yet loaded. False: no room, or enough is under way. */
 static bool
-prefetch_send(struct batch *b, const struct scan *s, struct asks *k)
+prefetch_send(struct batch *b, const struct scan *s, struct cache_requests *k)
 {
 	struct array *a = b->array;
 	if (!k->n)
@@ -33,8 +33,8 @@ prefetch_send(struct batch *b, const struct scan *s, struct asks *k)
 }
 
 static bool
-prefetch_extent(
-	struct request *q, struct batch *b, struct asks *k, const struct extent_id *id, uint64_t at)
+prefetch_extent(struct request *q, struct batch *b, struct cache_requests *k,
+	const struct extent_id *id, uint64_t at)
 {
 	struct cache_request *want = &k->request[k->n++];
 	*want = (struct cache_request){
@@ -49,14 +49,14 @@ prefetch_extent(
 		.loading = &q->array->loading,
 	};
 	scan_larger(&q->stream->scan, q->array, want);
-	return k->n < ASKS || prefetch_send(b, &q->stream->scan, k);
+	return k->n < REQUESTS_AT_ONCE || prefetch_send(b, &q->stream->scan, k);
 }
 
 static bool
 prefetch_one(struct request *q, struct batch *batch, const struct prefetch_step *b)
 {
 	struct scan *s = &q->stream->scan;
-	struct asks k;
+	struct cache_requests k;
 	k.n = 0;
 	for (uint64_t i = 0; i < b->n; i++) {
 		struct extent_id id =
@@ -127,7 +127,7 @@ prefetch_stride(struct request *q)
 	struct scan *s = &q->stream->scan;
 	const struct grid *g = &q->array->grid;
 	struct batch batch = {.array = q->array, .locked = true, .alone = true};
-	struct asks k;
+	struct cache_requests k;
 	struct hull hull[POINT_CHUNKS];
 	k.n = 0;
 	unsigned strides = array_slow(q->array) ? FAR : STRIDES_AHEAD * q->array->data->workers;
@@ -153,13 +153,13 @@ send:
 static void
 make_step_cold(const struct scan *s, struct array *a, const struct prefetch_step *b, enum cold how)
 {
-	struct extent_id id[ASKS];
+	struct extent_id id[REQUESTS_AT_ONCE];
 	size_t n = 0;
 	for (uint64_t i = 0; i < b->n; i++) {
 		id[n] = scan_extent(s, a, b->first + i, b->in_chunk, b->in_chunk + 1);
 		if (b->whole)
 			id[n].len = SIZE_MAX;
-		if (++n < ASKS && i + 1 < b->n)
+		if (++n < REQUESTS_AT_ONCE && i + 1 < b->n)
 			continue;
 		cache_make_cold(a->data->cache, id, n, a->raw ? how | COLD_RAW : how);
 		n = 0;
@@ -255,7 +255,7 @@ array_expect(struct array *a)
 	LOCKED(&a->lock)
 		if (!a->streams)
 			atomic_store(&a->left, now + EXPECTED);
-	struct asks k = {.n = 1};
+	struct cache_requests k = {.n = 1};
 	k.request[0] = (struct cache_request){
 		.id = scan_extent(&s, a, 0, 0, 1),
 		.hurry = CACHE_PREFETCH,

@@ -95,10 +95,11 @@ hold_part(struct request *q, struct batch *b, struct cursor *c, struct window *w
 static bool
 hold_many(struct request *q, struct batch *b, struct cursor *c, struct window *w)
 {
-	struct asks k;
+	struct cache_requests k;
 	struct cursor ahead = *c;
 	k.n = 0;
-	size_t most = min_u64(ASKS, min_u64(WINDOW_PIECES - w->n, WINDOW_PARTS - w->parts));
+	size_t most =
+		min_u64(REQUESTS_AT_ONCE, min_u64(WINDOW_PIECES - w->n, WINDOW_PARTS - w->parts));
 	for (; !ahead.end && k.n < most; cursor_part(q, &ahead))
 		k.request[k.n++] =
 			request_cache(q, ahead.part.number, ahead.in_chunk, ahead.part.last, true);
@@ -189,11 +190,11 @@ begin_boxes(struct request *q, uint64_t at, uint64_t last)
 	const struct grid *g = &q->array->grid;
 	struct batch batch = request_batch(q);
 	struct box box;
-	struct hull hull[ASKS];
-	struct asks k;
+	struct hull hull[REQUESTS_AT_ONCE];
+	struct cache_requests k;
 	if (grid_box(g, at, last, &box) >= last - at)
 		return;
-	const size_t n = grid_hulls(g, at, last, hull, ASKS);
+	const size_t n = grid_hulls(g, at, last, hull, REQUESTS_AT_ONCE);
 	k.n = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct hull *h = &hull[i];

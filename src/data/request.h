@@ -8,9 +8,9 @@
 #include "data/staging.h"
 
 enum {
-	ASKS = 64,        /* extents looked up under one lock */
-	BATCH_TASKS = 8,  /* that are made at once: one for each shard */
-	ACTIVE_MOST = 64, /* requests of one stream that are under way */
+	REQUESTS_AT_ONCE = 64, /* extents looked up under one lock */
+	BATCH_TASKS = 8,       /* that are made at once: one for each shard */
+	ACTIVE_MOST = 64,      /* requests of one stream that are under way */
 };
 
 struct stream {
@@ -44,7 +44,7 @@ struct request {
 	struct scan scan;      /* as it was when the request came */
 	atomic_ullong *active; /* the stream's; NULL: there are too many */
 	int64_t now, fresh, since;
-	int64_t paused;     /* as pause_begin says, of its row of chunks */
+	int64_t paused;     /* as pause_begin says, of its slab */
 	uint64_t slab;      /* of the file's, which begins before it … */
 	int64_t slab_fresh; /* … and `fresh` for its chunks: what was good enough for the first part
 			      of one is so for the rest */
@@ -81,10 +81,10 @@ void batch_end(struct batch *, int r);
 struct batch request_batch(const struct request *);
 
 /* What is asked for at once, under one lock of the cache. */
-struct asks {
-	struct cache_request request[ASKS];
-	struct extent *extent[ASKS];
-	int found[ASKS];
+struct cache_requests {
+	struct cache_request request[REQUESTS_AT_ONCE];
+	struct extent *extent[REQUESTS_AT_ONCE];
+	int found[REQUESTS_AT_ONCE];
 	size_t n;
 };
 

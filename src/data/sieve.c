@@ -47,8 +47,8 @@ static void
 expect(struct request *q, const struct sieve *s, size_t n)
 {
 	struct batch batch = {.array = q->array};
-	struct asks k;
-	for (k.n = 0; k.n < n && k.n < ASKS; k.n++) {
+	struct cache_requests k;
+	for (k.n = 0; k.n < n && k.n < REQUESTS_AT_ONCE; k.n++) {
 		uint64_t from, to;
 		extent(&s[k.n], &from, &to);
 		k.request[k.n] = request_for(q, s[k.n].chunk, from, to);

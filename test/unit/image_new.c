@@ -36,11 +36,11 @@ test_shards(void)
 /* What lies in file order between a chunk's beginning and its end fits into memory, however little
  * that is. */
 static void
-band(uint64_t most, const uint64_t *want)
+slab(uint64_t most, const uint64_t *want)
 {
 	const uint64_t shape[] = {400, 512, 512};
 	uint64_t got[3], bytes = 4;
-	image_new_band(4, 3, shape, 4 << 20, most, got);
+	image_new_slab(4, 3, shape, 4 << 20, most, got);
 	for (unsigned i = 0; i < 3; i++) {
 		CHECK_INT(got[i], want[i]);
 		bytes *= got[i];
@@ -51,12 +51,12 @@ band(uint64_t most, const uint64_t *want)
 static void
 test_bands(void)
 {
-	band(UINT64_MAX, (const uint64_t[]){40, 128, 171});
-	band(64 << 20, (const uint64_t[]){40, 128, 171});
-	band(16 << 20, (const uint64_t[]){16, 256, 256});
-	band(1 << 20, (const uint64_t[]){1, 512, 512});
-	band(100 << 10, (const uint64_t[]){1, 47, 512});
-	band(1 << 10, (const uint64_t[]){1, 1, 256});
+	slab(UINT64_MAX, (const uint64_t[]){40, 128, 171});
+	slab(64 << 20, (const uint64_t[]){40, 128, 171});
+	slab(16 << 20, (const uint64_t[]){16, 256, 256});
+	slab(1 << 20, (const uint64_t[]){1, 512, 512});
+	slab(100 << 10, (const uint64_t[]){1, 47, 512});
+	slab(1 << 10, (const uint64_t[]){1, 1, 256});
 }
 
 int

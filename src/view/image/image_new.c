@@ -63,25 +63,25 @@ product(uint64_t item, unsigned rank, const uint64_t *size)
 	return all;
 }
 
-/* In file order all chunks of a band are begun before the first one is whole: those that do not fit
+/* In file order all chunks of a slab are begun before the first one is whole: those that do not fit
  * into memory would be read and stored again for each row. */
 void
-image_new_band(uint64_t item, unsigned rank, const uint64_t *shape, uint64_t most, uint64_t band,
+image_new_slab(uint64_t item, unsigned rank, const uint64_t *shape, uint64_t most, uint64_t slab,
 	uint64_t *ret)
 {
 	image_new_chunk(item, rank, shape, most, ret);
 	for (unsigned i = 0; i < rank; i++) {
 		const double inner = product(item, rank - i - 1, shape + i + 1);
-		if ((double)ret[i] * inner <= (double)band)
+		if ((double)ret[i] * inner <= (double)slab)
 			return;
-		const uint64_t rows = inner < (double)band ? (uint64_t)((double)band / inner) : 1;
+		const uint64_t rows = inner < (double)slab ? (uint64_t)((double)slab / inner) : 1;
 		if (rows < ret[i]) {
 			const uint64_t all = shape[i] ? shape[i] : 1;
 			ret[i] = ceil_div(all, ceil_div(all, rows));
 			image_new_chunk(
 				item * ret[i], rank - i - 1, shape + i + 1, most, ret + i + 1);
 		}
-		if (inner < (double)band)
+		if (inner < (double)slab)
 			return;
 		item *= ret[i];
 	}
@@ -89,14 +89,14 @@ image_new_band(uint64_t item, unsigned rank, const uint64_t *shape, uint64_t mos
 
 void
 image_new_shard(uint64_t item, unsigned rank, const uint64_t *shape, const uint64_t *chunk,
-	uint64_t most, uint64_t band, uint64_t *ret)
+	uint64_t most, uint64_t slab, uint64_t *ret)
 {
 	uint64_t grid[DTYPE_RANK_MAX] = {0}, of_chunk = item;
 	for (unsigned i = 0; i < rank; i++) {
 		grid[i] = ceil_div(shape[i], chunk[i]);
 		of_chunk *= chunk[i];
 	}
-	image_new_band(of_chunk, rank, grid, most, band, ret);
+	image_new_slab(of_chunk, rank, grid, most, slab, ret);
 	/* Few chunks along a dimension are cut into unequal pieces, of which that is the
 	 * largest. */
 	for (unsigned widest = 0; rank && product(of_chunk, rank, ret) > (double)most;) {
@@ -195,11 +195,11 @@ cut_up(const struct mount *m, struct image_new *n, const struct nc_var *v, doubl
 	if (v->rank && n->unlimited[0])
 		n->shape[0] = max_u64(now, RECORDS);
 	const double begun = share * (double)data_most_begun(m->data);
-	const uint64_t band = max_u64((uint64_t)begun, LEAST);
-	image_new_band(item, v->rank, n->shape, most, band, n->chunk);
+	const uint64_t slab = max_u64((uint64_t)begun, LEAST);
+	image_new_slab(item, v->rank, n->shape, most, slab, n->chunk);
 	if (v->rank && m->options.shard > most) {
 		image_new_shard(
-			item, v->rank, n->shape, n->chunk, m->options.shard, band, n->shard);
+			item, v->rank, n->shape, n->chunk, m->options.shard, slab, n->shard);
 		n->is.shard = n->shard;
 	}
 	if (v->rank)

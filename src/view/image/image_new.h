@@ -26,12 +26,12 @@ void image_new_free(struct image_new *); /* NULL allowed */
 /* Elements of a stored object of so many chunks that it has at most `most` bytes, not compressed;
  * at least one chunk. */
 void image_new_shard(uint64_t item, unsigned rank, const uint64_t *shape, const uint64_t *chunk,
-	uint64_t most, uint64_t band, uint64_t *ret);
+	uint64_t most, uint64_t slab, uint64_t *ret);
 /* Elements of a chunk along each dimension, so that both a map and a series of one point need few.
  * most: bytes of a chunk. */
 void image_new_chunk(
 	uint64_t item, unsigned rank, const uint64_t *shape, uint64_t most, uint64_t *ret);
 /* The same, where no more than so many bytes of the variable lie between the beginning of a chunk
  * and its end, in file order. */
-void image_new_band(uint64_t item, unsigned rank, const uint64_t *shape, uint64_t most,
-	uint64_t band, uint64_t *ret);
+void image_new_slab(uint64_t item, unsigned rank, const uint64_t *shape, uint64_t most,
+	uint64_t slab, uint64_t *ret);
