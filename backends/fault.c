@@ -28,7 +28,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum kind { NOTHING, EIO_, EACCES_, ENOSPC_, ABSENT, DELAY, HANG, TRUNCATE, CORRUPT, KINDS };
+enum fault_kind { NOTHING, EIO_, EACCES_, ENOSPC_, ABSENT, DELAY, HANG, TRUNCATE, CORRUPT, KINDS };
 enum { POLL_US = 5000 };
 
 static const char *const kind_name[KINDS] = {

@@ -28,7 +28,7 @@ struct http {
 };
 
 /* One operation. */
-struct request {
+struct http_part {
 	struct http *h;
 	const char *key;
 	char *url; /* where it is now */
@@ -42,17 +42,17 @@ struct request {
 };
 
 static void
-request_done(struct request *q)
+request_done(struct http_part *q)
 {
 	free(q->url);
 }
 
 static int
-request_init(struct request *q, struct zmap *z, const char *key)
+request_init(struct http_part *q, struct zmap *z, const char *key)
 {
 	struct http *h = (struct http *)z;
 	CLEAN(buf_free) struct buf url = {0};
-	*q = (struct request){.h = h, .key = key};
+	*q = (struct http_part){.h = h, .key = key};
 	int r = buf_addf(&url, "%s/", h->base);
 	if (r == 0)
 		r = client_encode(&url, key, strlen(key), true);
@@ -79,7 +79,7 @@ take_stat(const struct client_reply *p, bool of_array, struct zmap_stat *ret)
 static int
 prepare(void *arg, unsigned attempt, struct client_attempt *a)
 {
-	struct request *q = arg;
+	struct http_part *q = arg;
 	(void)attempt;
 	int r = client_url(a, q->url);
 	if (r == 0 && q->h->auth)
@@ -166,7 +166,7 @@ copy_url(CURLU *u, char **ret)
 /* The URL that Location means. 0; ZMAP_ABSENT: the same with a '/', so there is a directory;
  * -errno: not to be followed. */
 static int
-redirected(const struct request *q, const char *location, char **ret)
+redirected(const struct http_part *q, const char *location, char **ret)
 {
 	CURLU *from = curl_url(), *to = curl_url();
 	int r;
@@ -184,7 +184,7 @@ redirected(const struct request *q, const char *location, char **ret)
 }
 
 static enum client_verdict
-follow(struct request *q, const struct client_reply *p, int *ret)
+follow(struct http_part *q, const struct client_reply *p, int *ret)
 {
 	char *url = NULL;
 	*ret = redirected(q, p->location, &url);
@@ -199,7 +199,7 @@ follow(struct request *q, const struct client_reply *p, int *ret)
 
 /* Not all servers know what If-Match and its like mean. */
 static bool
-conditions_failed(struct request *q, int *ret)
+conditions_failed(struct http_part *q, int *ret)
 {
 	char *version = q->stat.version;
 	const char *match = q->if_match, *known = q->if_none_match;
@@ -227,7 +227,7 @@ all_came(struct http *h)
 static enum client_verdict
 classify_response(void *arg, const struct client_reply *p, int *ret)
 {
-	struct request *q = arg;
+	struct http_part *q = arg;
 	if (p->error)
 		return CLIENT_RULES;
 	take_stat(p, q->of_array, &q->stat);
@@ -261,7 +261,7 @@ static const struct client_hooks hooks = {prepare, classify_response};
 
 /* Puts the request into q and what the client is to do into a. */
 static int
-ask_get(struct zmap *z, const struct zmap_get *g, struct request *q, struct client_ask *a)
+ask_get(struct zmap *z, const struct zmap_get *g, struct http_part *q, struct client_ask *a)
 {
 	int r = request_init(q, z, g->key);
 	if (r < 0)
@@ -295,7 +295,7 @@ ask_get(struct zmap *z, const struct zmap_get *g, struct request *q, struct clie
 static int
 http_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 {
-	struct request q;
+	struct http_part q;
 	struct client_ask a;
 	int r = ask_get(z, g, &q, &a);
 	if (r == 0)
@@ -309,7 +309,7 @@ http_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 static void
 submitted_done(void *arg, int r, const struct client_reply *reply)
 {
-	struct request *q = arg;
+	struct http_part *q = arg;
 	(void)reply;
 	q->done(q->done_arg, r, &q->stat);
 	request_done(q);
@@ -320,7 +320,7 @@ static void
 http_submit(struct zmap *z, const struct zmap_get *g, zmap_done_fn *done, void *arg)
 {
 	struct client_ask a;
-	struct request *q = malloc(sizeof *q);
+	struct http_part *q = malloc(sizeof *q);
 	int r = q ? ask_get(z, g, q, &a) : err_set(-ENOMEM, "no memory for a request");
 	if (r < 0) {
 		done(arg, r, &(struct zmap_stat){0});
@@ -354,7 +354,7 @@ static int
 http_stat(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
 {
 	struct http *h = (struct http *)z;
-	struct request q;
+	struct http_part q;
 	struct client_reply reply = {0};
 	int64_t deadline = z->timeout ? clock_now() + z->timeout : 0;
 	if (atomic_load(&h->no_head))

@@ -52,7 +52,7 @@ whole_key(struct zmap *z, const char *key, char **ret)
 static S3Status
 on_data(int n, const char *data, void *arg)
 {
-	struct call *c = arg;
+	struct libs3_call *c = arg;
 	int r = 0;
 	c->heard = clock_now();
 	if (c->got == 0 && c->stat.size > c->max)
@@ -71,14 +71,14 @@ on_data(int n, const char *data, void *arg)
 }
 
 static void
-begin_get(const S3BucketContext *b, S3RequestContext *to, struct call *c)
+begin_get(const S3BucketContext *b, S3RequestContext *to, struct libs3_call *c)
 {
 	static const S3GetObjectHandler handler = {{call_on_properties, call_on_complete}, on_data};
 	S3_get_object(b, c->key, &c->conditions, c->off, c->len, to, &handler, c);
 }
 
 static void
-begin_head(const S3BucketContext *b, S3RequestContext *to, struct call *c)
+begin_head(const S3BucketContext *b, S3RequestContext *to, struct libs3_call *c)
 {
 	static const S3ResponseHandler handler = {call_on_properties, call_on_complete};
 	S3_head_object(b, c->key, to, &handler, c);
@@ -88,7 +88,8 @@ static int
 head(struct zmap *z, const char *key, int64_t deadline, struct cancel *cancel,
 	struct zmap_stat *ret)
 {
-	struct call c = {.key = key, .begin = begin_head, .deadline = deadline, .cancel = cancel};
+	struct libs3_call c = {
+		.key = key, .begin = begin_head, .deadline = deadline, .cancel = cancel};
 	int r = call_run((struct libs3 *)z, &c);
 	if (r == 0)
 		*ret = c.stat;
@@ -105,7 +106,7 @@ libs3_stat(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_s
 
 /* The whole object. */
 static int
-get_all(struct zmap *z, const struct zmap_get *g, struct call *c, struct zmap_stat *ret)
+get_all(struct zmap *z, const struct zmap_get *g, struct libs3_call *c, struct zmap_stat *ret)
 {
 	c->conditions = (S3GetConditions){-1, -1, g->if_match, NULL};
 	int r = call_run((struct libs3 *)z, c);
@@ -116,7 +117,7 @@ get_all(struct zmap *z, const struct zmap_get *g, struct call *c, struct zmap_st
 
 /* A part, or only if it is not a version that is known: what there is must be asked first. */
 static int
-get_part(struct zmap *z, const struct zmap_get *g, struct call *c, struct zmap_stat *ret)
+get_part(struct zmap *z, const struct zmap_get *g, struct libs3_call *c, struct zmap_stat *ret)
 {
 	struct zmap_stat s = {0};
 	size_t len = 0;
@@ -147,7 +148,7 @@ libs3_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 	if (r)
 		return r;
 	for (int i = 0; i < 3; i++) {
-		struct call c = {
+		struct libs3_call c = {
 			.key = whole,
 			.begin = begin_get,
 			.deadline = g->deadline,
@@ -170,7 +171,7 @@ libs3_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 static int
 on_room(int n, char *room, void *arg)
 {
-	struct call *c = arg;
+	struct libs3_call *c = arg;
 	size_t left = c->send.len - c->sent, len = (size_t)n < left ? (size_t)n : left;
 	c->heard = clock_now();
 	if (len)
@@ -180,7 +181,7 @@ on_room(int n, char *room, void *arg)
 }
 
 static void
-begin_put(const S3BucketContext *b, S3RequestContext *to, struct call *c)
+begin_put(const S3BucketContext *b, S3RequestContext *to, struct libs3_call *c)
 {
 	static const S3PutObjectHandler handler = {{call_on_properties, call_on_complete}, on_room};
 	const S3PutProperties p = {.expires = -1};
@@ -194,7 +195,7 @@ libs3_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 	int r = whole_key(z, p->key, &whole);
 	if (r)
 		return r < 0 ? r : err_set(-EINVAL, "a key of S3 has at most %d bytes", KEY_MAX);
-	struct call c = {.key = whole,
+	struct libs3_call c = {.key = whole,
 		.begin = begin_put,
 		.deadline = p->deadline,
 		.cancel = p->cancel,
@@ -208,7 +209,7 @@ libs3_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 }
 
 static void
-begin_delete(const S3BucketContext *b, S3RequestContext *to, struct call *c)
+begin_delete(const S3BucketContext *b, S3RequestContext *to, struct libs3_call *c)
 {
 	static const S3ResponseHandler handler = {call_on_properties, call_on_complete};
 	S3_delete_object(b, c->key, to, &handler, c);
@@ -222,7 +223,7 @@ libs3_del(struct zmap *z, const struct zmap_del *d)
 	int r = whole_key(z, d->key, &whole);
 	if (r == 0)
 		r = head(z, whole, d->deadline, d->cancel, &s);
-	struct call c = {
+	struct libs3_call c = {
 		.key = whole, .begin = begin_delete, .deadline = d->deadline, .cancel = d->cancel};
 	return r ? r : call_run((struct libs3 *)z, &c);
 }
@@ -266,7 +267,7 @@ libs3_close(struct zmap *z)
 static int
 check(const struct libs3 *s, const struct zmap_options *o)
 {
-	CLEAN(keys_unrefp) struct keys *keys = NULL;
+	CLEAN(keys_unrefp) struct s3_keys *keys = NULL;
 	const struct address *a = &s->bucket.settings.address;
 	int64_t deadline = o->timeout ? clock_now() + o->timeout : 0;
 	int r = credentials_get(s->bucket.credentials, deadline, NULL, &keys);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Immutable: a put makes another one. Shared by the shelf and the threads that copy from it. */
-struct object {
+struct mem_object {
 	atomic_uint refs;
 	struct zmap_stat stat;
 	char *key;
@@ -23,8 +23,8 @@ struct shelf {
 	char *name;
 	unsigned opened; /* guarded by shelves.lock */
 
-	pthread_mutex_t lock;   /* guards all below */
-	struct object **sorted; /* by strcmp of keys */
+	pthread_mutex_t lock;       /* guards all below */
+	struct mem_object **sorted; /* by strcmp of keys */
 	size_t count;
 	uint64_t puts; /* ever: the next version */
 };
@@ -40,7 +40,7 @@ static struct {
 } shelves = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void
-object_unref(struct object *o)
+object_unref(struct mem_object *o)
 {
 	if (!o || atomic_fetch_sub(&o->refs, 1) > 1)
 		return;
@@ -48,12 +48,12 @@ object_unref(struct object *o)
 	free(o->bytes);
 	free(o);
 }
-CLEAN_DEFINE(struct object, object_unref)
+CLEAN_DEFINE(struct mem_object, object_unref)
 
-static struct object *
+static struct mem_object *
 object_new(const char *key, struct span bytes)
 {
-	CLEAN(object_unrefp) struct object *o = calloc(1, sizeof *o);
+	CLEAN(object_unrefp) struct mem_object *o = calloc(1, sizeof *o);
 	if (!o)
 		return NULL;
 	o->refs = 1;
@@ -90,11 +90,11 @@ found(const struct shelf *s, size_t i, const char *key)
 	return i < s->count && !strcmp(s->sorted[i]->key, key);
 }
 
-static struct object *
+static struct mem_object *
 look_up(struct zmap *z, const char *key)
 {
 	struct shelf *s = ((struct mem *)z)->shelf;
-	struct object *o = NULL;
+	struct mem_object *o = NULL;
 	LOCKED(&s->lock) {
 		size_t i = place_of(s, key);
 		if (found(s, i, key)) {
@@ -109,7 +109,7 @@ static int
 mem_stat(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
 {
 	(void)cancel;
-	CLEAN(object_unrefp) struct object *o = look_up(z, key);
+	CLEAN(object_unrefp) struct mem_object *o = look_up(z, key);
 	if (!o)
 		return ZMAP_ABSENT;
 	*ret = o->stat;
@@ -121,7 +121,7 @@ mem_read(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 {
 	uint64_t off;
 	size_t len;
-	CLEAN(object_unrefp) struct object *o = look_up(z, g->key);
+	CLEAN(object_unrefp) struct mem_object *o = look_up(z, g->key);
 	if (!o)
 		return ZMAP_ABSENT;
 	*ret = o->stat;
@@ -179,7 +179,7 @@ mem_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 
 /* Does a condition not hold? o NULL: nothing is there. */
 static bool
-differs(const struct object *o, const char *if_match)
+differs(const struct mem_object *o, const char *if_match)
 {
 	return if_match && (!o || strcmp(if_match, o->stat.version) != 0);
 }
@@ -188,8 +188,8 @@ static int
 mem_write(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 {
 	struct shelf *s = ((struct mem *)z)->shelf;
-	CLEAN(object_unrefp) struct object *old = NULL;
-	CLEAN(object_unrefp) struct object *o = object_new(p->key, p->bytes);
+	CLEAN(object_unrefp) struct mem_object *old = NULL;
+	CLEAN(object_unrefp) struct mem_object *o = object_new(p->key, p->bytes);
 	if (!o)
 		return err_set(-ENOMEM, "no memory for an object of %zu bytes", p->bytes.len);
 	LOCKED(&s->lock) {
@@ -212,7 +212,7 @@ static int
 mem_del(struct zmap *z, const struct zmap_del *d)
 {
 	struct shelf *s = ((struct mem *)z)->shelf;
-	CLEAN(object_unrefp) struct object *old = NULL;
+	CLEAN(object_unrefp) struct mem_object *old = NULL;
 	LOCKED(&s->lock) {
 		size_t i = place_of(s, d->key);
 		if (!found(s, i, d->key))

@@ -96,7 +96,7 @@ s3_submit(struct zmap *z, const struct zmap_get *g, zmap_done_fn *done, void *ar
 
 /* --- listing --- */
 
-struct listing {
+struct s3_listing {
 	struct bucket *bucket;
 	char *prefix; /* whole, with the store's own */
 	char *token;  /* of the next page, or NULL */
@@ -105,14 +105,14 @@ struct listing {
 };
 
 static void
-listing_done(struct listing *l)
+listing_done(struct s3_listing *l)
 {
 	free(l->prefix);
 	free(l->token);
 }
 
 static int
-ask_page(const struct listing *l, unsigned keys, struct buf *ret)
+ask_page(const struct s3_listing *l, unsigned keys, struct buf *ret)
 {
 	char count[16];
 	struct sign_pair pairs[6] = {{"delimiter", "/"}, {"encoding-type", "url"},
@@ -139,7 +139,7 @@ ask_page(const struct listing *l, unsigned keys, struct buf *ret)
 
 /* One page. 0, what fn returned if not 0, or -errno. */
 static int
-list_page(struct listing *l, zmap_list_fn *fn, void *arg, bool *ret_more)
+list_page(struct s3_listing *l, zmap_list_fn *fn, void *arg, bool *ret_more)
 {
 	CLEAN(buf_free) struct buf page = {0};
 	struct xml_page p = {0};
@@ -161,7 +161,7 @@ static int
 s3_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 {
 	CLEAN(listing_done)
-	struct listing l = {.bucket = bucket_of(z), .deadline = deadline_of(z)};
+	struct s3_listing l = {.bucket = bucket_of(z), .deadline = deadline_of(z)};
 	const char *own = l.bucket->settings.address.prefix;
 	if (s3_impossible(z, prefix))
 		return ZMAP_ABSENT;
@@ -192,7 +192,7 @@ s3_alive(struct zmap *z)
 {
 	CLEAN(buf_free) struct buf page = {0};
 	struct xml_page p = {0};
-	struct listing l = {.bucket = bucket_of(z), .deadline = deadline_of(z)};
+	struct s3_listing l = {.bucket = bucket_of(z), .deadline = deadline_of(z)};
 	l.prefix = l.bucket->settings.address.prefix;
 	int r = ask_page(&l, 1, &page);
 	if (r == -EACCES)

@@ -18,7 +18,7 @@ struct trace {
 	struct zmap *next;
 };
 
-struct line {
+struct trace_line {
 	const char *kind, *key, *range;
 	int64_t started;
 };
@@ -30,7 +30,7 @@ next(struct zmap *z)
 }
 
 static int
-say(const struct line *l, int r, size_t bytes)
+say(const struct trace_line *l, int r, size_t bytes)
 {
 	char key[512], code[32];
 	static const char *const outcome[] = {"ok", "absent", "same", "changed"};
@@ -57,7 +57,7 @@ trace_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 		snprintf(range, sizeof range, "%" PRIu64 "+%zu", g->off, g->len);
 	else if (g->off)
 		snprintf(range, sizeof range, "%" PRIu64 "+", g->off);
-	struct line l = {"get", g->key, range, clock_now()};
+	struct trace_line l = {"get", g->key, range, clock_now()};
 	size_t before = g->into->len;
 	int r = zmap_get(next(z), g, ret);
 	return say(&l, r, g->into->len - before);
@@ -66,35 +66,35 @@ trace_get(struct zmap *z, const struct zmap_get *g, struct zmap_stat *ret)
 static int
 trace_stat(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
 {
-	struct line l = {"stat", key, "-", clock_now()};
+	struct trace_line l = {"stat", key, "-", clock_now()};
 	return say(&l, zmap_stat_while(next(z), key, cancel, ret), 0);
 }
 
 static int
 trace_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 {
-	struct line l = {"list", prefix, "-", clock_now()};
+	struct trace_line l = {"list", prefix, "-", clock_now()};
 	return say(&l, zmap_list(next(z), prefix, fn, arg), 0);
 }
 
 static int
 trace_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *ret)
 {
-	struct line l = {"put", p->key, "-", clock_now()};
+	struct trace_line l = {"put", p->key, "-", clock_now()};
 	return say(&l, zmap_put(next(z), p, ret), p->bytes.len);
 }
 
 static int
 trace_del(struct zmap *z, const struct zmap_del *d)
 {
-	struct line l = {"del", d->key, "-", clock_now()};
+	struct trace_line l = {"del", d->key, "-", clock_now()};
 	return say(&l, zmap_del(next(z), d), 0);
 }
 
 static int
 trace_sync(struct zmap *z)
 {
-	struct line l = {"sync", "", "-", clock_now()};
+	struct trace_line l = {"sync", "", "-", clock_now()};
 	return say(&l, zmap_sync(next(z)), 0);
 }
 

@@ -186,7 +186,7 @@ zip_submit(struct zmap *z, const struct zmap_get *g, zmap_done_fn *done, void *a
 	done(arg, r, &s);
 }
 
-struct listing {
+struct zip_listing {
 	zmap_list_fn *fn;
 	void *arg;
 };
@@ -194,7 +194,7 @@ struct listing {
 static int
 list_name(void *arg, const char *name, bool prefix)
 {
-	struct listing *l = arg;
+	struct zip_listing *l = arg;
 	return l->fn(l->arg, name, prefix, NULL);
 }
 
@@ -203,7 +203,7 @@ zip_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 {
 	struct zip_store *p = (struct zip_store *)z;
 	CLEAN(archive_unrefp) struct archive *a = NULL;
-	struct listing l = {fn, arg};
+	struct zip_listing l = {fn, arg};
 	/* asked first: what is not pending any more is in the archive that is found next */
 	const bool pending = p->writer && atomic_load(&p->writer->any);
 	int r = zip_look(p, NULL, false, &a);

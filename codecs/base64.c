@@ -31,7 +31,7 @@ base64_open(const struct json *config, const struct form *in, struct form *out, 
 	return 0;
 }
 
-struct reader {
+struct base64_reader {
 	uint32_t bits;
 	unsigned count; /* characters in bits, 0 … 3 */
 	unsigned pads;
@@ -40,8 +40,8 @@ struct reader {
 
 /* Characters one by one: line ends, padding, and what is wrong. */
 static int
-decode_slowly(
-	const struct base64 *b, uint8_t c, struct reader *s, const struct form *form, uint8_t *out)
+decode_slowly(const struct base64 *b, uint8_t c, struct base64_reader *s, const struct form *form,
+	uint8_t *out)
 {
 	uint8_t v = b->value[c];
 	if (v == SKIP)
@@ -65,7 +65,7 @@ decode_slowly(
 }
 
 static int
-decode_end(struct reader *s, const struct form *form, uint8_t *out)
+decode_end(struct base64_reader *s, const struct form *form, uint8_t *out)
 {
 	if (s->count + s->pads != 4 && s->count + s->pads != 0)
 		return err_set(-EIO, "base64 data are truncated");
@@ -84,7 +84,7 @@ static int
 base64_decode(const void *obj, const struct form *form, struct span in, struct buf *out)
 {
 	const struct base64 *b = obj;
-	struct reader s = {0};
+	struct base64_reader s = {0};
 	size_t i = 0;
 	while (i < in.len) {
 		while (!s.count && !s.pads && in.len - i >= 4 && form->bytes - s.len >= 3) {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum rounding { NEAREST_EVEN, TOWARDS_ZERO, TOWARDS_POSITIVE, TOWARDS_NEGATIVE, NEAREST_AWAY };
-enum range { RANGE_ERROR, RANGE_CLAMP, RANGE_WRAP };
+enum cast_range { RANGE_ERROR, RANGE_CLAMP, RANGE_WRAP };
 enum { MAP_MAX = 1024 };
 
 struct mapping {
@@ -21,7 +21,7 @@ struct mapping {
 };
 
 /* One direction. */
-struct way {
+struct cast_way {
 	struct dtype from, to; /* as they are calculated with; narrow ones widened */
 	struct mapping *map;
 	size_t mappings;
@@ -29,10 +29,10 @@ struct way {
 };
 
 struct cast {
-	struct way decode, encode;
+	struct cast_way decode, encode;
 	struct dtype raw; /* what lies behind: of narrow types what codecs see of it */
 	enum rounding rounding;
-	enum range range;
+	enum cast_range range;
 };
 
 static bool
@@ -69,7 +69,7 @@ as_double(enum number_class class, union number v)
 
 /* An integer in the type `to`, of which bits are right beyond its width. */
 static bool
-int_to_int(const struct cast *c, const struct way *w, union number *v)
+int_to_int(const struct cast *c, const struct cast_way *w, union number *v)
 {
 	unsigned bits = width(&w->to), spare = 64 - bits;
 	bool is_signed = w->to.kind == DTYPE_INT, negative = w->from.kind == DTYPE_INT && v->i < 0;
@@ -86,7 +86,7 @@ int_to_int(const struct cast *c, const struct way *w, union number *v)
 }
 
 static bool
-float_to_int(const struct cast *c, const struct way *w, union number *v)
+float_to_int(const struct cast *c, const struct cast_way *w, union number *v)
 {
 	unsigned bits = width(&w->to);
 	bool is_signed = w->to.kind == DTYPE_INT;
@@ -119,7 +119,7 @@ largest(const struct dtype *d)
 }
 
 static bool
-to_float(const struct cast *c, const struct way *w, union number *v)
+to_float(const struct cast *c, const struct cast_way *w, union number *v)
 {
 	enum number_class class = number_class(&w->from), back;
 	union number there = *v;
@@ -150,7 +150,7 @@ to_float(const struct cast *c, const struct way *w, union number *v)
 }
 
 static bool
-is_mapped(const struct way *w, union number *v)
+is_mapped(const struct cast_way *w, union number *v)
 {
 	bool floats = is_float(&w->from);
 	for (size_t i = 0; i < w->mappings; i++) {
@@ -164,7 +164,7 @@ is_mapped(const struct way *w, union number *v)
 }
 
 static bool
-cast_one(const struct cast *c, const struct way *w, union number *v)
+cast_one(const struct cast *c, const struct cast_way *w, union number *v)
 {
 	if (is_mapped(w, v))
 		return true;
@@ -175,7 +175,7 @@ cast_one(const struct cast *c, const struct way *w, union number *v)
 
 /* n numbers of w->from become those of w->to. */
 static int
-cast_block(const struct cast *c, const struct way *w, size_t at, size_t n, const uint8_t *in,
+cast_block(const struct cast *c, const struct cast_way *w, size_t at, size_t n, const uint8_t *in,
 	uint8_t *out)
 {
 	union number v[NUMBER_BLOCK];
@@ -192,7 +192,7 @@ static int
 cast_decode(const void *state, const struct form *form, struct span in, struct buf *out)
 {
 	const struct cast *c = state;
-	const struct way *w = &c->decode;
+	const struct cast_way *w = &c->decode;
 	uint8_t wide[NUMBER_BLOCK * sizeof(double)];
 	size_t n = in.len / c->raw.size;
 	if (in.len % c->raw.size || n > out->cap / w->to.size)
@@ -215,7 +215,7 @@ static int
 cast_encode(const void *state, const struct form *form, struct span in, struct buf *out)
 {
 	const struct cast *c = state;
-	const struct way *w = &c->encode;
+	const struct cast_way *w = &c->encode;
 	uint8_t wide[NUMBER_BLOCK * sizeof(double)];
 	size_t n = in.len / w->from.size;
 	int r = buf_reserve(out, n * c->raw.size);
@@ -245,7 +245,7 @@ read_number(const struct dtype *d, const struct json *v, union number *ret)
 
 /* [[from, to], …] */
 static int
-read_map(const struct json *list, struct way *w)
+read_map(const struct json *list, struct cast_way *w)
 {
 	size_t n = list && json_type(list) == JSON_TYPE_LIST ? json_count(list) : 0;
 	if (!list)
@@ -360,7 +360,7 @@ read_config(const struct json *config, const struct form *in, struct cast *c)
 	if (range < 0)
 		return range;
 	c->rounding = (enum rounding)rounding;
-	c->range = (enum range)range;
+	c->range = (enum cast_range)range;
 	const struct json *map = json_get(config, "scalar_map");
 	if (map && json_type(map) != JSON_TYPE_DICT && json_type(map) != JSON_TYPE_NULL)
 		return err_set(-ENOTSUP, "'scalar_map' is %s", json_type_name(map));

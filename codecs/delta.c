@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* One run through a chunk. */
-struct run {
+struct delta_run {
 	const struct dtype *dtype; /* in which it calculates */
 	union number last;
 };
@@ -48,7 +48,7 @@ sum_bools(uint64_t last, union number *v, size_t n)
 static enum number_class
 sum_up(void *arg, enum number_class class, union number *v, size_t n)
 {
-	struct run *r = arg;
+	struct delta_run *r = arg;
 	const struct dtype *d = r->dtype;
 	class = number_cast(d, class, v, n);
 	if (class == NUMBER_FLOAT)
@@ -63,7 +63,7 @@ sum_up(void *arg, enum number_class class, union number *v, size_t n)
 static enum number_class
 subtract(void *arg, enum number_class class, union number *v, size_t n)
 {
-	struct run *r = arg;
+	struct delta_run *r = arg;
 	const struct dtype *d = r->dtype;
 	for (size_t i = 0; i < n; i++) {
 		union number now = v[i];
@@ -129,7 +129,7 @@ delta_decode(const void *state, const struct form *form, struct span in, struct 
 {
 	const struct number_codec *c = state;
 	struct dtype sum = sum_type(c);
-	struct run r = {.dtype = &sum, .last = nothing(&sum)};
+	struct delta_run r = {.dtype = &sum, .last = nothing(&sum)};
 	return number_run(&(struct number_job){&c->encoded, &c->decoded, sum_up, &r}, in, out);
 }
 
@@ -161,7 +161,7 @@ static int
 delta_encode(const void *state, const struct form *form, struct span in, struct buf *out)
 {
 	const struct number_codec *c = state;
-	struct run run = {.dtype = &c->decoded};
+	struct delta_run run = {.dtype = &c->decoded};
 	int r = number_run_grow(
 		&(struct number_job){&c->decoded, &c->encoded, subtract, &run}, in, out);
 	return r < 0 || delta_lossy(c) ? r : check_differences(c, form, in, buf_span(out));

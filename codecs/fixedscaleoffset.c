@@ -17,14 +17,14 @@ struct operand {
 	bool is_int;
 };
 
-struct scale_offset {
+struct fixed_scale_offset {
 	struct number_codec number;
 	struct operand offset, scale;
 };
 
 /* d, or the next float that holds both operands. */
 static struct dtype
-operand_type(const struct scale_offset *s, const struct dtype *d)
+operand_type(const struct fixed_scale_offset *s, const struct dtype *d)
 {
 	return number_widen(d, fmax(fabs(s->scale.f), fabs(s->offset.f)));
 }
@@ -46,7 +46,7 @@ to_double(enum number_class class, union number *v, size_t n)
 static enum number_class
 from_stored(void *arg, enum number_class class, union number *v, size_t n)
 {
-	const struct scale_offset *s = arg;
+	const struct fixed_scale_offset *s = arg;
 	struct dtype d = operand_type(s, &s->number.encoded);
 	double scale = number_round(&d, s->scale.f), offset = number_round(&d, s->offset.f);
 	class = to_double(class, v, n);
@@ -61,7 +61,7 @@ from_stored(void *arg, enum number_class class, union number *v, size_t n)
 }
 
 static enum number_class
-subtract(const struct scale_offset *s, enum number_class class, union number *v, size_t n)
+subtract(const struct fixed_scale_offset *s, enum number_class class, union number *v, size_t n)
 {
 	struct dtype d = operand_type(s, &s->number.decoded);
 	if (class != NUMBER_FLOAT && !s->offset.is_int)
@@ -78,7 +78,7 @@ subtract(const struct scale_offset *s, enum number_class class, union number *v,
 }
 
 static enum number_class
-multiply(const struct scale_offset *s, enum number_class class, union number *v, size_t n)
+multiply(const struct fixed_scale_offset *s, enum number_class class, union number *v, size_t n)
 {
 	struct dtype d = operand_type(s, &s->number.decoded);
 	if (class != NUMBER_FLOAT && !s->scale.is_int)
@@ -97,7 +97,7 @@ multiply(const struct scale_offset *s, enum number_class class, union number *v,
 static enum number_class
 to_stored(void *arg, enum number_class class, union number *v, size_t n)
 {
-	const struct scale_offset *s = arg;
+	const struct fixed_scale_offset *s = arg;
 	return multiply(s, subtract(s, class, v, n), v, n);
 }
 
@@ -117,7 +117,7 @@ read_operand(const struct json *config, const char *key, struct operand *ret)
 static void
 scale_offset_close(void *state)
 {
-	struct scale_offset *s = state;
+	struct fixed_scale_offset *s = state;
 	if (s)
 		number_codec_done(&s->number);
 	free(s);
@@ -126,7 +126,7 @@ scale_offset_close(void *state)
 static int
 scale_offset_open(const struct json *config, const struct form *in, struct form *out, void **ret)
 {
-	struct scale_offset *s = calloc(1, sizeof *s);
+	struct fixed_scale_offset *s = calloc(1, sizeof *s);
 	if (!s)
 		return err_set(-ENOMEM, "out of memory");
 	struct number_codec *c = &s->number;
@@ -150,7 +150,7 @@ scale_offset_open(const struct json *config, const struct form *in, struct form 
 static int
 scale_offset_decode(const void *state, const struct form *form, struct span in, struct buf *out)
 {
-	const struct scale_offset *s = state;
+	const struct fixed_scale_offset *s = state;
 	const struct number_codec *c = &s->number;
 	return number_run(
 		&(struct number_job){&c->encoded, &c->decoded, from_stored, (void *)s}, in, out);
@@ -159,7 +159,7 @@ scale_offset_decode(const void *state, const struct form *form, struct span in, 
 static int
 scale_offset_encode(const void *state, const struct form *form, struct span in, struct buf *out)
 {
-	const struct scale_offset *s = state;
+	const struct fixed_scale_offset *s = state;
 	const struct number_codec *c = &s->number;
 	return number_run_grow(
 		&(struct number_job){&c->decoded, &c->encoded, to_stored, (void *)s, true}, in,
@@ -175,7 +175,7 @@ scale_offset_lossy(const void *state)
 static int
 scale_offset_fill(const void *state, struct span element, struct buf *out)
 {
-	return number_codec_fill(&((const struct scale_offset *)state)->number, element, out);
+	return number_codec_fill(&((const struct fixed_scale_offset *)state)->number, element, out);
 }
 
 const struct codec_ops codec_fixedscaleoffset = {

@@ -17,7 +17,7 @@ enum {
 	OUT_SAFE = 64,
 };
 
-struct block {
+struct lz4_block {
 	const uint8_t *in, *in_end;
 	uint8_t *begin, *out, *out_end;
 	size_t beyond; /* bytes that follow out_end in the whole */
@@ -36,19 +36,19 @@ copy_16(uint8_t *to, const uint8_t *from)
 }
 
 static inline size_t
-room(const struct block *b)
+room(const struct lz4_block *b)
 {
 	return (size_t)(b->out_end - b->out);
 }
 
 static inline size_t
-input(const struct block *b)
+input(const struct lz4_block *b)
 {
 	return (size_t)(b->in_end - b->in);
 }
 
 static inline bool
-read_length(struct block *b, uint64_t *len)
+read_length(struct lz4_block *b, uint64_t *len)
 {
 	uint8_t v;
 	if (*len < NIBBLE)
@@ -64,7 +64,7 @@ read_length(struct block *b, uint64_t *len)
 
 /* Distance 0 is none, nor is one from before the output. */
 static inline bool
-read_distance(struct block *b, size_t *ret)
+read_distance(struct lz4_block *b, size_t *ret)
 {
 	uint16_t v;
 	memcpy(&v, b->in, sizeof v);
@@ -109,9 +109,9 @@ copy_match(uint8_t *to, size_t len, size_t distance)
 
 /* Sequences in a hurry, until one is near an end or in doubt: that one is left to careful(). */
 static void
-hurry(struct block *b)
+hurry(struct lz4_block *b)
 {
-	struct block at = *b;
+	struct lz4_block at = *b;
 	while (input(&at) >= IN_SAFE && room(&at) >= OUT_SAFE) {
 		uint8_t token = *at.in++;
 		uint64_t len = token >> 4;
@@ -147,10 +147,10 @@ hurry(struct block *b)
 	}
 }
 
-enum step { STEP_ON, STEP_DONE, STEP_DAMAGED };
+enum lz4_step { STEP_ON, STEP_DONE, STEP_DAMAGED };
 
-static enum step
-put_literals(struct block *b, uint64_t len)
+static enum lz4_step
+put_literals(struct lz4_block *b, uint64_t len)
 {
 	size_t here = room(b), whole = here + b->beyond;
 	bool last = len == input(b);
@@ -166,8 +166,8 @@ put_literals(struct block *b, uint64_t len)
 	return STEP_ON;
 }
 
-static enum step
-put_match(struct block *b, uint64_t len, size_t distance)
+static enum lz4_step
+put_match(struct lz4_block *b, uint64_t len, size_t distance)
 {
 	size_t here = room(b), fast = here > STEP ? here - STEP : 0;
 	if (len > here + b->beyond)
@@ -184,8 +184,8 @@ put_match(struct block *b, uint64_t len, size_t distance)
 	return len == here && b->beyond ? STEP_DONE : STEP_ON;
 }
 
-static enum step
-careful(struct block *b)
+static enum lz4_step
+careful(struct lz4_block *b)
 {
 	if (b->in == b->in_end)
 		return STEP_DAMAGED;
@@ -194,7 +194,7 @@ careful(struct block *b)
 	size_t distance;
 	if (!read_length(b, &literals))
 		return STEP_DAMAGED;
-	enum step s = put_literals(b, literals);
+	enum lz4_step s = put_literals(b, literals);
 	if (s != STEP_ON)
 		return s;
 	if (input(b) < sizeof(uint16_t) || !read_distance(b, &distance) || !read_length(b, &len))
@@ -205,8 +205,8 @@ careful(struct block *b)
 bool
 lz4_block_decode(struct span in, size_t n, size_t stop, uint8_t *out)
 {
-	struct block b = {in.data, in.data + in.len, out, out, out + stop, n - stop};
-	enum step s;
+	struct lz4_block b = {in.data, in.data + in.len, out, out, out + stop, n - stop};
+	enum lz4_step s;
 	do {
 		hurry(&b);
 		s = careful(&b);

@@ -31,7 +31,7 @@ struct pcodec {
 	bool big;
 };
 
-struct stream {
+struct pcodec_stream {
 	struct pcodec_bits bits;
 	const struct pcodec_type *type;
 	unsigned format;
@@ -102,7 +102,7 @@ find_type(unsigned byte)
 }
 
 static int
-check_type(const struct stream *s, unsigned byte)
+check_type(const struct pcodec_stream *s, unsigned byte)
 {
 	const struct pcodec_type *t = find_type(byte);
 	if (t == s->type)
@@ -114,7 +114,7 @@ check_type(const struct stream *s, unsigned byte)
 
 /* What follows a standalone version that is not itself the format's. */
 static int
-read_format(struct stream *s, unsigned version)
+read_format(struct pcodec_stream *s, unsigned version)
 {
 	struct pcodec_bits *b = &s->bits;
 	unsigned byte = 0;
@@ -136,7 +136,7 @@ read_format(struct stream *s, unsigned version)
 }
 
 static int
-read_head(struct stream *s)
+read_head(struct pcodec_stream *s)
 {
 	unsigned version = 0;
 	if (s->bits.end < 32 || memcmp(s->bits.data, "pco!", 4))
@@ -157,8 +157,8 @@ read_head(struct stream *s)
 
 /* Latents of one variable for the next count numbers. */
 static int
-read_latents(
-	struct stream *s, struct pcodec_chunk *c, unsigned which, uint32_t left, unsigned count)
+read_latents(struct pcodec_stream *s, struct pcodec_chunk *c, unsigned which, uint32_t left,
+	unsigned count)
 {
 	struct pcodec_variable *v = &c->variable[which];
 	uint32_t states = which == PCODEC_OF_DELTA ? c->states : v->states;
@@ -169,7 +169,7 @@ read_latents(
 }
 
 static int
-read_page(struct stream *s, struct pcodec_chunk *c)
+read_page(struct pcodec_stream *s, struct pcodec_chunk *c)
 {
 	int r = pcodec_begin_page(&s->bits, c);
 	for (uint32_t left = c->count; r == 0 && left;) {
@@ -187,7 +187,7 @@ read_page(struct stream *s, struct pcodec_chunk *c)
 
 /* A chunk behind its type. */
 static int
-read_chunk(struct stream *s, struct pcodec_chunk *c)
+read_chunk(struct pcodec_stream *s, struct pcodec_chunk *c)
 {
 	uint64_t n = 0;
 	int r = pcodec_read(&s->bits, 24, "count", &n);
@@ -204,7 +204,7 @@ read_chunk(struct stream *s, struct pcodec_chunk *c)
 }
 
 static int
-read_chunks(struct stream *s)
+read_chunks(struct pcodec_stream *s)
 {
 	struct pcodec_chunk c = {0};
 	for (uint64_t i = 0;; i++) {
@@ -229,7 +229,7 @@ pcodec_decode(const void *state, const struct form *form, struct span in, struct
 	size_t bytes = form->count * p->parts * (p->type->bits / 8);
 	if (bytes > out->cap)
 		return err_set(-EIO, "%zu bytes, at most %zu are possible", bytes, out->cap);
-	struct stream s = {
+	struct pcodec_stream s = {
 		.bits = {in.data, 0, (uint64_t)in.len * 8},
 		.type = p->type,
 		.left = form->count * p->parts,

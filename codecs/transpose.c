@@ -22,7 +22,7 @@ struct transpose {
 };
 
 /* An axis of the elements to be moved; steps in bytes. */
-struct axis {
+struct transpose_axis {
 	size_t n, in, out;
 };
 
@@ -137,13 +137,13 @@ move_plane(const struct plane *p)
 
 /* Leaves out axes of one element and makes one of neighbours that are neighbours on both sides. */
 static unsigned
-merge_axes(struct axis *a, unsigned rank)
+merge_axes(struct transpose_axis *a, unsigned rank)
 {
 	unsigned n = 0;
 	for (unsigned i = 0; i < rank; i++) {
 		if (a[i].n == 1)
 			continue;
-		struct axis *last = n ? &a[n - 1] : NULL;
+		struct transpose_axis *last = n ? &a[n - 1] : NULL;
 		if (last && last->in == a[i].n * a[i].in && last->out == a[i].n * a[i].out) {
 			last->n *= a[i].n;
 			last->in = a[i].in;
@@ -157,7 +157,7 @@ merge_axes(struct axis *a, unsigned rank)
 
 /* The axis along which `in` is contiguous: in dense data there is one. */
 static unsigned
-find_rows(const struct axis *a, unsigned n)
+find_rows(const struct transpose_axis *a, unsigned n)
 {
 	unsigned best = 0;
 	for (unsigned i = 1; i < n; i++)
@@ -168,7 +168,7 @@ find_rows(const struct axis *a, unsigned n)
 
 /* a: axes in the order of out, slowest first; none of them empty. */
 static void
-move_all(struct axis *a, unsigned rank, size_t size, const uint8_t *in, uint8_t *out)
+move_all(struct transpose_axis *a, unsigned rank, size_t size, const uint8_t *in, uint8_t *out)
 {
 	unsigned n = merge_axes(a, rank);
 	if (n && a[n - 1].in == size) /* whole runs stay together */
@@ -177,7 +177,7 @@ move_all(struct axis *a, unsigned rank, size_t size, const uint8_t *in, uint8_t 
 		memcpy(out, in, size);
 		return;
 	}
-	struct axis cols = a[--n], rows = {.n = 1};
+	struct transpose_axis cols = a[--n], rows = {.n = 1};
 	if (n) {
 		unsigned y = find_rows(a, n);
 		rows = a[y];
@@ -244,14 +244,14 @@ run(const struct transpose *t, const struct form *form, bool decode, struct span
 		stored_shape[i] = form->shape[t->order[i]];
 	dense_steps(form->shape, t->rank, size, array);
 	dense_steps(stored_shape, t->rank, size, stored);
-	struct axis a[RANK_MAX];
+	struct transpose_axis a[RANK_MAX];
 	for (unsigned i = 0; i < t->rank; i++) {
 		unsigned o = t->order[i];
 		if (decode)
-			a[o] = (struct axis){
+			a[o] = (struct transpose_axis){
 				.n = stored_shape[i], .in = stored[i], .out = array[o]};
 		else
-			a[i] = (struct axis){
+			a[i] = (struct transpose_axis){
 				.n = stored_shape[i], .in = array[o], .out = stored[i]};
 	}
 	move_all(a, t->rank, size, in.data, out->data);

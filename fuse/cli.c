@@ -61,7 +61,7 @@ look_up(struct mount *m, const struct opts *o, struct entry *entry)
 	return r < 0 ? err_add(r, "cannot look up '%s'", o->path) : 0;
 }
 
-struct names {
+struct cli_names {
 	char **name;
 	size_t count;
 };
@@ -69,14 +69,14 @@ struct names {
 static int
 keep_name(void *arg, const char *name, uint64_t ino, unsigned char type)
 {
-	struct names *n = arg;
+	struct cli_names *n = arg;
 	(void)ino;
 	(void)type;
 	return LIST_TAKE(n->name, n->count, "names", strdup(name));
 }
 
 static void
-names_free(struct names *n)
+names_free(struct cli_names *n)
 {
 	LIST_FREE(n->name, n->count);
 }
@@ -102,7 +102,7 @@ list(const struct opts *o)
 {
 	CLEAN(mount_closep) struct mount *m = NULL;
 	CLEAN(entry_free) struct entry e = {0};
-	CLEAN(names_free) struct names names = {0};
+	CLEAN(names_free) struct cli_names names = {0};
 	int r = open_store(o, &m);
 	if (r == 0)
 		r = look_up(m, o, &e);

@@ -10,7 +10,7 @@ enum {
 }; /* of guess.right: letters are wrong, so many times less; parts are shared */
 
 /* A word without what separates its parts, and these. */
-struct word {
+struct guess_word {
 	size_t len, parts;
 	char text[LONGEST + 1];
 	const char *part[PARTS];
@@ -25,10 +25,10 @@ separates(char c)
 
 /* False: it is too long. */
 static bool
-take(struct word *w, const char *text, size_t len)
+take(struct guess_word *w, const char *text, size_t len)
 {
 	bool begins = true;
-	*w = (struct word){0};
+	*w = (struct guess_word){0};
 	for (size_t i = 0; i < len; i++) {
 		if (separates(text[i])) {
 			begins = true;
@@ -54,7 +54,7 @@ least(size_t a, size_t b, size_t c)
 
 /* Letters to change, to put in and to take out. */
 static size_t
-distance(const struct word *a, const struct word *b)
+distance(const struct guess_word *a, const struct guess_word *b)
 {
 	size_t row[LONGEST + 1];
 	for (size_t j = 0; j <= b->len; j++)
@@ -82,7 +82,7 @@ beginning(const char *a, size_t na, const char *b, size_t nb)
 
 /* Letters of a's parts that b has, if it has all of them; whole: not only their beginnings. */
 static size_t
-has_all(const struct word *b, const struct word *a, bool whole)
+has_all(const struct guess_word *b, const struct guess_word *a, bool whole)
 {
 	size_t letters = 0;
 	for (size_t i = 0; i < a->parts; i++) {
@@ -107,7 +107,7 @@ most(size_t a, size_t b, size_t c)
 }
 
 static size_t
-rightness(const struct word *typed, const struct word *word)
+rightness(const struct guess_word *typed, const struct guess_word *word)
 {
 	size_t wrong = distance(typed, word);
 	if (wrong <= WRONG_MOST && SHARE * wrong <= word->len)
@@ -120,7 +120,7 @@ rightness(const struct word *typed, const struct word *word)
 bool
 guess_better(const char *typed, size_t len, const char *word, struct guess *g)
 {
-	struct word a, b;
+	struct guess_word a, b;
 	if (!take(&a, typed, len) || !take(&b, word, strlen(word)))
 		return false;
 	size_t right = rightness(&a, &b);
@@ -133,7 +133,7 @@ guess_better(const char *typed, size_t len, const char *word, struct guess *g)
 bool
 guess_same(const char *typed, size_t len, const char *word)
 {
-	struct word a, b;
+	struct guess_word a, b;
 	return take(&a, typed, len) && take(&b, word, strlen(word)) && a.len == b.len &&
 	       !memcmp(a.text, b.text, a.len);
 }

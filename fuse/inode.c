@@ -15,10 +15,10 @@ struct inodes {
 	struct inode *root;
 };
 
-static struct seen
+static struct inode_seen
 seen_of(const struct entry *e)
 {
-	return (struct seen){e->size, e->mtime, e->mode};
+	return (struct inode_seen){e->size, e->mtime, e->mode};
 }
 
 /* An id is the address of its inode, except the root's. */
@@ -140,7 +140,7 @@ is_known(struct inodes *t, const char *path)
 static void
 see(struct inode *i, const struct entry *e)
 {
-	struct seen s = seen_of(e);
+	struct inode_seen s = seen_of(e);
 	if (s.mtime != i->seen.mtime || s.size != i->seen.size)
 		atomic_store(&i->changed, clock_now());
 	if (atomic_exchange(&i->known, s.size) != s.size) {
@@ -238,10 +238,10 @@ inodes_see(struct inodes *t, struct inode *i, const struct entry *e)
 	return is;
 }
 
-struct seen
+struct inode_seen
 inodes_seen(struct inodes *t, struct inode *i)
 {
-	struct seen s = {0};
+	struct inode_seen s = {0};
 	LOCKED(&t->lock)
 		s = i->seen;
 	return s;

@@ -7,7 +7,7 @@
 #include "view/mount.h"
 
 /* What stat shows of an entry; of an inode, as last seen. */
-struct seen {
+struct inode_seen {
 	uint64_t size;
 	int64_t mtime;
 	mode_t mode;
@@ -29,7 +29,7 @@ struct inode {
 	_Atomic uint64_t reached; /* the end of what programs wrote here, which the kernel knows */
 	_Atomic uint64_t known;   /* the size that it was told last, or knows by what was written */
 	atomic_bool fresh;        /* resized is of the answer by which the kernel came to know it */
-	struct seen seen;         /* all up to here change, with this one: under the table's lock */
+	struct inode_seen seen;   /* all up to here change, with this one: under the table's lock */
 	bool retired;             /* the next lookup of the path finds another inode */
 	bool beside;              /* constant: others of the path were there when it was made */
 	bool dead;                /* nor may this one be opened any more, or looked at */
@@ -69,7 +69,7 @@ void inode_reach(struct inode *, uint64_t end);
 void inodes_arrived(struct inodes *, struct inode *);
 /* If the entry is what this inode stands for: now seen so. Else false. */
 bool inodes_see(struct inodes *, struct inode *, const struct entry *);
-struct seen inodes_seen(struct inodes *, struct inode *);
+struct inode_seen inodes_seen(struct inodes *, struct inode *);
 /* Lookups find another inode from now on, though the layout is the same. false: that was so
  * before. */
 bool inodes_retire(struct inodes *, struct inode *);

@@ -14,14 +14,14 @@ enum { LINES = 128, KINDS = 64, QUIET = 60 /* s */, LENGTH = 1400 };
 enum { ALIKE = 8 };
 
 /* A line that was said, by its hash; which lines share a slot is chance, and then both are said. */
-struct said {
+struct once_said {
 	uint64_t hash;
 	int64_t until;
 	unsigned more;
 };
 
 /* Of the lines with one kind of cause. */
-struct kind {
+struct cause_kind {
 	uint64_t hash;
 	int64_t until;
 	unsigned said, more;
@@ -29,8 +29,8 @@ struct kind {
 
 static struct {
 	pthread_mutex_t lock; /* guards all below */
-	struct said line[LINES];
-	struct kind kind[KINDS];
+	struct once_said line[LINES];
+	struct cause_kind kind[KINDS];
 } memory = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* How a line is to be said, if it is. */
@@ -95,17 +95,17 @@ say_now(const char *line, const char *cause, struct saying *ret)
 	uint64_t h = hash_line(line), kind = hash_kind(cause);
 	int64_t now = clock_now();
 	LOCKED(&memory.lock) {
-		struct said *s = &memory.line[h % LINES];
-		struct kind *k = &memory.kind[kind % KINDS];
+		struct once_said *s = &memory.line[h % LINES];
+		struct cause_kind *k = &memory.kind[kind % KINDS];
 		bool known = s->hash == h;
 		if (known && now < s->until) {
 			s->more++;
 			return false;
 		}
 		if (k->hash != kind)
-			*k = (struct kind){.hash = kind};
+			*k = (struct cause_kind){.hash = kind};
 		if (now >= k->until)
-			*k = (struct kind){kind, now + QUIET * SECOND, 0, k->more};
+			*k = (struct cause_kind){kind, now + QUIET * SECOND, 0, k->more};
 		if (k->said >= ALIKE) {
 			k->more++;
 			return false;
@@ -113,7 +113,7 @@ say_now(const char *line, const char *cause, struct saying *ret)
 		k->said++;
 		*ret = (struct saying){known ? s->more : 0, k->more, k->said == ALIKE};
 		k->more = 0;
-		*s = (struct said){h, now + QUIET * SECOND, 0};
+		*s = (struct once_said){h, now + QUIET * SECOND, 0};
 	}
 	return true;
 }

@@ -15,8 +15,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-struct worker {
-	struct worker *next;
+struct loop_worker {
+	struct loop_worker *next;
 	struct loop *loop;
 	struct fuse_buf buf;
 	pthread_t thread;
@@ -32,7 +32,7 @@ struct loop {
 	atomic_int error;     /* -errno of a read from the device that failed */
 	sem_t ended;          /* a thread has */
 	pthread_mutex_t lock; /* guards all below */
-	struct worker *workers;
+	struct loop_worker *workers;
 	bool ending; /* no more threads are begun */
 };
 
@@ -42,7 +42,7 @@ static void *work(void *);
 static int
 start(struct loop *l)
 {
-	struct worker *w = calloc(1, sizeof *w);
+	struct loop_worker *w = calloc(1, sizeof *w);
 	if (!w)
 		return err_set(-EIO, "no memory for a thread");
 	w->loop = l;
@@ -69,9 +69,9 @@ say_few(struct loop *l)
 }
 
 static void
-join(struct worker *w)
+join(struct loop_worker *w)
 {
-	for (struct worker *next; w; w = next) {
+	for (struct loop_worker *next; w; w = next) {
 		next = w->next;
 		pthread_join(w->thread, NULL);
 		free(w->buf.mem);
@@ -80,11 +80,11 @@ join(struct worker *w)
 }
 
 /* The lock is held. Those that have left, for join. */
-static struct worker *
+static struct loop_worker *
 take_left(struct loop *l)
 {
-	struct worker *left = NULL;
-	for (struct worker **at = &l->workers, *w; (w = *at);)
+	struct loop_worker *left = NULL;
+	for (struct loop_worker **at = &l->workers, *w; (w = *at);)
 		if (w->left) {
 			*at = w->next;
 			w->next = left;
@@ -99,7 +99,7 @@ take_left(struct loop *l)
 static void
 start_another(struct loop *l)
 {
-	struct worker *left = NULL;
+	struct loop_worker *left = NULL;
 	int r = 0;
 	LOCKED(&l->lock) {
 		if (!l->ending && atomic_load(&l->n) < l->most) {
@@ -114,7 +114,7 @@ start_another(struct loop *l)
 
 /* A thread without memory for a request, which is to end. false: it is the last one. */
 static bool
-leave(struct worker *w)
+leave(struct loop_worker *w)
 {
 	struct loop *l = w->loop;
 	bool left = false;
@@ -134,7 +134,7 @@ leave(struct worker *w)
 /* The next request, in w->buf: its length; 0: the session has ended; -errno. Only here loop_run
  * cancels a thread. */
 static int
-receive(struct worker *w)
+receive(struct loop_worker *w)
 {
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
 	int r = fuse_session_receive_buf(w->loop->session, &w->buf);
@@ -145,7 +145,7 @@ receive(struct worker *w)
 static void *
 work(void *arg)
 {
-	struct worker *w = arg;
+	struct loop_worker *w = arg;
 	struct loop *l = w->loop;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	while (!fuse_session_exited(l->session)) {
@@ -177,7 +177,7 @@ end_all(struct loop *l)
 {
 	LOCKED(&l->lock)
 		l->ending = true;
-	for (struct worker *w = l->workers; w; w = w->next)
+	for (struct loop_worker *w = l->workers; w; w = w->next)
 		pthread_cancel(w->thread);
 	join(l->workers);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* One name of a directory. */
-struct item {
+struct dir_item {
 	uint64_t ino;
 	uint32_t name; /* where in names */
 	unsigned char type;
@@ -17,7 +17,7 @@ struct item {
 };
 
 /* The names of a directory at one moment. Constant once it is made. */
-struct listing {
+struct dir_listing {
 	atomic_uint refs;
 	struct buf names, items;
 	size_t count;
@@ -28,20 +28,20 @@ struct listing {
 /* An open directory: its names at the time of the first reading, or of the last return to the
  * start, so that a position means the same name for as long as a program may come back to it.
  * Opening alone does not ask the store. */
-struct dir {
+struct open_dir {
 	struct handle handle;
-	pthread_mutex_t lock; /* guards the rest */
-	struct listing *now;  /* NULL: not read yet */
+	pthread_mutex_t lock;    /* guards the rest */
+	struct dir_listing *now; /* NULL: not read yet */
 };
 
-static struct dir *
+static struct open_dir *
 dir_of(struct handle *h)
 {
-	return (struct dir *)(void *)h;
+	return (struct open_dir *)(void *)h;
 }
 
-static struct listing *
-listing_unref(struct listing *l)
+static struct dir_listing *
+listing_unref(struct dir_listing *l)
 {
 	if (l && atomic_fetch_sub(&l->refs, 1) == 1) {
 		buf_free(&l->names);
@@ -51,25 +51,25 @@ listing_unref(struct listing *l)
 	return NULL;
 }
 
-CLEAN_DEFINE(struct listing, listing_unref)
+CLEAN_DEFINE(struct dir_listing, listing_unref)
 
 static void
 free_dir(struct handle *h)
 {
-	struct dir *d = dir_of(h);
+	struct open_dir *d = dir_of(h);
 	listing_unref(d->now);
 	pthread_mutex_destroy(&d->lock);
 	free(d);
 }
 
-static const struct item *
-item_at(const struct listing *l, size_t n)
+static const struct dir_item *
+item_at(const struct dir_listing *l, size_t n)
 {
-	return (const struct item *)(const void *)l->items.data + n;
+	return (const struct dir_item *)(const void *)l->items.data + n;
 }
 
 static const char *
-name_of(const struct listing *l, const struct item *i)
+name_of(const struct dir_listing *l, const struct dir_item *i)
 {
 	return (const char *)l->names.data + i->name;
 }
@@ -77,13 +77,13 @@ name_of(const struct listing *l, const struct item *i)
 static int
 add(void *arg, const char *name, uint64_t ino, unsigned char type)
 {
-	struct listing *l = arg;
+	struct dir_listing *l = arg;
 	bool asks = type == DT_UNKNOWN || type & MOUNT_ASK_TO_SEE;
 	bool lacking = type & MOUNT_NO_NODE;
 	type &= (unsigned char)~(MOUNT_ASK_TO_SEE | MOUNT_NO_NODE);
 	if (l->names.len > UINT32_MAX)
 		return err_set(-EFBIG, "a directory with more than 4 GiB of names");
-	struct item i = {ino, (uint32_t)l->names.len, type, asks, lacking};
+	struct dir_item i = {ino, (uint32_t)l->names.len, type, asks, lacking};
 	int r = buf_add(&l->names, name, strlen(name) + 1);
 	if (r == 0)
 		r = buf_add(&l->items, &i, sizeof i);
@@ -103,9 +103,9 @@ parent_ino(struct server *s, const struct inode *i)
 }
 
 static int
-list(struct server *s, struct inode *i, struct listing **ret)
+list(struct server *s, struct inode *i, struct dir_listing **ret)
 {
-	CLEAN(listing_unrefp) struct listing *l = calloc(1, sizeof *l);
+	CLEAN(listing_unrefp) struct dir_listing *l = calloc(1, sizeof *l);
 	if (!l)
 		return err_set(-ENOMEM, "no memory for a directory");
 	l->refs = 1;
@@ -126,7 +126,7 @@ void
 op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct server *s = fuse_req_userdata(req);
-	struct dir *d = calloc(1, sizeof *d);
+	struct open_dir *d = calloc(1, sizeof *d);
 	(void)ino;
 	atomic_fetch_add_explicit(&s->asked[OP_OPENDIR], 1, memory_order_relaxed);
 	if (!d) {
@@ -143,10 +143,10 @@ op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 /* The names to read from, at position r->off: that of a name is the place of the one before it, and
  * 0 the start. */
 static int
-names_for(struct request *r, struct listing **ret)
+names_for(struct request *r, struct dir_listing **ret)
 {
-	struct dir *d = dir_of(r->handle);
-	struct listing *fresh = NULL, *old = NULL;
+	struct open_dir *d = dir_of(r->handle);
+	struct dir_listing *fresh = NULL, *old = NULL;
 	bool look = r->off == 0;
 	LOCKED(&d->lock)
 		look |= !d->now;
@@ -175,7 +175,7 @@ answer_names(struct request *r, const char *names, size_t len)
 static void
 run_readdir(struct request *r)
 {
-	CLEAN(listing_unrefp) struct listing *l = NULL;
+	CLEAN(listing_unrefp) struct dir_listing *l = NULL;
 	CLEAN(clean_free) char *names = malloc(r->size);
 	size_t used = 0;
 	int result = names ? names_for(r, &l) : err_set(-ENOMEM, "no memory for names");
@@ -184,7 +184,7 @@ run_readdir(struct request *r)
 		return;
 	}
 	for (uint64_t n = r->off; n < l->count; n++) {
-		const struct item *i = item_at(l, n);
+		const struct dir_item *i = item_at(l, n);
 		struct stat st = {.st_ino = i->ino, .st_mode = DTTOIF(i->type)};
 		size_t room = r->size - used;
 		size_t need = fuse_add_direntry(
@@ -212,7 +212,7 @@ op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_f
 /* Adds the attributes to *ret, if they cost no question to the store: where kinds are not known,
  * only lookups may ask. -errno: it was asked in vain. */
 static int
-describe(struct request *r, const struct listing *l, const struct item *i,
+describe(struct request *r, const struct dir_listing *l, const struct dir_item *i,
 	struct fuse_entry_param *ret)
 {
 	CLEAN(entry_free) struct entry e = {0};
@@ -232,11 +232,11 @@ describe(struct request *r, const struct listing *l, const struct item *i,
  * Where a question fails, the rest goes without attributes: it would take as long again for
  * each. */
 static int
-fill_plus(struct request *r, const struct listing *l, struct buf *names, struct buf *given)
+fill_plus(struct request *r, const struct dir_listing *l, struct buf *names, struct buf *given)
 {
 	bool ask = true;
 	for (uint64_t n = r->off; n < l->count; n++) {
-		const struct item *i = item_at(l, n);
+		const struct dir_item *i = item_at(l, n);
 		struct fuse_entry_param p = {
 			.attr = {.st_ino = i->ino, .st_mode = DTTOIF(i->type)}};
 		size_t room = r->size - names->len;
@@ -265,7 +265,7 @@ forget_all(struct request *r, const struct buf *given)
 static void
 run_readdirplus(struct request *r)
 {
-	CLEAN(listing_unrefp) struct listing *l = NULL;
+	CLEAN(listing_unrefp) struct dir_listing *l = NULL;
 	CLEAN(buf_free) struct buf names = {0}, given = {0};
 	int result = names_for(r, &l);
 	if (result == 0)

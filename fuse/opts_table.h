@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-enum kind {
+enum option_kind {
 	KIND_FLAG,
 	KIND_UNDO,    /* of the flag at the same place */
 	KIND_VALUE,   /* parsed by .parse */
@@ -17,7 +17,7 @@ enum kind {
 
 struct option_def {
 	const char *name;
-	enum kind kind;
+	enum option_kind kind;
 	const struct value *value; /* how the text becomes a number and back */
 	const char *standard;      /* the default, as a user would write it; NULL: help tells */
 	size_t at;                 /* the int64_t in struct opts; of texts: the array of them */

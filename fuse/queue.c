@@ -14,7 +14,7 @@ static const int64_t STUCK_AFTER = SECOND / 2;
 enum { EXTRA_MAX = 192 };
 
 /* Requests of one sort: how many run, and which ones wait. */
-struct lane {
+struct queue_lane {
 	struct request *first, **last;
 	unsigned running, running_max, waiting;
 	unsigned on_extra, stuck; /* how many run on extra threads; how many ran for long when
@@ -34,7 +34,7 @@ static const unsigned share[2][LANES] = {
 struct queue {
 	pthread_mutex_t lock; /* guards all below, and the links of requests */
 	struct request *all;
-	struct lane lane[LANES];
+	struct queue_lane lane[LANES];
 	unsigned extra; /* threads */
 	pthread_cond_t extra_gone;
 	bool cancelled;
@@ -50,7 +50,7 @@ queue_new(unsigned threads, bool writable, struct queue **ret)
 	pthread_cond_init(&q->extra_gone, NULL);
 	for (unsigned i = 0; i < LANES; i++) {
 		unsigned max = threads * share[writable][i] / 16;
-		q->lane[i] = (struct lane){.last = &q->lane[i].first, .running_max = max};
+		q->lane[i] = (struct queue_lane){.last = &q->lane[i].first, .running_max = max};
 		if (!max)
 			q->lane[i].running_max = 1;
 	}
@@ -69,7 +69,7 @@ queue_free(struct queue *q)
 	return NULL;
 }
 
-static struct lane *
+static struct queue_lane *
 lane_of(struct queue *q, const struct request *r)
 {
 	return &q->lane[r->op == OP_READ    ? READS
@@ -80,13 +80,13 @@ lane_of(struct queue *q, const struct request *r)
 
 /* May an extra thread, or one of the session's, run one more? */
 static bool
-has_place(const struct lane *l, bool extra)
+has_place(const struct queue_lane *l, bool extra)
 {
 	return extra ? l->on_extra < l->stuck : l->running < l->running_max;
 }
 
 static struct request *
-take_waiting(struct lane *l, bool extra)
+take_waiting(struct queue_lane *l, bool extra)
 {
 	struct request *r = has_place(l, extra) ? l->first : NULL;
 	if (!r)
@@ -109,7 +109,7 @@ run_one(struct queue *q, struct request *r, bool extra)
 	if (r->ending)
 		r->ending(r);
 	LOCKED(&q->lock) {
-		struct lane *l = lane_of(q, r);
+		struct queue_lane *l = lane_of(q, r);
 		*r->slot = r->after;
 		if (r->after)
 			r->after->slot = r->slot;
@@ -128,7 +128,7 @@ admit(struct queue *q, struct request *r, bool aside, bool may_wait)
 {
 	bool now = false;
 	LOCKED(&q->lock) {
-		struct lane *l = lane_of(q, r);
+		struct queue_lane *l = lane_of(q, r);
 		now = l->running < l->running_max || aside;
 		if (!now && !may_wait)
 			return -EAGAIN;

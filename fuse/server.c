@@ -196,7 +196,7 @@ server_known_for(const struct server *s, const struct inode *i)
 struct stat
 server_remembered(struct server *s, struct inode *i)
 {
-	struct seen seen = inodes_seen(s->inodes, i);
+	struct inode_seen seen = inodes_seen(s->inodes, i);
 	struct handle *h = NULL;
 	if (handles_of(&s->handles, i, &h, 1)) {
 		file_own_size(open_file_of(h)->file, &seen.size);

@@ -37,7 +37,7 @@ enum place_kind {
 	PLACE_URL,   /* bytes of an object that the user must have permitted: -o virtual= */
 };
 
-struct source;
+struct container_source;
 
 /* Where a chunk's bytes lie. Filled by locate, freed by chunk_place_free. */
 struct chunk_place {
@@ -55,7 +55,7 @@ struct chunk_place {
 	/* Of sources_find: the one form of what it means, malloc'd, and what the user permitted it
 	 * by; NULL: nothing. */
 	char *url;
-	struct source *source;
+	struct container_source *source;
 	/* Changes when the bytes may: what names them (id, offset, length, checksum). "": nothing
 	 * does, and the object is asked */
 	char version[ZMAP_VERSION];

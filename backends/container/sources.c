@@ -14,7 +14,7 @@
 #include <strings.h>
 
 /* One permission. */
-struct source {
+struct container_source {
 	char *from;      /* canonical, with '/' at its end */
 	char *to;        /* as the user wrote it, perhaps with a fragment */
 	bool local, web; /* files, a web server: their versions are no ETags, or need not be */
@@ -26,7 +26,7 @@ struct source {
 struct sources {
 	struct zmap_options options; /* of the stores that are opened */
 	size_t count;
-	struct source of[];
+	struct container_source of[];
 };
 
 /* --- one way to write a URL --- */
@@ -139,7 +139,7 @@ bad_option(const char *text)
 static int
 add(struct sources *s, const char *text)
 {
-	struct source *p = &s->of[s->count];
+	struct container_source *p = &s->of[s->count];
 	const char *arrow = strstr(text, "=>");
 	CLEAN(clean_free) char *from = strndup(text, arrow ? (size_t)(arrow - text) : strlen(text));
 	CLEAN(clean_free) char *canon = NULL;
@@ -219,10 +219,10 @@ sources_remote(const struct sources *s)
 }
 
 /* Of a URL in its one form. */
-static struct source *
+static struct container_source *
 find(struct sources *s, const char *url)
 {
-	struct source *best = NULL;
+	struct container_source *best = NULL;
 	size_t longest = 0;
 	for (size_t i = 0; i < s->count; i++) {
 		const char *from = s->of[i].from;
@@ -264,7 +264,7 @@ sources_find(struct sources *s, struct chunk_place *p)
 }
 
 static int
-open_source(struct sources *s, struct source *p, struct zmap **ret)
+open_source(struct sources *s, struct container_source *p, struct zmap **ret)
 {
 	int r = 0;
 	LOCKED(&p->opening) { /* others of this source have to wait for it, too */
@@ -304,7 +304,7 @@ same_file(const char *etag, const struct zmap_stat *s)
 
 /* Does a version of that source say its ETag? Web servers need not have any. */
 static bool
-has_etag(const struct source *from, const char *version)
+has_etag(const struct container_source *from, const char *version)
 {
 	bool tagged = *version == '"' || !strncmp(version, "W/", 2);
 	return !from->local && *version && (tagged || !from->web);
@@ -313,7 +313,8 @@ has_etag(const struct source *from, const char *version)
 /* What stands for an object elsewhere, as the user redirects its URL, may have no ETag to
  * compare. */
 static int
-check_etag(const struct chunk_place *p, const struct source *from, const struct zmap_stat *s)
+check_etag(
+	const struct chunk_place *p, const struct container_source *from, const struct zmap_stat *s)
 {
 	static const char file[] = "file:";
 	if (has_etag(from, s->version))
@@ -335,7 +336,8 @@ check_etag(const struct chunk_place *p, const struct source *from, const struct 
 }
 
 static int
-check_source(const struct chunk_place *p, const struct source *from, const struct zmap_stat *s)
+check_source(
+	const struct chunk_place *p, const struct container_source *from, const struct zmap_stat *s)
 {
 	if (p->modified && s->mtime / SECOND > p->modified / SECOND)
 		return err_set(
@@ -349,7 +351,7 @@ sources_get(struct sources *s, const struct chunk_place *p, const struct zmap_ge
 {
 	struct zmap *z = NULL;
 	struct zmap_get below = *g;
-	struct source *from = p->source;
+	struct container_source *from = p->source;
 	int r = from ? open_source(s, from, &z) : not_permitted(p->url, p->proposal);
 	if (r < 0)
 		return r;

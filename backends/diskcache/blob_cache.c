@@ -28,7 +28,7 @@ enum {
 
 /* Of a copy's file, in this machine's byte order; magic tells if another wrote it. Behind it the
  * id, then the bytes. */
-struct head {
+struct blob_head {
 	uint64_t magic;
 	uint32_t head_crc; /* of what follows it up to the end of the id */
 	uint32_t bytes_crc;
@@ -39,7 +39,7 @@ struct head {
 };
 
 static const uint64_t MAGIC = 0x317466735272617a;
-static const size_t SUMMED = offsetof(struct head, bytes_crc);
+static const size_t SUMMED = offsetof(struct blob_head, bytes_crc);
 
 static void
 clean_fd(int *fd)
@@ -111,7 +111,7 @@ ns(struct timespec t)
 
 /* Is this the head of a copy of id, in a file of that size? */
 static bool
-sound(const struct head *h, size_t got, const char *id, uint64_t file_size)
+sound(const struct blob_head *h, size_t got, const char *id, uint64_t file_size)
 {
 	size_t len = strlen(id);
 	return got >= sizeof *h + len && h->magic == MAGIC && h->id_len == len &&
@@ -125,8 +125,8 @@ bool
 blob_cache_find(struct blob_cache *d, const char *id, struct blob_cache_copy *ret)
 {
 	char name[3 + BLOB_CACHE_NAME + 1];
-	_Alignas(struct head) uint8_t bytes[HEAD_MAX];
-	const struct head *h = (const void *)bytes;
+	_Alignas(struct blob_head) uint8_t bytes[HEAD_MAX];
+	const struct blob_head *h = (const void *)bytes;
 	struct stat s;
 	*ret = (struct blob_cache_copy){.fd = -1};
 	name_of(id, name);
@@ -333,10 +333,10 @@ blob_cache_keep(struct blob_cache *d, const char *id, const struct zmap_stat *s,
 {
 	char name[3 + BLOB_CACHE_NAME + 1];
 	size_t id_len = strlen(id);
-	CLEAN(clean_free) struct head *h = calloc(1, sizeof *h + id_len);
+	CLEAN(clean_free) struct blob_head *h = calloc(1, sizeof *h + id_len);
 	if (!h || sizeof *h + id_len > HEAD_MAX)
 		return;
-	*h = (struct head){
+	*h = (struct blob_head){
 		.magic = MAGIC,
 		.bytes_crc = libdeflate_crc32(0, bytes.data, bytes.len),
 		.len = bytes.len,

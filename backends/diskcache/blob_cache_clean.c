@@ -23,13 +23,13 @@ enum {
 	TEMPORARY_AGE = 3600, /* s: the process that was writing it died */
 };
 
-struct file {
+struct blob_file {
 	int64_t used;
 	uint64_t bytes, name;
 };
 
 struct files {
-	struct file *of;
+	struct blob_file *of;
 	size_t count;
 	uint64_t bytes;
 };
@@ -52,7 +52,7 @@ add_file(struct files *f, uint64_t name, const struct stat *s)
 {
 	uint64_t bytes = round_up((uint64_t)s->st_size, BLOB_CACHE_BLOCK);
 	int64_t used = (int64_t)s->st_atim.tv_sec * SECOND + s->st_atim.tv_nsec;
-	int r = LIST_ADD(f->of, f->count, "names", (struct file){used, bytes, name});
+	int r = LIST_ADD(f->of, f->count, "names", (struct blob_file){used, bytes, name});
 	f->bytes += r == 0 ? bytes : 0;
 	return r;
 }
@@ -98,7 +98,7 @@ scan(struct blob_cache *d, struct files *f)
 static int
 by_use(const void *x, const void *y)
 {
-	const struct file *a = x, *b = y;
+	const struct blob_file *a = x, *b = y;
 	return a->used < b->used ? -1 : a->used > b->used;
 }
 

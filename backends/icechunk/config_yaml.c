@@ -14,7 +14,7 @@ enum {
 			   5 */
 };
 
-struct walk {
+struct yaml_walk {
 	yaml_parser_t parser;
 	yaml_event_t at;
 	unsigned depth;
@@ -23,7 +23,7 @@ struct walk {
 };
 
 static bool
-next(struct walk *w)
+next(struct yaml_walk *w)
 {
 	yaml_event_delete(&w->at);
 	if (!yaml_parser_parse(&w->parser, &w->at))
@@ -36,7 +36,7 @@ next(struct walk *w)
 
 /* From the first event of a value to its last. */
 static bool
-skip(struct walk *w)
+skip(struct yaml_walk *w)
 {
 	for (size_t depth = 0;;) {
 		const yaml_event_type_t t = w->at.type;
@@ -59,7 +59,7 @@ is_null(const char *text)
 
 /* The scalar that the walk is at, "" where it is none, or null. */
 static const char *
-scalar(const struct walk *w)
+scalar(const struct yaml_walk *w)
 {
 	if (w->at.type != YAML_SCALAR_EVENT)
 		return "";
@@ -69,11 +69,11 @@ scalar(const struct walk *w)
 }
 
 /* A value, from its first event to its last. */
-typedef bool entry_fn(struct walk *, const char *key, void *arg);
+typedef bool entry_fn(struct yaml_walk *, const char *key, void *arg);
 
 /* All values of a mapping; what is none has no entries. */
 static bool
-each(struct walk *w, entry_fn *fn, void *arg)
+each(struct yaml_walk *w, entry_fn *fn, void *arg)
 {
 	char key[KEY_MAX];
 	if (w->at.type != YAML_MAPPING_START_EVENT)
@@ -90,13 +90,13 @@ each(struct walk *w, entry_fn *fn, void *arg)
 }
 
 /* Copies of what was met: events do not stay. */
-struct texts {
+struct yaml_texts {
 	char *name, *prefix, *region, *endpoint;
 	bool anonymous;
 };
 
 static bool
-keep(struct walk *w, char **to)
+keep(struct yaml_walk *w, char **to)
 {
 	free(*to);
 	*to = strdup(scalar(w));
@@ -105,9 +105,9 @@ keep(struct walk *w, char **to)
 }
 
 static bool
-option_entry(struct walk *w, const char *key, void *arg)
+option_entry(struct yaml_walk *w, const char *key, void *arg)
 {
-	struct texts *t = arg;
+	struct yaml_texts *t = arg;
 	if (!strcmp(key, "region"))
 		return keep(w, &t->region);
 	if (!strcmp(key, "endpoint_url"))
@@ -119,9 +119,9 @@ option_entry(struct walk *w, const char *key, void *arg)
 
 /* The kind of store is a tag of its value: "store: !s3". */
 static bool
-field_entry(struct walk *w, const char *key, void *arg)
+field_entry(struct yaml_walk *w, const char *key, void *arg)
 {
-	struct texts *t = arg;
+	struct yaml_texts *t = arg;
 	if (!strcmp(key, "name"))
 		return keep(w, &t->name);
 	if (!strcmp(key, "url_prefix"))
@@ -136,9 +136,9 @@ span_of(const char *text)
 }
 
 static bool
-container_entry(struct walk *w, const char *key, void *arg)
+container_entry(struct yaml_walk *w, const char *key, void *arg)
 {
-	struct texts t = {0};
+	struct yaml_texts t = {0};
 	bool ok = each(w, field_entry, &t);
 	if (ok) {
 		const struct ice_place place = {.name = span_of(t.name),
@@ -156,7 +156,7 @@ container_entry(struct walk *w, const char *key, void *arg)
 }
 
 static bool
-root_entry(struct walk *w, const char *key, void *arg)
+root_entry(struct yaml_walk *w, const char *key, void *arg)
 {
 	bool wanted = !strcmp(key, "virtual_chunk_containers");
 	return wanted ? each(w, container_entry, arg) : skip(w);
@@ -165,7 +165,7 @@ root_entry(struct walk *w, const char *key, void *arg)
 int
 ice_config_yaml(struct span config, struct ice_places *into)
 {
-	struct walk w = {.into = into};
+	struct yaml_walk w = {.into = into};
 	int r = libyaml_load();
 	if (r < 0)
 		return r;

@@ -162,7 +162,7 @@ by_path(const void *x, const void *y)
 }
 
 /* Room for all nodes and the groups above them. */
-struct making {
+struct node_making {
 	struct ice_tree *tree;
 	struct span odd; /* the path of a node that cannot be shown */
 	const char *why;
@@ -170,7 +170,7 @@ struct making {
 };
 
 static struct ice_node *
-add(struct making *m, const char *path, size_t len)
+add(struct node_making *m, const char *path, size_t len)
 {
 	struct ice_tree *t = m->tree;
 	if (LIST_MORE(t->node, t->count, "nodes") < 0)
@@ -197,7 +197,7 @@ span_of(const char *text)
 }
 
 static void
-leave_out(struct making *m, struct span path, const char *why)
+leave_out(struct node_making *m, struct span path, const char *why)
 {
 	if (m->odds++)
 		return;
@@ -206,7 +206,7 @@ leave_out(struct making *m, struct span path, const char *why)
 }
 
 static int
-add_nodes(struct making *m, const struct flat_vector *nodes)
+add_nodes(struct node_making *m, const struct flat_vector *nodes)
 {
 	int r = 0;
 	if (nodes->count > nodes->all.len / NODE_LEAST)
@@ -283,7 +283,7 @@ make_group(struct ice_node *n)
 
 /* Groups that only follow from what lies below them. */
 static int
-add_groups(struct making *m)
+add_groups(struct node_making *m)
 {
 	struct ice_tree *t = m->tree;
 	size_t explicit = t->count;
@@ -322,7 +322,7 @@ add_groups(struct making *m)
 }
 
 static int
-describe(const struct making *m, char **ret)
+describe(const struct node_making *m, char **ret)
 {
 	const size_t len = m->odd.len < SHOWN ? m->odd.len : SHOWN;
 	if (asprintf(ret, "'%.*s' %s%s", (int)len, (const char *)m->odd.data, m->why,
@@ -335,7 +335,7 @@ describe(const struct making *m, char **ret)
 int
 ice_nodes_read(struct ice_tree *t, const struct flat_vector *nodes, const char *root_name)
 {
-	struct making m = {.tree = t};
+	struct node_making m = {.tree = t};
 	int r = add_nodes(&m, nodes);
 	if (r == 0)
 		r = sort(t);

@@ -16,7 +16,7 @@ enum {
 };
 
 /* The values that a variable takes: a list of whole numbers, or start, start + step, … */
-struct range {
+struct gen_range {
 	const char *name;
 	const struct json *list;
 	int64_t start, step;
@@ -24,7 +24,7 @@ struct range {
 };
 
 /* The texts of one of gen's members. */
-struct form {
+struct gen_form {
 	const char *text;
 	size_t len;
 };
@@ -32,10 +32,10 @@ struct form {
 struct maker {
 	struct kerchunk_table *table;
 	struct kerchunk_names names;
-	struct range range[VARIABLES];
+	struct gen_range range[VARIABLES];
 	struct kerchunk_var var[VARIABLES];
 	size_t nvars;
-	struct form key, url, offset, length;
+	struct gen_form key, url, offset, length;
 	struct buf rendered_key, rendered_url, number;
 };
 
@@ -78,7 +78,7 @@ parse(struct span text, const char *what, enum json_type type, struct json **ret
 /* --- one member of gen --- */
 
 static int
-take_form(const struct json *g, const char *name, struct form *ret)
+take_form(const struct json *g, const char *name, struct gen_form *ret)
 {
 	const struct json *j = json_get(g, name);
 	ret->text = j ? json_text(j, &ret->len) : NULL;
@@ -100,10 +100,10 @@ range_number(const struct json *dict, const char *name, int64_t otherwise, int64
 }
 
 static int
-take_range(const char *name, const struct json *j, struct range *ret)
+take_range(const char *name, const struct json *j, struct gen_range *ret)
 {
 	int64_t stop;
-	*ret = (struct range){.name = name};
+	*ret = (struct gen_range){.name = name};
 	if (json_type(j) == JSON_TYPE_LIST) {
 		ret->list = j;
 		ret->count = json_count(j);
@@ -125,7 +125,7 @@ take_range(const char *name, const struct json *j, struct range *ret)
 }
 
 static int
-range_value(const struct range *g, uint64_t i, int64_t *ret)
+range_value(const struct gen_range *g, uint64_t i, int64_t *ret)
 {
 	if (g->list)
 		return json_int(json_at(g->list, (size_t)i), ret) < 0
@@ -145,7 +145,7 @@ take_dimensions(struct maker *m, const struct json *dict, uint64_t *ret_count)
 	for (void *i = json_first(dict); i; i = json_next(dict, i)) {
 		if (m->nvars == VARIABLES)
 			return err_set(-EINVAL, "'gen': more than %d dimensions", VARIABLES);
-		struct range *g = &m->range[m->nvars];
+		struct gen_range *g = &m->range[m->nvars];
 		int r = take_range(json_key(i), json_value(i), g);
 		if (r < 0)
 			return r;
@@ -158,7 +158,7 @@ take_dimensions(struct maker *m, const struct json *dict, uint64_t *ret_count)
 }
 
 static int
-render(struct maker *m, const struct form *f, struct buf *ret)
+render(struct maker *m, const struct gen_form *f, struct buf *ret)
 {
 	ret->len = 0;
 	int r = kerchunk_render(f->text, f->len, &m->names, ret);
@@ -168,7 +168,7 @@ render(struct maker *m, const struct form *f, struct buf *ret)
 }
 
 static int
-render_number(struct maker *m, const struct form *f, uint64_t *ret)
+render_number(struct maker *m, const struct gen_form *f, uint64_t *ret)
 {
 	int r = render(m, f, &m->number);
 	if (r < 0)

@@ -22,7 +22,7 @@ enum {
 
 enum aside { VERSION, TEMPLATES, GEN, ASIDES };
 
-struct reader {
+struct refs_reader {
 	struct kerchunk_text *text;
 	size_t most;
 	struct buf window; /* text that is not read yet begins at `at` */
@@ -46,7 +46,7 @@ struct member {
 /* --- the text in pieces --- */
 
 static int
-too_long(const struct reader *d)
+too_long(const struct refs_reader *d)
 {
 	return err_set(-EFBIG,
 		"the member at byte %" PRIu64
@@ -56,7 +56,7 @@ too_long(const struct reader *d)
 
 /* More of the text behind what there is. */
 static int
-refill(struct reader *d)
+refill(struct refs_reader *d)
 {
 	size_t left = d->window.len - d->at;
 	if (d->at)
@@ -72,7 +72,7 @@ refill(struct reader *d)
 }
 
 static struct lexer
-lexer_of(const struct reader *d)
+lexer_of(const struct refs_reader *d)
 {
 	const char *text = (const char *)d->window.data;
 	struct lexer l = {.start = text, .at = text + d->at, .end = text + d->window.len};
@@ -89,7 +89,7 @@ is_name(const struct lexeme *k, const char *name)
 
 /* One member, or the bracket that ends them. -EINVAL: there is none, as far as the window goes. */
 static int
-scan_member(const struct reader *d, struct lexer *l, struct member *ret)
+scan_member(const struct refs_reader *d, struct lexer *l, struct member *ret)
 {
 	while (lex_accept(l, ','))
 		continue;
@@ -116,7 +116,7 @@ scan_member(const struct reader *d, struct lexer *l, struct member *ret)
 
 /* What ret borrows lives until the next call. */
 static int
-next_member(struct reader *d, struct member *ret)
+next_member(struct refs_reader *d, struct member *ret)
 {
 	for (;;) {
 		struct lexer l = lexer_of(d);
@@ -132,7 +132,7 @@ next_member(struct reader *d, struct member *ret)
 }
 
 static int
-begin(struct reader *d)
+begin(struct refs_reader *d)
 {
 	int r = refill(d);
 	struct lexer l = lexer_of(d);
@@ -229,7 +229,7 @@ read_text(struct lexeme s, struct buf *scratch, struct kerchunk_ref *ret)
 }
 
 static int
-add_ref(struct reader *d, const struct member *m)
+add_ref(struct refs_reader *d, const struct member *m)
 {
 	struct lexer l = lex_open(m->value, m->len);
 	struct kerchunk_ref ref = {0};
@@ -256,7 +256,7 @@ add_ref(struct reader *d, const struct member *m)
 /* --- the whole --- */
 
 static int
-put_aside(struct reader *d, const struct member *m, enum aside which)
+put_aside(struct refs_reader *d, const struct member *m, enum aside which)
 {
 	struct buf *b = &d->aside[which];
 	b->len = 0;
@@ -267,7 +267,7 @@ put_aside(struct reader *d, const struct member *m, enum aside which)
 }
 
 static int
-take_member(struct reader *d, const struct member *m)
+take_member(struct refs_reader *d, const struct member *m)
 {
 	static const char *const names[ASIDES] = {"version", "templates", "gen"};
 	for (unsigned i = 0; i < ASIDES && !d->inside; i++)
@@ -277,7 +277,7 @@ take_member(struct reader *d, const struct member *m)
 }
 
 static int
-read_members(struct reader *d)
+read_members(struct refs_reader *d)
 {
 	for (;;) {
 		struct member m;
@@ -298,7 +298,7 @@ read_members(struct reader *d)
 
 /* Nothing but blanks follows. */
 static int
-check_end(struct reader *d)
+check_end(struct refs_reader *d)
 {
 	for (;;) {
 		struct lexer l = lexer_of(d);
@@ -325,7 +325,7 @@ is_metadata(const char *name)
 
 /* Version 0: all members are references. Is any one of Zarr's? */
 static int
-finish_v0(struct reader *d)
+finish_v0(struct refs_reader *d)
 {
 	if (d->has_refs)
 		return err_set(-EINVAL, "there are 'refs' and no 'version'");
@@ -335,7 +335,7 @@ finish_v0(struct reader *d)
 }
 
 static int
-finish_v1(struct reader *d)
+finish_v1(struct refs_reader *d)
 {
 	const struct buf *v = &d->aside[VERSION];
 	const char *text = (const char *)v->data;
@@ -350,7 +350,7 @@ finish_v1(struct reader *d)
 }
 
 static void
-reader_done(struct reader *d)
+reader_done(struct refs_reader *d)
 {
 	for (unsigned i = 0; i < ASIDES; i++)
 		buf_free(&d->aside[i]);
@@ -364,7 +364,7 @@ int
 kerchunk_json_read(struct kerchunk_text *text, size_t most, struct kerchunk_table **ret)
 {
 	CLEAN(reader_done)
-	struct reader d = {.text = text, .most = most, .table = kerchunk_table_new(most)};
+	struct refs_reader d = {.text = text, .most = most, .table = kerchunk_table_new(most)};
 	if (!d.table || buf_reserve(&d.window, PIECE) < 0)
 		return err_set(-ENOMEM, "no memory for references");
 	int r = begin(&d);

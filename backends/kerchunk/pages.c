@@ -16,7 +16,7 @@ enum encoding { PLAIN = 0, PLAIN_DICTIONARY = 2, RLE = 3, RLE_DICTIONARY = 8 };
 enum compression { NONE = 0, SNAPPY = 1, GZIP = 2, ZSTD = 6 };
 
 /* A page's header (parquet.thrift: PageHeader and the headers in it). */
-struct page {
+struct parquet_page {
 	int64_t type, size, stored, values, encoding, levels;
 	int64_t level_bytes, repetition_bytes; /* of DATA_2 */
 	bool packed;                           /* values of DATA_2 are compressed */
@@ -108,7 +108,8 @@ hybrid_next(struct hybrid *h, uint32_t *ret)
 /* --- pages --- */
 
 static void
-read_part(struct kerchunk_thrift *t, const struct kerchunk_thrift_field *part, struct page *p)
+read_part(
+	struct kerchunk_thrift *t, const struct kerchunk_thrift_field *part, struct parquet_page *p)
 {
 	struct kerchunk_thrift_field f = {0};
 	bool second = part->id == 8, dictionary = part->id == 7;
@@ -130,10 +131,10 @@ read_part(struct kerchunk_thrift *t, const struct kerchunk_thrift_field *part, s
 }
 
 static int
-read_header(struct kerchunk_thrift *t, struct page *p)
+read_header(struct kerchunk_thrift *t, struct parquet_page *p)
 {
 	struct kerchunk_thrift_field f = {0};
-	*p = (struct page){
+	*p = (struct parquet_page){
 		.type = -1, .size = -1, .stored = -1, .values = -1, .levels = RLE, .packed = true};
 	while (kerchunk_thrift_next(t, &f)) {
 		bool part = f.type == THRIFT_STRUCT && (f.id == 5 || f.id == 7 || f.id == 8);
@@ -243,7 +244,7 @@ plain(int64_t type, struct span *left, struct kerchunk_cell *ret)
 }
 
 static int
-read_dictionary(struct column *k, const struct page *p, struct span raw)
+read_dictionary(struct column *k, const struct parquet_page *p, struct span raw)
 {
 	if (p->encoding != PLAIN && p->encoding != PLAIN_DICTIONARY)
 		return err_set(-ENOTSUP, "parquet dictionary of encoding %" PRId64, p->encoding);
@@ -263,7 +264,7 @@ read_dictionary(struct column *k, const struct page *p, struct span raw)
 }
 
 static int
-read_values(struct column *k, const struct page *p, struct span levels, struct span values)
+read_values(struct column *k, const struct parquet_page *p, struct span levels, struct span values)
 {
 	struct hybrid defined = hybrid_open(levels, 1), index = {0};
 	bool dictionary = p->encoding == PLAIN_DICTIONARY || p->encoding == RLE_DICTIONARY;
@@ -298,7 +299,7 @@ read_values(struct column *k, const struct page *p, struct span levels, struct s
 }
 
 static int
-read_data(struct column *k, const struct page *p, struct span raw)
+read_data(struct column *k, const struct parquet_page *p, struct span raw)
 {
 	struct span levels = {0};
 	int r = unpack(k, k->c->codec, raw, (uint64_t)p->size, &k->body);
@@ -319,7 +320,7 @@ read_data(struct column *k, const struct page *p, struct span raw)
 }
 
 static int
-read_data_2(struct column *k, const struct page *p, struct span raw)
+read_data_2(struct column *k, const struct parquet_page *p, struct span raw)
 {
 	if (p->repetition_bytes)
 		return err_set(-ENOTSUP, "parquet columns with repetition");
@@ -335,7 +336,7 @@ read_data_2(struct column *k, const struct page *p, struct span raw)
 static int
 read_page(struct column *k, struct kerchunk_thrift *t)
 {
-	struct page p;
+	struct parquet_page p;
 	int r = read_header(t, &p);
 	if (r < 0)
 		return r;

@@ -14,7 +14,7 @@
 
 enum { FIRST_SLOTS = 64 };
 
-struct entry {
+struct table_entry {
 	uint32_t key, url; /* place in keys, with MARK; which of urls */
 	uint64_t off, len; /* len WHOLE: all of it */
 };
@@ -23,7 +23,7 @@ struct entry {
 
 struct kerchunk_table {
 	size_t most;
-	struct entry *entry;
+	struct table_entry *entry;
 	size_t count, room;
 	struct buf keys, texts, bytes; /* keys and URLs with a NUL behind each */
 	uint32_t *url;                 /* place in texts, with MARK */
@@ -229,7 +229,7 @@ kerchunk_table_rewrite(struct kerchunk_table *t, kerchunk_rewrite_fn *fn, void *
 /* --- filling --- */
 
 static int
-make_entry(struct kerchunk_table *t, const struct kerchunk_ref *ref, struct entry *e)
+make_entry(struct kerchunk_table *t, const struct kerchunk_ref *ref, struct table_entry *e)
 {
 	e->off = ref->off;
 	e->len = ref->kind == KERCHUNK_WHOLE ? WHOLE : ref->len;
@@ -256,7 +256,7 @@ grow_entries(struct kerchunk_table *t)
 	if (r < 0 || t->count < t->room)
 		return r;
 	size_t room = t->room ? t->room + t->room / 2 : FIRST_SLOTS;
-	struct entry *entry = reallocarray(t->entry, room, sizeof *entry);
+	struct table_entry *entry = reallocarray(t->entry, room, sizeof *entry);
 	if (!entry)
 		return no_memory();
 	t->entry = entry;
@@ -268,7 +268,7 @@ int
 kerchunk_table_add(
 	struct kerchunk_table *t, const char *key, const struct kerchunk_ref *ref, bool loose)
 {
-	struct entry e = {0};
+	struct table_entry e = {0};
 	int r = grow_entries(t);
 	if (r == 0)
 		r = make_entry(t, ref, &e);
@@ -326,7 +326,7 @@ kerchunk_table_drop_loose(struct kerchunk_table *t)
 }
 
 static const char *
-key_of(const struct kerchunk_table *t, const struct entry *e)
+key_of(const struct kerchunk_table *t, const struct table_entry *e)
 {
 	return (const char *)t->keys.data + (e->key & ~MARK);
 }
@@ -346,7 +346,7 @@ kerchunk_table_any(const struct kerchunk_table *t, bool (*is)(const char *name))
 static int
 compare(const void *a, const void *b, void *arg)
 {
-	const struct entry *x = a, *y = b;
+	const struct table_entry *x = a, *y = b;
 	const struct kerchunk_table *t = arg;
 	int c = strcmp(key_of(t, x), key_of(t, y));
 	uint32_t i = x->key & ~MARK, j = y->key & ~MARK;
@@ -372,7 +372,7 @@ kerchunk_table_close(struct kerchunk_table *t)
 		if (!kept || strcmp(key_of(t, &t->entry[kept - 1]), key_of(t, &t->entry[i])))
 			t->entry[kept++] = t->entry[i];
 	t->count = kept;
-	struct entry *less = kept ? reallocarray(t->entry, kept, sizeof *less) : NULL;
+	struct table_entry *less = kept ? reallocarray(t->entry, kept, sizeof *less) : NULL;
 	if (less) {
 		t->entry = less;
 		t->room = kept;
@@ -385,7 +385,7 @@ kerchunk_table_close(struct kerchunk_table *t)
 /* --- asking --- */
 
 static int
-say(const struct kerchunk_table *t, const struct entry *e, struct kerchunk_ref *ret)
+say(const struct kerchunk_table *t, const struct table_entry *e, struct kerchunk_ref *ret)
 {
 	*ret = (struct kerchunk_ref){.off = e->off, .len = e->len};
 	if (e->url == NOTHING)

@@ -10,20 +10,20 @@
 enum { DEPTH = 16, PARENTHESES = 32, ARGUMENTS = 8, SHOWN = 60 };
 
 /* An expression as far as it is read. */
-struct scan {
+struct template_scan {
 	const char *start, *at, *end;
 	const struct kerchunk_names *names;
 	unsigned nest;
 };
 
-struct value {
+struct template_value {
 	bool is_text;
 	int64_t number;
 	struct buf text;
 };
 
 static void
-value_done(struct value *v)
+value_done(struct template_value *v)
 {
 	buf_free(&v->text);
 }
@@ -35,14 +35,14 @@ no_memory(void)
 }
 
 static int
-refuse(const struct scan *s, const char *why)
+refuse(const struct template_scan *s, const char *why)
 {
 	return err_set(-EINVAL, "template '{{%.*s': %s",
 		(int)min_u64((uint64_t)(s->end - s->start), SHOWN), s->start, why);
 }
 
 static int
-peek(struct scan *s)
+peek(struct template_scan *s)
 {
 	while (s->at < s->end && isspace((unsigned char)*s->at))
 		s->at++;
@@ -50,7 +50,7 @@ peek(struct scan *s)
 }
 
 static bool
-accept(struct scan *s, char c)
+accept(struct template_scan *s, char c)
 {
 	if (peek(s) != c)
 		return false;
@@ -66,7 +66,7 @@ in_name(int c)
 
 /* A name is next. */
 static size_t
-take_name(struct scan *s, const char **ret)
+take_name(struct template_scan *s, const char **ret)
 {
 	*ret = s->at;
 	while (s->at < s->end && in_name((unsigned char)*s->at))
@@ -76,7 +76,7 @@ take_name(struct scan *s, const char **ret)
 
 /* A text between quotes, without escapes. */
 static int
-take_text(struct scan *s, const char **ret, size_t *ret_len)
+take_text(struct template_scan *s, const char **ret, size_t *ret_len)
 {
 	const char *end = memchr(s->at + 1, *s->at, (size_t)(s->end - s->at - 1));
 	if (!end)
@@ -111,7 +111,7 @@ find_template(const struct kerchunk_names *n, const char *name, size_t len, size
 
 /* name='text' or name=number: one argument of a call. */
 static int
-take_argument(struct scan *s, struct kerchunk_var *ret)
+take_argument(struct template_scan *s, struct kerchunk_var *ret)
 {
 	peek(s);
 	ret->name_len = take_name(s, &ret->name);
@@ -139,7 +139,7 @@ take_argument(struct scan *s, struct kerchunk_var *ret)
 }
 
 static int
-take_arguments(struct scan *s, struct kerchunk_var *var, size_t *ret)
+take_arguments(struct template_scan *s, struct kerchunk_var *var, size_t *ret)
 {
 	*ret = 0;
 	while (!accept(s, ')')) {
@@ -155,7 +155,7 @@ take_arguments(struct scan *s, struct kerchunk_var *var, size_t *ret)
 }
 
 static int
-name_value(struct scan *s, struct value *ret)
+name_value(struct template_scan *s, struct template_value *ret)
 {
 	struct kerchunk_var var[ARGUMENTS] = {0};
 	struct kerchunk_names inner = {.templates = s->names->templates,
@@ -185,10 +185,10 @@ name_value(struct scan *s, struct value *ret)
 
 /* --- numbers --- */
 
-static int sum(struct scan *, struct value *ret);
+static int sum(struct template_scan *, struct template_value *ret);
 
 static int
-digits(struct scan *s, struct value *ret)
+digits(struct template_scan *s, struct template_value *ret)
 {
 	for (; s->at < s->end && isdigit((unsigned char)*s->at); s->at++)
 		if (__builtin_mul_overflow(ret->number, 10, &ret->number) ||
@@ -200,7 +200,7 @@ digits(struct scan *s, struct value *ret)
 }
 
 static int
-primary(struct scan *s, struct value *ret)
+primary(struct template_scan *s, struct template_value *ret)
 {
 	int c = peek(s);
 	if (c == '\'' || c == '"') {
@@ -222,7 +222,7 @@ primary(struct scan *s, struct value *ret)
 }
 
 static int
-unary(struct scan *s, struct value *ret)
+unary(struct template_scan *s, struct template_value *ret)
 {
 	bool minus = false;
 	for (;; s->at++) {
@@ -241,7 +241,7 @@ unary(struct scan *s, struct value *ret)
 
 /* Rounded down, as Python does it. */
 static int
-divide(const struct scan *s, const char *op, int64_t a, int64_t b, int64_t *ret)
+divide(const struct template_scan *s, const char *op, int64_t a, int64_t b, int64_t *ret)
 {
 	if (!b || (a == INT64_MIN && b == -1))
 		return refuse(s, "a division that has no result");
@@ -257,7 +257,8 @@ divide(const struct scan *s, const char *op, int64_t a, int64_t b, int64_t *ret)
 }
 
 static int
-calculate(const struct scan *s, const char *op, struct value *a, const struct value *b)
+calculate(const struct template_scan *s, const char *op, struct template_value *a,
+	const struct template_value *b)
 {
 	bool over = false;
 	if (a->is_text || b->is_text)
@@ -273,14 +274,14 @@ calculate(const struct scan *s, const char *op, struct value *a, const struct va
 
 /* "-}}" ends an expression, and drops the blanks behind it. */
 static bool
-at_trimming_end(struct scan *s)
+at_trimming_end(struct template_scan *s)
 {
 	return peek(s) == '-' && s->end - s->at > 2 && s->at[1] == '}' && s->at[2] == '}';
 }
 
 /* NULL: none of them is next. */
 static const char *
-accept_one(struct scan *s, const char *const *ops)
+accept_one(struct template_scan *s, const char *const *ops)
 {
 	if (at_trimming_end(s))
 		return NULL;
@@ -295,12 +296,12 @@ accept_one(struct scan *s, const char *const *ops)
 }
 
 static int
-product(struct scan *s, struct value *ret)
+product(struct template_scan *s, struct template_value *ret)
 {
 	static const char *const ops[] = {"*", "//", "/", "%", NULL};
 	int r = unary(s, ret);
 	for (const char *op; r == 0 && (op = accept_one(s, ops));) {
-		CLEAN(value_done) struct value other = {0};
+		CLEAN(value_done) struct template_value other = {0};
 		r = unary(s, &other);
 		if (r == 0)
 			r = calculate(s, op, ret, &other);
@@ -309,12 +310,12 @@ product(struct scan *s, struct value *ret)
 }
 
 static int
-sum(struct scan *s, struct value *ret)
+sum(struct template_scan *s, struct template_value *ret)
 {
 	static const char *const ops[] = {"+", "-", NULL};
 	int r = product(s, ret);
 	for (const char *op; r == 0 && (op = accept_one(s, ops));) {
-		CLEAN(value_done) struct value other = {0};
+		CLEAN(value_done) struct template_value other = {0};
 		r = product(s, &other);
 		if (r == 0)
 			r = calculate(s, op, ret, &other);
@@ -326,9 +327,9 @@ sum(struct scan *s, struct value *ret)
 
 /* What stands behind "{{", with the "}}" or "-}}" that ends it. */
 static int
-expression(struct scan *s, struct buf *ret)
+expression(struct template_scan *s, struct buf *ret)
 {
-	CLEAN(value_done) struct value v = {0};
+	CLEAN(value_done) struct template_value v = {0};
 	if (!*s->names->steps)
 		return err_set(-EFBIG, "templates that take too many steps");
 	--*s->names->steps;
@@ -359,7 +360,7 @@ kerchunk_render(const char *text, size_t len, const struct kerchunk_names *names
 			return no_memory();
 		p = end;
 		if (open) {
-			struct scan s = {from, from + trim, end, names, 0};
+			struct template_scan s = {from, from + trim, end, names, 0};
 			int r = expression(&s, ret);
 			if (r < 0)
 				return r;

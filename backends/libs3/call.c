@@ -16,15 +16,15 @@ static const int64_t PATIENCE =
 
 /* --- connections --- */
 
-struct lane {
-	struct lane *next;
+struct libs3_lane {
+	struct libs3_lane *next;
 	S3RequestContext *context; /* keeps its connection from one request to the next */
 };
 
 struct lanes {
 	pthread_mutex_t lock;
-	pthread_cond_t cond; /* one is idle again, or may be made */
-	struct lane *idle;   /* guarded by lock, as is all that follows */
+	pthread_cond_t cond;     /* one is idle again, or may be made */
+	struct libs3_lane *idle; /* guarded by lock, as is all that follows */
 	unsigned made, most;
 };
 
@@ -42,7 +42,7 @@ lanes_new(unsigned most, struct lanes **ret)
 }
 
 static void
-lane_free(struct lane *lane)
+lane_free(struct libs3_lane *lane)
 {
 	S3_destroy_request_context(lane->context);
 	free(lane);
@@ -53,7 +53,7 @@ lanes_free(struct lanes *l)
 {
 	if (!l)
 		return NULL;
-	for (struct lane *next; l->idle; l->idle = next) {
+	for (struct libs3_lane *next; l->idle; l->idle = next) {
 		next = l->idle->next;
 		lane_free(l->idle);
 	}
@@ -65,7 +65,7 @@ lanes_free(struct lanes *l)
 
 /* 0 and one that is idle, or NULL where one may be made. */
 static int
-wait_for_lane(struct lanes *l, const struct call *c, struct lane **ret)
+wait_for_lane(struct lanes *l, const struct libs3_call *c, struct libs3_lane **ret)
 {
 	LOCKED(&l->lock) {
 		while (!l->idle && l->made >= l->most) {
@@ -87,7 +87,7 @@ wait_for_lane(struct lanes *l, const struct call *c, struct lane **ret)
 
 /* lane NULL: it is no more. */
 static void
-give_back(struct lanes *l, struct lane *lane)
+give_back(struct lanes *l, struct libs3_lane *lane)
 {
 	LOCKED(&l->lock) {
 		if (lane) {
@@ -101,9 +101,9 @@ give_back(struct lanes *l, struct lane *lane)
 }
 
 static int
-take_lane(struct lanes *l, const struct call *c, struct lane **ret)
+take_lane(struct lanes *l, const struct libs3_call *c, struct libs3_lane **ret)
 {
-	struct lane *lane = NULL;
+	struct libs3_lane *lane = NULL;
 	int r = wait_for_lane(l, c, &lane);
 	if (r == 0 && !lane) {
 		lane = calloc(1, sizeof *lane);
@@ -122,7 +122,7 @@ take_lane(struct lanes *l, const struct call *c, struct lane **ret)
 S3Status
 call_on_properties(const S3ResponseProperties *p, void *arg)
 {
-	struct call *c = arg;
+	struct libs3_call *c = arg;
 	c->heard = clock_now();
 	c->answered = true;
 	c->stat = (struct zmap_stat){.size = p->contentLength};
@@ -137,7 +137,7 @@ call_on_properties(const S3ResponseProperties *p, void *arg)
 void
 call_on_complete(S3Status status, const S3ErrorDetails *e, void *arg)
 {
-	struct call *c = arg;
+	struct libs3_call *c = arg;
 	c->status = status;
 	c->over = true;
 	if (c->result == 0 && status != S3StatusOK && e && e->message)
@@ -145,7 +145,7 @@ call_on_complete(S3Status status, const S3ErrorDetails *e, void *arg)
 }
 
 S3Status
-call_give_up(struct call *c, int r)
+call_give_up(struct libs3_call *c, int r)
 {
 	c->result = r;
 	snprintf(c->why, sizeof c->why, "%s", err_text());
@@ -156,7 +156,7 @@ call_give_up(struct call *c, int r)
 
 /* Moves bytes until the request is over. -errno: given up. */
 static int
-drive(S3RequestContext *context, struct call *c, int64_t patience)
+drive(S3RequestContext *context, struct libs3_call *c, int64_t patience)
 {
 	while (!c->over) {
 		int left, most = -1;
@@ -182,7 +182,7 @@ drive(S3RequestContext *context, struct call *c, int64_t patience)
 
 /* libs3 dates a request by gmtime(), which all threads share. Nothing is sent yet. */
 static void
-begin(struct call *c, const S3BucketContext *bucket, S3RequestContext *context)
+begin(struct libs3_call *c, const S3BucketContext *bucket, S3RequestContext *context)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what gmtime() returns */
 	LOCKED(&lock)
@@ -190,11 +190,11 @@ begin(struct call *c, const S3BucketContext *bucket, S3RequestContext *context)
 }
 
 static int
-attempt(struct libs3 *s, struct call *c, int64_t patience)
+attempt(struct libs3 *s, struct libs3_call *c, int64_t patience)
 {
-	CLEAN(keys_unrefp) struct keys *keys = NULL;
+	CLEAN(keys_unrefp) struct s3_keys *keys = NULL;
 	const struct address *a = &s->bucket.settings.address;
-	struct lane *lane = NULL;
+	struct libs3_lane *lane = NULL;
 	int r = credentials_get(s->bucket.credentials, c->deadline, c->cancel, &keys);
 	if (r == 0 && (!keys || keys->token))
 		r = err_set(-EINVAL, "libs3 can sign with lasting keys only");
@@ -245,7 +245,7 @@ passing(S3Status status)
 }
 
 static int
-failure(const struct call *c, int code)
+failure(const struct libs3_call *c, int code)
 {
 	const char *name = S3_get_status_name(c->status), *id = c->request_id;
 	return err_set(code, "libs3: %s%s%s%s%s", name, c->why, *id ? " (request id " : "", id,
@@ -254,7 +254,7 @@ failure(const struct call *c, int code)
 
 /* Refused: the source of the keys may be another one than the user thinks. */
 static int
-refusal(const struct libs3 *s, const struct call *c)
+refusal(const struct libs3 *s, const struct libs3_call *c)
 {
 	char origin[160] = "";
 	int r = failure(c, -EACCES);
@@ -264,7 +264,7 @@ refusal(const struct libs3 *s, const struct call *c)
 
 /* -EAGAIN: may be better the next time. */
 static int
-meaning(const struct libs3 *s, const struct call *c)
+meaning(const struct libs3 *s, const struct libs3_call *c)
 {
 	if (c->result < 0)
 		return err_set(c->result, "%s", c->why);
@@ -292,7 +292,7 @@ meaning(const struct libs3 *s, const struct call *c)
 }
 
 static void
-reset(struct call *c)
+reset(struct libs3_call *c)
 {
 	if (c->into)
 		c->into->len = c->start;
@@ -303,7 +303,7 @@ reset(struct call *c)
 }
 
 static int
-wait_until(const struct call *c, int64_t when)
+wait_until(const struct libs3_call *c, int64_t when)
 {
 	for (int64_t now; (now = clock_now()) < when;) {
 		int64_t left = when - now < LOOK ? when - now : LOOK;
@@ -326,7 +326,7 @@ check_key(const char *key)
 }
 
 int
-call_run(struct libs3 *s, struct call *c)
+call_run(struct libs3 *s, struct libs3_call *c)
 {
 	int r = c->key ? check_key(c->key) : 0;
 	if (r < 0)

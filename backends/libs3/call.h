@@ -21,11 +21,11 @@ struct libs3 {
 	atomic_bool reached; /* as the other client has it, whose rules for retries hold here */
 };
 
-struct call;
+struct libs3_call;
 /* Hands the request to libs3, with call as callbackData. */
-typedef void call_begin_fn(const S3BucketContext *, S3RequestContext *, struct call *);
+typedef void call_begin_fn(const S3BucketContext *, S3RequestContext *, struct libs3_call *);
 
-struct call {
+struct libs3_call {
 	/* what is asked */
 	const char *key; /* whole; NULL: of no single object */
 	call_begin_fn *begin;
@@ -51,11 +51,11 @@ struct call {
 };
 
 /* 0, ZMAP_ABSENT, ZMAP_SAME, ZMAP_CHANGED or -errno. */
-int call_run(struct libs3 *, struct call *);
+int call_run(struct libs3 *, struct libs3_call *);
 /* The names below a whole prefix, as zmap_list. */
 int call_list(struct libs3 *, const char *prefix, int64_t deadline, zmap_list_fn *, void *arg);
 /* For every request's handler. */
 S3ResponsePropertiesCallback call_on_properties;
 S3ResponseCompleteCallback call_on_complete;
 /* For callbacks: the attempt ends, and with it the call, with the failure r whose text is set. */
-S3Status call_give_up(struct call *, int r);
+S3Status call_give_up(struct libs3_call *, int r);

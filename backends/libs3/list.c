@@ -12,12 +12,12 @@
 enum { PAGE = 1000, PAGE_OF_KEYS = 100 };
 
 /* An entry of a page: this, then its name and a NUL. */
-struct entry {
+struct libs3_entry {
 	bool prefix;
 	struct zmap_stat stat;
 };
 
-struct listing {
+struct libs3_listing {
 	const char *prefix;
 	char *marker; /* the last name of the page before, or NULL */
 	char *last;   /* of this one */
@@ -29,7 +29,7 @@ struct listing {
 };
 
 static void
-listing_done(struct listing *l)
+listing_done(struct libs3_listing *l)
 {
 	free(l->marker);
 	free(l->last);
@@ -38,7 +38,7 @@ listing_done(struct listing *l)
 
 /* What is greatest of a page is where the next one begins, if the server does not say. */
 static int
-remember(struct listing *l, const char *key)
+remember(struct libs3_listing *l, const char *key)
 {
 	if (l->last && strcmp(l->last, key) >= 0)
 		return 0;
@@ -48,7 +48,7 @@ remember(struct listing *l, const char *key)
 }
 
 static int
-add_entry(struct listing *l, const char *key, struct entry e)
+add_entry(struct libs3_listing *l, const char *key, struct libs3_entry e)
 {
 	size_t n = strlen(l->prefix), len = strlen(key);
 	int r = remember(l, key);
@@ -63,7 +63,7 @@ add_entry(struct listing *l, const char *key, struct entry e)
 
 /* The directory that the key is in, unless the key before was in it too. */
 static int
-add_directory(struct listing *l, const char *key, size_t len)
+add_directory(struct libs3_listing *l, const char *key, size_t len)
 {
 	const char *before = l->last ? l->last : l->marker ? l->marker : "";
 	bool known = !strncmp(before, key, len);
@@ -71,12 +71,12 @@ add_directory(struct listing *l, const char *key, size_t len)
 	if (!dir)
 		return err_set(-ENOMEM, "no memory for a name");
 	int r = remember(l, key);
-	return r < 0 || known ? r : add_entry(l, dir, (struct entry){.prefix = true});
+	return r < 0 || known ? r : add_entry(l, dir, (struct libs3_entry){.prefix = true});
 }
 
 /* Keys of a directory that is known are passed over, but for those beyond ASCII. */
 static int
-skip_directory(struct listing *l)
+skip_directory(struct libs3_listing *l)
 {
 	char *next = NULL, *slash = l->marker ? strchr(l->marker + strlen(l->prefix), '/') : NULL;
 	if (!slash || (unsigned char)slash[1] >= 0x7f)
@@ -92,14 +92,14 @@ static S3Status
 on_names(int more, const char *next, int nkeys, const S3ListBucketContent *key, int nprefixes,
 	const char **prefix, void *arg)
 {
-	struct call *c = arg;
-	struct listing *l = c->arg;
+	struct libs3_call *c = arg;
+	struct libs3_listing *l = c->arg;
 	int r = next && *next ? remember(l, next) : 0;
 	c->heard = clock_now();
 	l->more = more;
 	l->count += (unsigned)(nkeys + nprefixes);
 	for (int i = 0; i < nkeys && r == 0; i++) {
-		struct entry e = {.stat = {.size = key[i].size}};
+		struct libs3_entry e = {.stat = {.size = key[i].size}};
 		if (key[i].lastModified > 0 && key[i].lastModified < INT64_MAX / SECOND)
 			e.stat.mtime = key[i].lastModified * SECOND;
 		if (key[i].eTag && strlen(key[i].eTag) < sizeof e.stat.version)
@@ -110,16 +110,16 @@ on_names(int more, const char *next, int nkeys, const S3ListBucketContent *key, 
 			  : add_entry(l, key[i].key, e);
 	}
 	for (int i = 0; i < nprefixes && r == 0; i++)
-		r = add_entry(l, prefix[i], (struct entry){.prefix = true});
+		r = add_entry(l, prefix[i], (struct libs3_entry){.prefix = true});
 	return r < 0 ? call_give_up(c, r) : S3StatusOK;
 }
 
 static void
-begin_list(const S3BucketContext *b, S3RequestContext *to, struct call *c)
+begin_list(const S3BucketContext *b, S3RequestContext *to, struct libs3_call *c)
 {
 	static const S3ListBucketHandler handler = {
 		{call_on_properties, call_on_complete}, on_names};
-	struct listing *l = c->arg;
+	struct libs3_listing *l = c->arg;
 	l->entries.len = 0;
 	l->count = 0;
 	l->more = l->garbled = false;
@@ -129,11 +129,11 @@ begin_list(const S3BucketContext *b, S3RequestContext *to, struct call *c)
 }
 
 static int
-tell(const struct listing *l, zmap_list_fn *fn, void *arg)
+tell(const struct libs3_listing *l, zmap_list_fn *fn, void *arg)
 {
 	int r = 0;
 	for (size_t at = 0; at < l->entries.len && r == 0;) {
-		struct entry e;
+		struct libs3_entry e;
 		memcpy(&e, l->entries.data + at, sizeof e);
 		const char *name = (const char *)l->entries.data + at + sizeof e;
 		at += sizeof e + strlen(name) + 1;
@@ -146,11 +146,11 @@ tell(const struct listing *l, zmap_list_fn *fn, void *arg)
  * One with as many names as were asked for is whole; else so many as came are asked for. That there
  * are none must be said twice. */
 static int
-list_whole_page(struct libs3 *s, struct listing *l, int64_t deadline)
+list_whole_page(struct libs3 *s, struct libs3_listing *l, int64_t deadline)
 {
 	l->most = l->by_keys ? PAGE_OF_KEYS : PAGE;
 	for (;;) {
-		struct call c = {.begin = begin_list, .deadline = deadline, .arg = l};
+		struct libs3_call c = {.begin = begin_list, .deadline = deadline, .arg = l};
 		int r = call_run(s, &c);
 		if (r || l->count >= l->most || (!l->count && l->most == 1))
 			return r;
@@ -159,7 +159,7 @@ list_whole_page(struct libs3 *s, struct listing *l, int64_t deadline)
 }
 
 static int
-list_page(struct libs3 *s, struct listing *l, int64_t deadline)
+list_page(struct libs3 *s, struct libs3_listing *l, int64_t deadline)
 {
 	int r = list_whole_page(s, l, deadline);
 	if (r == 0 && l->garbled) {
@@ -179,7 +179,7 @@ int
 call_list(struct libs3 *s, const char *prefix, int64_t deadline, zmap_list_fn *fn, void *arg)
 {
 	/* Where there is no prefix, no name shows that it is garbled. */
-	CLEAN(listing_done) struct listing l = {.prefix = prefix, .by_keys = !*prefix};
+	CLEAN(listing_done) struct libs3_listing l = {.prefix = prefix, .by_keys = !*prefix};
 	bool any = false;
 	int r = 0;
 	do {

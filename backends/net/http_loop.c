@@ -17,7 +17,7 @@ enum {
 };
 static const double WORTH = 1.2; /* times as many answers, for half as many more attempts */
 
-struct line {
+struct loop_line {
 	struct client_attempt *first, **end;
 };
 
@@ -31,7 +31,7 @@ struct http_loop {
 	atomic_bool reached;
 
 	pthread_mutex_t lock;
-	struct line inbox; /* all below: guarded by lock */
+	struct loop_line inbox; /* all below: guarded by lock */
 	bool ending;
 	unsigned allowed, credit; /* answers that asked for no patience since allowed grew */
 	int64_t slowed;           /* when allowed was last cut */
@@ -41,21 +41,21 @@ struct http_loop {
 	double rate;   /* answers a nanosecond, when allowed grew last */
 	unsigned running, waiting;
 
-	struct line line;               /* the thread's own: waiting for their turn */
+	struct loop_line line;          /* the thread's own: waiting for their turn */
 	struct client_attempt **active; /* the thread's own: [running] */
 	CURL **idle;                    /* the thread's own: handles that are not in use */
 	unsigned idles;
 };
 
 static void
-line_init(struct line *l)
+line_init(struct loop_line *l)
 {
 	l->first = NULL;
 	l->end = &l->first;
 }
 
 static void
-line_add(struct line *l, struct client_attempt *a)
+line_add(struct loop_line *l, struct client_attempt *a)
 {
 	a->next = NULL;
 	*l->end = a;
@@ -63,7 +63,7 @@ line_add(struct line *l, struct client_attempt *a)
 }
 
 static struct client_attempt *
-line_take(struct line *l)
+line_take(struct loop_line *l)
 {
 	struct client_attempt *a = l->first;
 	if (a && !(l->first = a->next))
@@ -73,7 +73,7 @@ line_take(struct line *l)
 
 /* The first request that a caller waits for; else the first. */
 static struct client_attempt *
-line_next(struct line *l)
+line_next(struct loop_line *l)
 {
 	struct client_attempt **at = &l->first;
 	while (*at && (*at)->ask->ahead && atomic_load((*at)->ask->ahead))
@@ -276,7 +276,7 @@ look_at_clock(struct http_loop *w)
 			end_active(w, i, CURLE_OK);
 		}
 	}
-	struct line still;
+	struct loop_line still;
 	line_init(&still);
 	for (struct client_attempt *a; (a = line_take(&w->line));)
 		if (given_up(a, now))

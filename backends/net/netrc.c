@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-struct reader {
+struct netrc_reader {
 	struct span text;
 	size_t at;
 };
@@ -19,14 +19,14 @@ blank(uint8_t c)
 }
 
 static bool
-more(const struct reader *r)
+more(const struct netrc_reader *r)
 {
 	return r->at < r->text.len;
 }
 
 /* To the end of this line, or of a macro: an empty line. */
 static void
-skip_lines(struct reader *r, bool macro)
+skip_lines(struct netrc_reader *r, bool macro)
 {
 	bool empty = false;
 	while (more(r)) {
@@ -39,7 +39,7 @@ skip_lines(struct reader *r, bool macro)
 
 /* One of the characters between double quotes; what a backslash means. */
 static uint8_t
-quoted(struct reader *r)
+quoted(struct netrc_reader *r)
 {
 	uint8_t c = r->text.data[r->at++];
 	if (c != '\\' || !more(r))
@@ -50,7 +50,7 @@ quoted(struct reader *r)
 
 /* The next word, comments passed over. False: there is none. */
 static bool
-word(struct reader *r, struct buf *ret, int *error)
+word(struct netrc_reader *r, struct buf *ret, int *error)
 {
 	ret->len = 0;
 	for (;;) {
@@ -78,20 +78,20 @@ word(struct reader *r, struct buf *ret, int *error)
 	return *error == 0;
 }
 
-struct entry {
+struct netrc_entry {
 	bool here; /* it is this host's */
 	struct buf login, password;
 };
 
 static void
-entry_done(struct entry *e)
+entry_done(struct netrc_entry *e)
 {
 	buf_free(&e->login);
 	buf_free(&e->password);
 }
 
 static bool
-complete(const struct entry *e)
+complete(const struct netrc_entry *e)
 {
 	return e->here && e->login.len;
 }
@@ -99,8 +99,8 @@ complete(const struct entry *e)
 int
 netrc_find(struct span text, const char *host, struct buf *ret)
 {
-	struct reader r = {text, 0};
-	CLEAN(entry_done) struct entry e = {0};
+	struct netrc_reader r = {text, 0};
+	CLEAN(entry_done) struct netrc_entry e = {0};
 	CLEAN(buf_free) struct buf w = {0};
 	int error = 0;
 	while (word(&r, &w, &error)) {

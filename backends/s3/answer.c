@@ -9,12 +9,12 @@
 #include <errno.h>
 #include <string.h>
 
-struct texts {
+struct answer_texts {
 	char *id, *secret, *token, *expires;
 };
 
 static void
-texts_free(struct texts *t)
+texts_free(struct answer_texts *t)
 {
 	secret_free(t->id);
 	secret_free(t->secret);
@@ -23,7 +23,7 @@ texts_free(struct texts *t)
 }
 
 static int
-take(const struct texts *t, struct keys **ret)
+take(const struct answer_texts *t, struct s3_keys **ret)
 {
 	if (!t->id || !*t->id || !t->secret || !*t->secret)
 		return err_set(-EINVAL, "the answer has no access key");
@@ -38,7 +38,7 @@ take(const struct texts *t, struct keys **ret)
 }
 
 static char **
-field_of(struct texts *t, const struct json_slice *m)
+field_of(struct answer_texts *t, const struct json_slice *m)
 {
 	static const char *const names[] = {
 		"AccessKeyId", "SecretAccessKey", "SessionToken", "Token", "Expiration"};
@@ -63,9 +63,9 @@ json_member(const struct json_slice *m, void *arg)
 }
 
 int
-provider_read_json(struct span s, struct keys **ret)
+provider_read_json(struct span s, struct s3_keys **ret)
 {
-	CLEAN(texts_free) struct texts t = {0};
+	CLEAN(texts_free) struct answer_texts t = {0};
 	int r = json_scan(s.data ? (const char *)s.data : "", s.len, NULL, json_member, &t);
 	if (r == -EINVAL)
 		return err_set(-EINVAL, "the answer is no JSON with keys");
@@ -73,7 +73,7 @@ provider_read_json(struct span s, struct keys **ret)
 }
 
 int
-provider_read_xml(struct span s, struct keys **ret)
+provider_read_xml(struct span s, struct s3_keys **ret)
 {
 	enum { ID, SECRET, TOKEN, EXPIRES, FIELDS };
 	struct xml_field *f = calloc(FIELDS, sizeof *f);
@@ -85,8 +85,8 @@ provider_read_xml(struct span s, struct keys **ret)
 	f[EXPIRES].name = "Expiration";
 	int r = xml_fields(s, f, FIELDS);
 	if (r == 0) /* borrowed */
-		r = take(
-			&(struct texts){f[ID].text, f[SECRET].text, f[TOKEN].text, f[EXPIRES].text},
+		r = take(&(struct answer_texts){f[ID].text, f[SECRET].text, f[TOKEN].text,
+				 f[EXPIRES].text},
 			ret);
 	explicit_bzero(f, FIELDS * sizeof *f);
 	free(f);

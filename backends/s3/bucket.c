@@ -27,7 +27,7 @@ bucket_open(const struct url *u, const struct zmap_options *o, struct bucket *re
 	if (r == 0)
 		r = credentials_new(&ret->settings, ret->client, &ret->credentials);
 	/* What is missing is said now, not by the first request. */
-	CLEAN(keys_unrefp) struct keys *keys = NULL;
+	CLEAN(keys_unrefp) struct s3_keys *keys = NULL;
 	int64_t deadline = o->timeout ? clock_now() + o->timeout : 0;
 	return r < 0 ? r : credentials_get(ret->credentials, deadline, NULL, &keys);
 }

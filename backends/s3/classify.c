@@ -19,20 +19,20 @@ static const int64_t BELIEVED = 5 * SECOND;
 enum { CODE, MESSAGE, REGION, REQUEST_ID, FIELDS };
 
 /* What the body of an answer says. */
-struct said {
+struct s3_said {
 	struct xml_field f[FIELDS];
 };
 
 static const char *
-code_of(const struct said *s)
+code_of(const struct s3_said *s)
 {
 	return s->f[CODE].text;
 }
 
-static struct said *
+static struct s3_said *
 understand(const struct client_reply *reply)
 {
-	struct said *s = calloc(1, sizeof *s);
+	struct s3_said *s = calloc(1, sizeof *s);
 	if (!s)
 		return NULL;
 	s->f[CODE].name = "Code";
@@ -45,7 +45,7 @@ understand(const struct client_reply *reply)
 }
 
 static bool
-is(const struct said *s, const char *const *codes)
+is(const struct s3_said *s, const char *const *codes)
 {
 	while (*codes && strcmp(code_of(s), *codes) != 0)
 		codes++;
@@ -82,7 +82,7 @@ overdue(const struct s3_request *q, const struct client_reply *reply)
 }
 
 static int
-code_for(const struct s3_request *q, const struct client_reply *reply, const struct said *s,
+code_for(const struct s3_request *q, const struct client_reply *reply, const struct s3_said *s,
 	int fallback)
 {
 	if (reply->status == 401 || reply->status == 403)
@@ -97,7 +97,7 @@ code_for(const struct s3_request *q, const struct client_reply *reply, const str
 
 /* Of a refusal: the source of the keys, since it may be another one than the user thinks. */
 static void
-say_keys(struct s3_request *q, const struct client_reply *reply, const struct said *s, char *ret,
+say_keys(struct s3_request *q, const struct client_reply *reply, const struct s3_said *s, char *ret,
 	size_t size)
 {
 	char origin[160] = "";
@@ -112,7 +112,7 @@ say_keys(struct s3_request *q, const struct client_reply *reply, const struct sa
 }
 
 static int
-explain(struct s3_request *q, const struct client_reply *reply, const struct said *s, int code)
+explain(struct s3_request *q, const struct client_reply *reply, const struct s3_said *s, int code)
 {
 	char name[64], message[300], id[128], where[128] = "", keys[200];
 	tidy(code_of(s), name, sizeof name);
@@ -131,7 +131,7 @@ explain(struct s3_request *q, const struct client_reply *reply, const struct sai
 int
 s3_response_explain(struct s3_request *q, const struct client_reply *reply, int fallback)
 {
-	struct said *s = understand(reply);
+	struct s3_said *s = understand(reply);
 	int r = s ? explain(q, reply, s, code_for(q, reply, s, fallback)) : fallback;
 	free(s);
 	return r;
@@ -154,7 +154,7 @@ follow_region(struct s3_request *q, const char *region)
 static bool
 ask_aloud(struct s3_request *q)
 {
-	CLEAN(keys_unrefp) struct keys *keys = NULL;
+	CLEAN(keys_unrefp) struct s3_keys *keys = NULL;
 	bool other = false;
 	if (s3_request_probe(q->bucket, q->deadline, q->cancel) < 0 ||
 		credentials_get(q->bucket->credentials, q->deadline, q->cancel, &keys) < 0)
@@ -165,7 +165,7 @@ ask_aloud(struct s3_request *q)
 }
 
 static bool
-put_region_right(struct s3_request *q, const struct client_reply *reply, const struct said *s)
+put_region_right(struct s3_request *q, const struct client_reply *reply, const struct s3_said *s)
 {
 	bool redirected = reply->status == 301 || reply->status == 302 || reply->status == 307 ||
 			  reply->status == 308;
@@ -179,7 +179,7 @@ put_region_right(struct s3_request *q, const struct client_reply *reply, const s
 }
 
 static bool
-put_clock_right(struct s3_request *q, const struct client_reply *reply, const struct said *s)
+put_clock_right(struct s3_request *q, const struct client_reply *reply, const struct s3_said *s)
 {
 	int64_t ahead = reply->date ? reply->date - clock_wall() : 0;
 	bool head = q->kind == CLIENT_HEAD && reply->status == 403;
@@ -193,7 +193,7 @@ put_clock_right(struct s3_request *q, const struct client_reply *reply, const st
 }
 
 static bool
-renew_keys(struct s3_request *q, const struct client_reply *reply, const struct said *s)
+renew_keys(struct s3_request *q, const struct client_reply *reply, const struct s3_said *s)
 {
 	if (q->renewed || !q->keys || !(is(s, expired) || overdue(q, reply)))
 		return false;
@@ -204,7 +204,7 @@ renew_keys(struct s3_request *q, const struct client_reply *reply, const struct 
 /* A server may refuse a header that it does not know, or what is before it take the header away, so
  * that the signature is wrong. */
 static bool
-refuses_header(const struct client_reply *reply, const struct said *s)
+refuses_header(const struct client_reply *reply, const struct s3_said *s)
 {
 	return reply->status == 501 || !strcmp(code_of(s), "SignatureDoesNotMatch") ||
 	       (reply->status == 400 && !is(s, expired) && !is(s, skewed) && !is(s, elsewhere) &&
@@ -237,7 +237,7 @@ note_sums(struct s3_request *q)
 
 /* 404: the key, or everything? Only S3's own word counts; a HEAD has none. */
 static int
-absent(struct s3_request *q, const struct client_reply *reply, const struct said *s)
+absent(struct s3_request *q, const struct client_reply *reply, const struct s3_said *s)
 {
 	struct bucket *b = q->bucket;
 	if (!strcmp(code_of(s), "NoSuchKey")) {
@@ -262,7 +262,7 @@ absent(struct s3_request *q, const struct client_reply *reply, const struct said
 
 /* What nothing can be done about. */
 static enum client_verdict
-outcome(struct s3_request *q, const struct client_reply *reply, const struct said *s, int *ret)
+outcome(struct s3_request *q, const struct client_reply *reply, const struct s3_said *s, int *ret)
 {
 	bool conditional = q->if_match || q->if_none_match;
 	switch (reply->status) {
@@ -381,7 +381,7 @@ s3_classify(void *request, const struct client_reply *reply, int *ret)
 		note_sums(q);
 	if (reply->status < 300)
 		return verify(q, reply, ret);
-	struct said *s = understand(reply);
+	struct s3_said *s = understand(reply);
 	if (!s) {
 		*ret = err_set(-ENOMEM, "no memory for an answer");
 		return CLIENT_DONE;

@@ -19,14 +19,14 @@ struct credentials {
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t fetched;
 	bool fetching;
-	bool given_up;       /* the last fetch was cancelled, and says nothing */
-	bool anonymous;      /* nothing is to be signed */
-	bool refused;        /* the server did not take the present keys */
-	bool old;            /* they had expired when they were fetched */
-	struct keys *keys;   /* or NULL */
-	provider_fn *source; /* that gave keys; NULL: none yet */
-	int64_t next_fetch;  /* clock_now() clock; not before that */
-	struct err err;      /* of the last fetch */
+	bool given_up;        /* the last fetch was cancelled, and says nothing */
+	bool anonymous;       /* nothing is to be signed */
+	bool refused;         /* the server did not take the present keys */
+	bool old;             /* they had expired when they were fetched */
+	struct s3_keys *keys; /* or NULL */
+	provider_fn *source;  /* that gave keys; NULL: none yet */
+	int64_t next_fetch;   /* clock_now() clock; not before that */
+	struct err err;       /* of the last fetch */
 };
 
 int
@@ -66,7 +66,7 @@ nothing_found(void)
 /* Asks one source after the other. PROVIDER_NONE: nothing is to be signed, since what most people
  * read of Google's is public. */
 static int
-search(const struct provider_ask *a, provider_fn **source, struct keys **ret)
+search(const struct provider_ask *a, provider_fn **source, struct s3_keys **ret)
 {
 	static provider_fn *const named[] = {provider_profile, NULL};
 	static provider_fn *const all[] = {provider_environment, provider_profile,
@@ -93,8 +93,8 @@ static void
 fetch(struct credentials *c, provider_fn *source, int64_t deadline, struct cancel *cancel)
 {
 	const struct provider_ask a = {c->settings, c->client, deadline, cancel};
-	CLEAN(keys_unrefp) struct keys *old = NULL;
-	struct keys *new = NULL;
+	CLEAN(keys_unrefp) struct s3_keys *old = NULL;
+	struct s3_keys *new = NULL;
 	int r = source ? source(&a, &new) : search(&a, &source, &new);
 	bool anonymous = r > 0 && !source;
 	if (r > 0 && !anonymous)
@@ -145,7 +145,8 @@ wait_a_little(struct credentials *c)
 }
 
 int
-credentials_get(struct credentials *c, int64_t deadline, struct cancel *cancel, struct keys **ret)
+credentials_get(
+	struct credentials *c, int64_t deadline, struct cancel *cancel, struct s3_keys **ret)
 {
 	*ret = NULL;
 	if (c->settings->anonymous)
@@ -179,7 +180,7 @@ credentials_get(struct credentials *c, int64_t deadline, struct cancel *cancel, 
 }
 
 bool
-credentials_renew(struct credentials *c, const struct keys *refused)
+credentials_renew(struct credentials *c, const struct s3_keys *refused)
 {
 	bool may_help = false;
 	LOCKED(&c->lock) {

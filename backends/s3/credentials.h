@@ -22,10 +22,10 @@ struct credentials *credentials_free(struct credentials *); /* NULL is allowed; 
 
 /* Keys that are good now; *ret is NULL where nothing is to be signed. 0, or -errno: nothing was
  * found (-EINVAL), or a source failed. */
-int credentials_get(struct credentials *, int64_t deadline, struct cancel *, struct keys **ret);
+int credentials_get(struct credentials *, int64_t deadline, struct cancel *, struct s3_keys **ret);
 /* The server says that these have expired or are not known: they are fetched anew by the next get,
  * if they can be. Returns whether that may help. */
-bool credentials_renew(struct credentials *, const struct keys *);
+bool credentials_renew(struct credentials *, const struct s3_keys *);
 /* Where the keys that are asked for came from, for messages: "the environment", "profile 'x' of
  * ~/.aws"; "" before there were any. */
 void credentials_origin(struct credentials *, char *ret, size_t size);

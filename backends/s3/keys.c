@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 struct pages {
-	struct keys keys;
+	struct s3_keys keys;
 	size_t size;
 	char text[];
 };
@@ -23,7 +23,7 @@ put(char **to, const char *text)
 	return at;
 }
 
-struct keys *
+struct s3_keys *
 keys_new(const char *id, const char *secret, const char *token, int64_t expires)
 {
 	bool has_token = token && *token;
@@ -45,16 +45,16 @@ keys_new(const char *id, const char *secret, const char *token, int64_t expires)
 	return &p->keys;
 }
 
-struct keys *
-keys_ref(struct keys *k)
+struct s3_keys *
+keys_ref(struct s3_keys *k)
 {
 	if (k)
 		atomic_fetch_add(&k->refs, 1);
 	return k;
 }
 
-struct keys *
-keys_unref(struct keys *k)
+struct s3_keys *
+keys_unref(struct s3_keys *k)
 {
 	if (!k || atomic_fetch_sub(&k->refs, 1) > 1)
 		return NULL;

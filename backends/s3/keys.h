@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-struct keys {
+struct s3_keys {
 	atomic_uint refs;
 	const char *id, *secret;
 	const char *token; /* of a session; NULL: none */
@@ -16,11 +16,11 @@ struct keys {
 };
 
 /* Copies all texts; token may be NULL or "". NULL: no memory. */
-struct keys *keys_new(const char *id, const char *secret, const char *token, int64_t expires);
-struct keys *keys_ref(struct keys *);
+struct s3_keys *keys_new(const char *id, const char *secret, const char *token, int64_t expires);
+struct s3_keys *keys_ref(struct s3_keys *);
 /* Returns NULL. NULL is allowed. */
-struct keys *keys_unref(struct keys *);
-CLEAN_DEFINE(struct keys, keys_unref)
+struct s3_keys *keys_unref(struct s3_keys *);
+CLEAN_DEFINE(struct s3_keys, keys_unref)
 
 /* For a text or a buffer on the heap that holds a secret: wiped, then freed. */
 void secret_free(char *text);

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <strings.h>
 
-struct line {
+struct ncrc_line {
 	const char *at;
 	size_t len;
 };
 
 static void
-trim(struct line *l)
+trim(struct ncrc_line *l)
 {
 	while (l->len && (*l->at == ' ' || *l->at == '\t')) {
 		l->at++;
@@ -25,7 +25,7 @@ trim(struct line *l)
 }
 
 static bool
-begins(struct line l, const char *with)
+begins(struct ncrc_line l, const char *with)
 {
 	size_t n = strlen(with);
 	return l.len >= n && !strncasecmp(l.at, with, n);
@@ -33,7 +33,7 @@ begins(struct line l, const char *with)
 
 /* Takes "[place]" off the line. Does it fit the store? A place without a host fits every one. */
 static bool
-fits(struct line *l, const struct ncrc_want *w, size_t *ret)
+fits(struct ncrc_line *l, const struct ncrc_want *w, size_t *ret)
 {
 	*ret = 0;
 	if (!l->len || *l->at != '[')
@@ -41,7 +41,7 @@ fits(struct line *l, const struct ncrc_want *w, size_t *ret)
 	const char *end = memchr(l->at, ']', l->len);
 	if (!end)
 		return false;
-	struct line place = {l->at + 1, (size_t)(end - l->at) - 1};
+	struct ncrc_line place = {l->at + 1, (size_t)(end - l->at) - 1};
 	l->len -= (size_t)(end + 1 - l->at);
 	l->at = end + 1;
 	const char *colon = memmem(place.at, place.len, "://", 3);
@@ -65,11 +65,11 @@ fits(struct line *l, const struct ncrc_want *w, size_t *ret)
 char *
 ncrc_find(const char *text, size_t len, const struct ncrc_want *w, size_t *ret_place)
 {
-	struct line best = {NULL, 0};
+	struct ncrc_line best = {NULL, 0};
 	size_t key = strlen(w->key), longest = 0, place;
 	for (size_t at = 0; at < len;) {
 		const char *end = memchr(text + at, '\n', len - at);
-		struct line l = {text + at, end ? (size_t)(end - text) - at : len - at};
+		struct ncrc_line l = {text + at, end ? (size_t)(end - text) - at : len - at};
 		at += l.len + 1;
 		trim(&l);
 		if (!l.len || *l.at == '#' || !fits(&l, w, &place) || place < longest)
@@ -78,8 +78,8 @@ ncrc_find(const char *text, size_t len, const struct ncrc_want *w, size_t *ret_p
 		const char *equals = l.len ? memchr(l.at, '=', l.len) : NULL;
 		if (!equals)
 			continue;
-		struct line name = {l.at, (size_t)(equals - l.at)},
-			    value = {equals + 1, l.len - (size_t)(equals - l.at) - 1};
+		struct ncrc_line name = {l.at, (size_t)(equals - l.at)},
+				 value = {equals + 1, l.len - (size_t)(equals - l.at) - 1};
 		trim(&name);
 		trim(&value);
 		if (name.len != key || strncasecmp(name.at, w->key, key))

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct name {
+static const struct profile_name {
 	const char *parent, *key;
 	enum profile_key is;
 } names[] = {
@@ -36,7 +36,7 @@ static const struct name {
 	{"s3", "endpoint_url", PROFILE_S3_ENDPOINT},
 };
 
-struct reader {
+struct profile_reader {
 	const char *kind, *name; /* "[kind name]"; "[name]" as well if kind is "profile" */
 	struct profile *to;
 	bool found;
@@ -50,7 +50,7 @@ same(const char *text, size_t len, const char *word)
 
 /* "profile x", "profile \"x\"" or "x". */
 static bool
-is_section(const struct reader *r, const char *text, size_t len)
+is_section(const struct profile_reader *r, const char *text, size_t len)
 {
 	size_t kind = strlen(r->kind);
 	bool has_kind = len > kind && !strncasecmp(text, r->kind, kind) &&
@@ -86,12 +86,12 @@ set(struct profile *p, enum profile_key k, const struct ini_entry *e)
 static int
 read_entry(void *arg, const struct ini_entry *e)
 {
-	struct reader *r = arg;
+	struct profile_reader *r = arg;
 	if (!is_section(r, e->section, e->section_len))
 		return 0;
 	r->found = true;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		const struct name *n = &names[i];
+		const struct profile_name *n = &names[i];
 		bool right_parent = n->parent
 					    ? e->parent && same(e->parent, e->parent_len, n->parent)
 					    : !e->parent;
@@ -104,14 +104,14 @@ read_entry(void *arg, const struct ini_entry *e)
 int
 profile_add(const char *text, size_t len, const char *name, struct profile *ret)
 {
-	struct reader reader = {"profile", name, ret, false};
+	struct profile_reader reader = {"profile", name, ret, false};
 	int r = ini_parse(text, len, read_entry, &reader);
 	if (r == 0 && ret->of[PROFILE_SERVICES]) {
 		CLEAN(clean_free) char *services = strdup(ret->of[PROFILE_SERVICES]);
 		if (!services)
 			return err_set(-ENOMEM, "no memory for a profile");
-		r = ini_parse(
-			text, len, read_entry, &(struct reader){"services", services, ret, false});
+		r = ini_parse(text, len, read_entry,
+			&(struct profile_reader){"services", services, ret, false});
 	}
 	return r < 0 ? r : reader.found ? 0 : PROFILE_UNKNOWN;
 }

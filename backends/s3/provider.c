@@ -14,7 +14,7 @@ only_one(const char *id, const char *secret)
 }
 
 static int
-make(const char *id, const char *secret, const char *token, struct keys **ret)
+make(const char *id, const char *secret, const char *token, struct s3_keys **ret)
 {
 	*ret = keys_new(id, secret, token, INT64_MAX);
 	return *ret ? 0 : err_set(-ENOMEM, "no memory for keys");
@@ -23,7 +23,7 @@ make(const char *id, const char *secret, const char *token, struct keys **ret)
 /* Google's keys by the names that GDAL uses, or by Amazon's where they say themselves that they are
  * Google's. */
 static int
-google_environment(struct keys **ret)
+google_environment(struct s3_keys **ret)
 {
 	const char *id = getenv("GS_ACCESS_KEY_ID"), *secret = getenv("GS_SECRET_ACCESS_KEY");
 	bool has_id = id && *id, has_secret = secret && *secret;
@@ -39,7 +39,7 @@ google_environment(struct keys **ret)
 }
 
 int
-provider_environment(const struct provider_ask *a, struct keys **ret)
+provider_environment(const struct provider_ask *a, struct s3_keys **ret)
 {
 	static const char *const tokens[] = {"AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", NULL};
 	const char *id = getenv("AWS_ACCESS_KEY_ID"), *secret = getenv("AWS_SECRET_ACCESS_KEY");
@@ -52,7 +52,7 @@ provider_environment(const struct provider_ask *a, struct keys **ret)
 }
 
 static int
-run_process(const struct provider_ask *a, const char *command, struct keys **ret)
+run_process(const struct provider_ask *a, const char *command, struct s3_keys **ret)
 {
 	CLEAN(secret_buf_free) struct buf answer = {0};
 	int r = provider_run(command, a->deadline, a->cancel, &answer);
@@ -76,7 +76,7 @@ refuse(const struct profile *p)
 }
 
 int
-provider_profile(const struct provider_ask *a, struct keys **ret)
+provider_profile(const struct provider_ask *a, struct s3_keys **ret)
 {
 	CLEAN(profile_free) struct profile p = {0};
 	const struct settings *s = a->settings;
@@ -98,7 +98,7 @@ provider_profile(const struct provider_ask *a, struct keys **ret)
 }
 
 int
-provider_web_identity(const struct provider_ask *a, struct keys **ret)
+provider_web_identity(const struct provider_ask *a, struct s3_keys **ret)
 {
 	const struct provider_role role = {getenv("AWS_ROLE_ARN"),
 		getenv("AWS_WEB_IDENTITY_TOKEN_FILE"), getenv("AWS_ROLE_SESSION_NAME")};

@@ -18,7 +18,7 @@ struct provider_ask {
 enum provider_outcome { PROVIDER_NONE = 1 };
 
 /* 0; PROVIDER_NONE: nothing of the kind is set up here; -errno: it is, and it failed. */
-typedef int provider_fn(const struct provider_ask *, struct keys **ret);
+typedef int provider_fn(const struct provider_ask *, struct s3_keys **ret);
 
 provider_fn provider_environment, provider_profile, provider_container, provider_web_identity,
 	provider_machine;
@@ -30,14 +30,15 @@ struct provider_role {
 	const char *arn, *token_file;
 	const char *session_name; /* NULL: ours */
 };
-int provider_assume(const struct provider_ask *, const struct provider_role *, struct keys **ret);
+int provider_assume(
+	const struct provider_ask *, const struct provider_role *, struct s3_keys **ret);
 
 /* Of the JSON that credential_process, containers and machines answer with: AccessKeyId,
  * SecretAccessKey, SessionToken or Token, Expiration. 0, or -EINVAL with a text that repeats
  * nothing of it. */
-int provider_read_json(struct span, struct keys **ret);
+int provider_read_json(struct span, struct s3_keys **ret);
 /* The same from the XML of AssumeRole and AssumeRoleWithWebIdentity. */
-int provider_read_xml(struct span, struct keys **ret);
+int provider_read_xml(struct span, struct s3_keys **ret);
 /* Runs the command line (no shell: words, quotes and backslashes as a shell takes them) and appends
  * what it prints. 0 or -errno. */
 int provider_run(const char *command, int64_t deadline, struct cancel *, struct buf *ret);

@@ -104,7 +104,7 @@ authorization(struct buf *ret)
 }
 
 int
-provider_container(const struct provider_ask *a, struct keys **ret)
+provider_container(const struct provider_ask *a, struct s3_keys **ret)
 {
 	const char *relative = getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
 	const char *full = getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI");
@@ -178,7 +178,8 @@ refused(int r, const struct client_reply *reply)
 }
 
 int
-provider_assume(const struct provider_ask *a, const struct provider_role *role, struct keys **ret)
+provider_assume(
+	const struct provider_ask *a, const struct provider_role *role, struct s3_keys **ret)
 {
 	CLEAN(secret_buf_free) struct buf token = {0};
 	CLEAN(secret_buf_free) struct buf body = {0};
@@ -241,7 +242,7 @@ cut_line(struct buf *b)
 }
 
 int
-provider_machine(const struct provider_ask *a, struct keys **ret)
+provider_machine(const struct provider_ask *a, struct s3_keys **ret)
 {
 	static const char roles[] = "meta-data/iam/security-credentials/";
 	const char *disabled = getenv("AWS_EC2_METADATA_DISABLED");

@@ -21,14 +21,14 @@ method_of(enum client_kind kind)
 }
 
 /* The texts of one attempt. */
-struct texts {
+struct request_texts {
 	struct buf host, path, url, authorization;
 	char date[SIGN_DATE];
 	const char *query;
 };
 
 static void
-texts_free(struct texts *t)
+texts_free(struct request_texts *t)
 {
 	buf_free(&t->host);
 	buf_free(&t->path);
@@ -37,7 +37,7 @@ texts_free(struct texts *t)
 }
 
 static int
-write_texts(struct s3_request *q, struct texts *t)
+write_texts(struct s3_request *q, struct request_texts *t)
 {
 	struct bucket *b = q->bucket;
 	const struct address *a = &b->settings.address;
@@ -76,7 +76,8 @@ wants_checksum(const struct s3_request *q)
 
 /* In the order of their names. Returns how many. */
 static size_t
-write_headers(const struct s3_request *q, const struct texts *t, struct sign_pair ret[HEADERS])
+write_headers(
+	const struct s3_request *q, const struct request_texts *t, struct sign_pair ret[HEADERS])
 {
 	size_t n = 0;
 	ret[n++] = (struct sign_pair){"host", (char *)t->host.data};
@@ -94,7 +95,7 @@ write_headers(const struct s3_request *q, const struct texts *t, struct sign_pai
 }
 
 static int
-sign(struct s3_request *q, struct texts *t, struct client_attempt *to)
+sign(struct s3_request *q, struct request_texts *t, struct client_attempt *to)
 {
 	struct sign_pair headers[HEADERS];
 	q->ahead = q->bucket->clock_ahead;
@@ -122,7 +123,7 @@ static int
 prepare(void *arg, unsigned attempt, struct client_attempt *to)
 {
 	struct s3_request *q = arg;
-	CLEAN(texts_free) struct texts t = {0};
+	CLEAN(texts_free) struct request_texts t = {0};
 	keys_unref(MOVE(q->keys));
 	q->explained = q->refused = false;
 	(void)attempt;

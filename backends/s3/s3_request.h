@@ -53,7 +53,7 @@ struct s3_request {
 	unsigned requests;       /* as struct client_reply has it, when it is over */
 	char told_id[S3_PUT_ID]; /* that the object keeps, likewise; "": it is of no such put */
 	size_t start;            /* of the body in get->into */
-	struct keys *keys;       /* that the last attempt was signed with */
+	struct s3_keys *keys;    /* that the last attempt was signed with */
 	char region[64];         /* and for */
 	int64_t ahead;           /* and by which clock */
 	char payload[SIGN_HASH];

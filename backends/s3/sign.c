@@ -213,7 +213,7 @@ make_day_key(const struct signer *s, const char *secret, struct day_key *k)
 
 /* The key of this day, region and secret: the last one, or made and kept. */
 static int
-find_day_key(struct signer *s, const char *date, const char *region, const struct keys *keys,
+find_day_key(struct signer *s, const char *date, const char *region, const struct s3_keys *keys,
 	struct day_key *ret)
 {
 	struct day_key k = {0};
@@ -244,7 +244,7 @@ find_day_key(struct signer *s, const char *date, const char *region, const struc
 
 int
 signer_sign(struct signer *s, const struct sign_request *q, const char *region,
-	const struct keys *keys, struct buf *ret)
+	const struct s3_keys *keys, struct buf *ret)
 {
 	CLEAN(secret_buf_free) struct buf text = {0};
 	char date[SIGN_DATE], hashed[SIGN_HASH], signature[SIGN_HASH];

@@ -43,4 +43,4 @@ struct signer *signer_new(const char *service);
 struct signer *signer_free(struct signer *); /* NULL is allowed; returns NULL */
 /* Appends the value of the header Authorization. 0 or -errno. */
 int signer_sign(struct signer *, const struct sign_request *, const char *region,
-	const struct keys *, struct buf *ret);
+	const struct s3_keys *, struct buf *ret);

@@ -34,7 +34,7 @@ struct trial {
 
 /* --- requests that are under way beside others --- */
 
-struct asked {
+struct trial_asked {
 	struct s3_request q;
 	struct zmap_stat stat;
 	int r;
@@ -42,10 +42,10 @@ struct asked {
 	sem_t over;
 };
 
-static struct asked
+static struct trial_asked
 asked_of(struct trial *t, enum client_kind kind, unsigned object)
 {
-	return (struct asked){
+	return (struct trial_asked){
 		.q = {.bucket = &((struct s3 *)t->z)->bucket,
 			.kind = kind,
 			.key = t->key[object],
@@ -56,14 +56,14 @@ asked_of(struct trial *t, enum client_kind kind, unsigned object)
 static void
 ended(void *arg, int r, const struct client_reply *reply)
 {
-	struct asked *a = arg;
+	struct trial_asked *a = arg;
 	a->r = s3_request_end(&a->q, r, reply, &a->stat);
 	err_save(a->r, &a->why);
 	sem_post(&a->over);
 }
 
 static void
-begin(struct asked *a)
+begin(struct trial_asked *a)
 {
 	sem_init(&a->over, 0, 0);
 	s3_request_submit(&a->q, ended, a);
@@ -71,7 +71,7 @@ begin(struct asked *a)
 
 /* The outcome; the thread's err_text is left alone. */
 static int
-end(struct asked *a)
+end(struct trial_asked *a)
 {
 	while (sem_wait(&a->over) != 0)
 		continue;
@@ -91,7 +91,7 @@ put_each(struct trial *t, struct zmap_stat *ret)
 		.bytes = {bytes, 1},
 		.if_absent = true,
 		.deadline = t->deadline};
-	struct asked plain = asked_of(t, CLIENT_PUT, DELETED);
+	struct trial_asked plain = asked_of(t, CLIENT_PUT, DELETED);
 	char id[S3_PUT_ID];
 	int r = marked ? s3_new_put_id(id) : 0;
 	if (r < 0)
@@ -122,8 +122,8 @@ put_both(struct trial *t, struct zmap_stat *ret)
 static int
 try_in_vain(struct trial *t)
 {
-	struct asked absent = asked_of(t, CLIENT_PUT, PUT), match = absent,
-		     del = asked_of(t, CLIENT_DELETE, DELETED);
+	struct trial_asked absent = asked_of(t, CLIENT_PUT, PUT), match = absent,
+			   del = asked_of(t, CLIENT_DELETE, DELETED);
 	absent.q.send = (struct span){bytes, 2};
 	absent.q.if_none_match = "*";
 	match.q.send = (struct span){bytes, 3};
@@ -153,7 +153,7 @@ try_match(struct trial *t, const struct zmap_stat *now)
 		.if_match = now->version,
 		.deadline = t->deadline};
 	struct zmap_stat s = {0};
-	struct asked look = asked_of(t, CLIENT_HEAD, t->deletes_if ? DELETED : PUT);
+	struct trial_asked look = asked_of(t, CLIENT_HEAD, t->deletes_if ? DELETED : PUT);
 	begin(&look);
 	int r = *now->version ? s3_put(t->z, &p, &s) : ZMAP_CHANGED;
 	const bool there = end(&look) == 0;
@@ -165,7 +165,7 @@ try_match(struct trial *t, const struct zmap_stat *now)
 static void
 delete_both(struct trial *t)
 {
-	struct asked del[OBJECTS];
+	struct trial_asked del[OBJECTS];
 	for (unsigned i = 0; i < OBJECTS; i++) {
 		del[i] = asked_of(t, CLIENT_DELETE, i);
 		begin(&del[i]);

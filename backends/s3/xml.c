@@ -52,7 +52,7 @@ run(XML_Parser p, struct span document)
 
 /* --- texts by their names --- */
 
-struct finder {
+struct xml_finder {
 	struct xml_field *fields, *inside;
 	size_t n, used;
 	bool done[16];
@@ -61,7 +61,7 @@ struct finder {
 static void
 field_begins(void *arg, const char *name, const char **attributes)
 {
-	struct finder *f = XML_GetUserData((XML_Parser)arg);
+	struct xml_finder *f = XML_GetUserData((XML_Parser)arg);
 	f->inside = NULL;
 	for (size_t i = 0; i < f->n; i++)
 		if (!f->done[i] && !strcmp(name, f->fields[i].name)) {
@@ -73,7 +73,7 @@ field_begins(void *arg, const char *name, const char **attributes)
 static void
 field_text(void *arg, const char *text, int len)
 {
-	struct finder *f = XML_GetUserData((XML_Parser)arg);
+	struct xml_finder *f = XML_GetUserData((XML_Parser)arg);
 	size_t n = (size_t)len;
 	if (!f->inside)
 		return;
@@ -87,7 +87,7 @@ field_text(void *arg, const char *text, int len)
 static void
 field_ends(void *arg, const char *name)
 {
-	struct finder *f = XML_GetUserData((XML_Parser)arg);
+	struct xml_finder *f = XML_GetUserData((XML_Parser)arg);
 	if (f->inside)
 		f->done[f->inside - f->fields] = true;
 	f->inside = NULL;
@@ -96,7 +96,7 @@ field_ends(void *arg, const char *name)
 int
 xml_fields(struct span document, struct xml_field *fields, size_t n)
 {
-	struct finder f = {.fields = fields, .n = n < 16 ? n : 16};
+	struct xml_finder f = {.fields = fields, .n = n < 16 ? n : 16};
 	for (size_t i = 0; i < n; i++)
 		fields[i].text[0] = 0;
 	XML_Parser p = NULL;

@@ -22,7 +22,7 @@ enum {
 
 /* --- the archive, as libzip sees it --- */
 
-struct source {
+struct zip_source {
 	const struct zip_reading *in;
 	struct span tail; /* its last bytes: all of most directories */
 	uint64_t size;
@@ -40,7 +40,7 @@ struct source {
 static const uint64_t NOWHERE = UINT64_MAX;
 
 static int
-load_window(struct source *s, uint64_t at, uint64_t end)
+load_window(struct zip_source *s, uint64_t at, uint64_t end)
 {
 	s->window.len = 0;
 	s->window_at = at;
@@ -50,7 +50,7 @@ load_window(struct source *s, uint64_t at, uint64_t end)
 
 /* The bytes at hand from there on; none: the request failed. */
 static struct span
-at_hand(struct source *s, uint64_t at)
+at_hand(struct zip_source *s, uint64_t at)
 {
 	uint64_t tail_at = s->size - s->tail.len;
 	if (at >= tail_at)
@@ -63,7 +63,7 @@ at_hand(struct source *s, uint64_t at)
 }
 
 static int64_t
-source_read(struct source *s, uint8_t *to, uint64_t len)
+source_read(struct zip_source *s, uint8_t *to, uint64_t len)
 {
 	uint64_t done = 0;
 	len = min_u64(len, s->size - s->before - s->at);
@@ -86,7 +86,7 @@ source_read(struct source *s, uint8_t *to, uint64_t len)
 }
 
 static int64_t
-source_seek(struct source *s, void *data, uint64_t len)
+source_seek(struct zip_source *s, void *data, uint64_t len)
 {
 	int64_t to =
 		zip_source_seek_compute_offset(s->at, s->size - s->before, data, len, &s->error);
@@ -105,7 +105,7 @@ source_seek(struct source *s, void *data, uint64_t len)
 static zip_int64_t
 source_call(void *arg, void *data, zip_uint64_t len, zip_source_cmd_t command)
 {
-	struct source *s = arg;
+	struct zip_source *s = arg;
 	switch (command) {
 	case ZIP_SOURCE_SUPPORTS: return ZIP_SOURCE_SUPPORTS_SEEKABLE;
 	case ZIP_SOURCE_OPEN: s->at = 0; return 0;
@@ -161,7 +161,7 @@ is_ascii(const char *s)
 
 /* libzip does not tell where a member's header is, but it goes there first of all. */
 static uint64_t
-find_header(struct source *s, zip_t *z, uint64_t i)
+find_header(struct zip_source *s, zip_t *z, uint64_t i)
 {
 	s->seen = NOWHERE;
 	zip_file_t *f = zip_fopen_index(z, i, ZIP_FL_ENCRYPTED);
@@ -175,7 +175,7 @@ find_header(struct source *s, zip_t *z, uint64_t i)
 
 /* A member without bytes has none that one could go to. */
 static int
-place_member(struct source *s, zip_t *z, uint64_t i, struct zip_member *m)
+place_member(struct zip_source *s, zip_t *z, uint64_t i, struct zip_member *m)
 {
 	uint64_t at = m->stored ? find_header(s, z, i) : 0, end;
 	if (at == NOWHERE || add_over(at, s->before, &m->header) ||
@@ -187,7 +187,7 @@ place_member(struct source *s, zip_t *z, uint64_t i, struct zip_member *m)
 
 /* Its name is put at `to`; key NULL: to be skipped. */
 static int
-read_member(struct source *s, zip_t *z, uint64_t i, char *to, struct zip_member *ret)
+read_member(struct zip_source *s, zip_t *z, uint64_t i, char *to, struct zip_member *ret)
 {
 	zip_stat_t st;
 	zip_stat_init(&st);
@@ -215,7 +215,7 @@ read_member(struct source *s, zip_t *z, uint64_t i, char *to, struct zip_member 
 }
 
 static int
-read_members(struct source *s, zip_t *z, struct zip_index *x)
+read_members(struct zip_source *s, zip_t *z, struct zip_index *x)
 {
 	uint64_t count = (uint64_t)zip_get_num_entries(z, 0);
 	size_t room = 1;
@@ -245,7 +245,7 @@ read_members(struct source *s, zip_t *z, struct zip_index *x)
 /* --- opening --- */
 
 static int
-failure(const struct source *s, zip_error_t *e)
+failure(const struct zip_source *s, zip_error_t *e)
 {
 	if (s->failed)
 		return s->failed;
@@ -262,7 +262,7 @@ read_archive(
 	CLEAN(zip_index_freep) struct zip_index *x = calloc(1, sizeof *x);
 	if (!x)
 		return err_set(-ENOMEM, "no memory for an archive");
-	struct source s = {.in = in,
+	struct zip_source s = {.in = in,
 		.tail = tail,
 		.size = in->archive->stat.size,
 		.before = before,

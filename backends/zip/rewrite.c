@@ -109,22 +109,22 @@ add_description(struct out *out, const uint8_t *entry, const struct zip_old_part
 }
 
 /* Bytes of the old archive that are to be copied together. */
-struct run {
+struct member_run {
 	uint64_t from, end;
 	uint64_t last; /* where the last member ended */
 };
 
 static int
-end_run(struct zip_old *o, struct out *out, struct run *run)
+end_run(struct zip_old *o, struct out *out, struct member_run *run)
 {
 	int r = run->end > run->from ? copy(out, o->in->from, run->from, run->end - run->from) : 0;
-	*run = (struct run){.last = run->last};
+	*run = (struct member_run){.last = run->last};
 	return r;
 }
 
 /* Takes a member into the run, or begins another with it. */
 static int
-copy_part(struct zip_old *o, struct out *out, struct zip_old_part *p, struct run *run)
+copy_part(struct zip_old *o, struct out *out, struct zip_old_part *p, struct member_run *run)
 {
 	uint8_t head[ZIP_LOCAL_LEN], tail[24] = {0};
 	const uint8_t *entry = o->dir.data + p->entry;
@@ -165,7 +165,7 @@ copy_part(struct zip_old *o, struct out *out, struct zip_old_part *p, struct run
 static int
 copy_parts(struct zip_old *o, struct out *out)
 {
-	struct run run = {0};
+	struct member_run run = {0};
 	int r = copy(out, o->in->from, 0, o->before);
 	for (size_t i = 0; i < o->parts && r == 0; i++)
 		r = copy_part(o, out, o->place[i], &run);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* What a sync writes: the pending as they were when it began. */
-struct batch {
+struct zip_batch {
 	struct zip_store *store;
 	struct zip_renewed *of; /* NULL: the new archive has its name */
 	uint64_t over;          /* archive.serial: what they were put over */
@@ -21,14 +21,14 @@ struct batch {
 };
 
 static void
-batch_done(struct batch *b)
+batch_done(struct zip_batch *b)
 {
 	zip_renewed_free(b->of);
 	free(b->stays);
 }
 
 static int
-batch_begin(struct zip_store *p, struct batch *b)
+batch_begin(struct zip_store *p, struct zip_batch *b)
 {
 	const struct zip_writer *w = p->writer;
 	b->store = p;
@@ -42,7 +42,7 @@ batch_begin(struct zip_store *p, struct batch *b)
 enum { UNKNOWN, STAYS, GOES };
 
 static int
-choose(struct batch *b)
+choose(struct zip_batch *b)
 {
 	const struct zip_index *x = b->of->base->index;
 	for (size_t i = 0; i < x->count; i++)
@@ -63,7 +63,7 @@ choose(struct batch *b)
 static bool
 entry_stays(void *arg, size_t number, const char *name, size_t len)
 {
-	const struct batch *b = arg;
+	const struct zip_batch *b = arg;
 	unsigned known = number < b->entries ? b->stays[number] : UNKNOWN;
 	CLEAN(clean_free) char *copy = strndup(name, len);
 	if (known != UNKNOWN || !copy)
@@ -72,7 +72,7 @@ entry_stays(void *arg, size_t number, const char *name, size_t len)
 }
 
 static int
-changed_beneath(const struct zip_store *p, const struct batch *b)
+changed_beneath(const struct zip_store *p, const struct zip_batch *b)
 {
 	struct zmap_stat s;
 	int r = zmap_stat(p->lower, p->key, &s);
@@ -102,7 +102,7 @@ like_old(int fd, int old)
 }
 
 static int
-make(struct batch *b, int fd)
+make(struct zip_batch *b, int fd)
 {
 	struct zip_writer *w = b->store->writer;
 	const struct zip_rewrite in = {.from = w->lock,
@@ -133,7 +133,7 @@ sync_folder(struct zip_writer *w, int folder)
 /* The new archive takes the place of the old one; no other thread looks for a newer archive
  * meanwhile. What is put is stored then, though the archive may have to be read later. */
 static int
-replace(struct batch *b, int folder, const char *temp, int *fd)
+replace(struct zip_batch *b, int folder, const char *temp, int *fd)
 {
 	struct zip_store *p = b->store;
 	struct zip_writer *w = p->writer;
@@ -161,7 +161,7 @@ replace(struct batch *b, int folder, const char *temp, int *fd)
 /* Puts into an archive that is another one now are lost, and programs that made them are told so;
  * what is put from now on goes there. */
 static void
-drop(struct batch *b)
+drop(struct zip_batch *b)
 {
 	CLEAN(zip_spill_unrefp) struct zip_spill *spill = NULL;
 	struct zip_store *p = b->store;
@@ -176,7 +176,7 @@ drop(struct batch *b)
 }
 
 static int
-write_batch(struct batch *b)
+write_batch(struct zip_batch *b)
 {
 	struct zip_writer *w = b->store->writer;
 	char temp[DIR_TEMPORARY_SIZE];
@@ -199,7 +199,7 @@ write_batch(struct batch *b)
 /* Another program has replaced the archive, and this was known before anything was put: the lock is
  * that of an archive which is there no more. */
 static int
-lock_again(struct zip_store *p, const struct batch *b)
+lock_again(struct zip_store *p, const struct zip_batch *b)
 {
 	struct zip_writer *w = p->writer;
 	struct zmap_stat s;
@@ -247,7 +247,7 @@ zip_sync(struct zmap *z)
 	if (!w || (!atomic_load(&w->any) && !atomic_load(&w->unsynced)))
 		return 0;
 	LOCKED(&w->syncing) {
-		CLEAN(batch_done) struct batch b = {0};
+		CLEAN(batch_done) struct zip_batch b = {0};
 		int r = read_renewed(p);
 		if (r == 0)
 			r = batch_begin(p, &b);

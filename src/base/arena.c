@@ -225,14 +225,14 @@ arena_idle(void)
 }
 
 /* Free slots [from, to) with the whole pages in them that are there. */
-struct stretch {
+struct arena_stretch {
 	struct arena *a;
 	unsigned from, to;
 	size_t page, pages; /* pages 0: all of the arena */
 };
 
 static bool
-find_pages(struct stretch *s)
+find_pages(struct arena_stretch *s)
 {
 	const struct arena *a = s->a;
 	for (s->from = next_slot(a, a->from, false); s->from < a->slots;
@@ -254,10 +254,10 @@ find_pages(struct stretch *s)
 
 /* The lock is held. A wholly free arena of that size, or pages of one. */
 static bool
-find_stretch(struct size *size, struct stretch *ret)
+find_stretch(struct size *size, struct arena_stretch *ret)
 {
 	for (struct arena *a = size->last; a; a = a->prev) {
-		*ret = (struct stretch){.a = a};
+		*ret = (struct arena_stretch){.a = a};
 		if (a->free == a->slots)
 			return true;
 		if (!a->dry && find_pages(ret))
@@ -270,7 +270,7 @@ find_stretch(struct size *size, struct stretch *ret)
 /* The lock is held. Of the size with the most that can go, so that those that are in use keep
  * theirs. */
 static bool
-choose(struct stretch *ret)
+choose(struct arena_stretch *ret)
 {
 	bool seen[SIZES] = {false};
 	for (;;) {
@@ -289,7 +289,7 @@ choose(struct stretch *ret)
 
 /* The lock is held. No slot of it is taken from now on. */
 static void
-hold(const struct stretch *s)
+hold(const struct arena_stretch *s)
 {
 	struct arena *a = s->a;
 	sub_idle(a->of, s->pages ? s->pages * pages_size() : empty_bytes(a));
@@ -303,7 +303,7 @@ hold(const struct stretch *s)
 
 /* The lock is held. Its pages are gone. */
 static void
-release(const struct stretch *s)
+release(const struct arena_stretch *s)
 {
 	struct arena *a = s->a;
 	for (size_t p = s->page; p < s->page + s->pages; p++)
@@ -323,7 +323,7 @@ release(const struct stretch *s)
 bool
 arena_trim(void)
 {
-	struct stretch s;
+	struct arena_stretch s;
 	bool found = false;
 	LOCKED(&arenas.lock) {
 		found = choose(&s);

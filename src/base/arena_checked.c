@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* Before each piece. */
-struct head {
+struct arena_head {
 	size_t bytes, pad;
 };
 
@@ -19,7 +19,7 @@ arena_size(size_t n)
 void *
 arena_get(size_t n, bool filled)
 {
-	struct head *h = malloc(sizeof *h + arena_size(n));
+	struct arena_head *h = malloc(sizeof *h + arena_size(n));
 	if (!h)
 		return NULL;
 	h->bytes = arena_size(n);
@@ -29,7 +29,7 @@ arena_get(size_t n, bool filled)
 void
 arena_put(void *p, size_t n)
 {
-	struct head *h = (struct head *)p - 1;
+	struct arena_head *h = (struct arena_head *)p - 1;
 	if (h->bytes != arena_size(n)) {
 		fprintf(stderr, "arena: %zu bytes are given back of a piece of %zu\n", n, h->bytes);
 		abort();

@@ -9,7 +9,7 @@
 #include <utf8proc.h>
 
 /* One member of a dict, or element of a list (key and colon NULL then), in the text. */
-struct part {
+struct json_part {
 	const char *begin; /* of the key with its quote, or of the value */
 	const char *colon; /* behind the key; NULL: none */
 	const char *value, *end;
@@ -17,11 +17,12 @@ struct part {
 };
 
 /* A dict or list in the text, gone through. */
-struct inside {
+struct json_inside {
 	const char *open;  /* behind the bracket */
 	const char *close; /* at the one that ends it */
 	size_t count;
-	struct part last, found, next; /* next: the part behind found; begin NULL: there is none */
+	struct json_part last, found,
+		next; /* next: the part behind found; begin NULL: there is none */
 };
 
 /* How members are laid out around. */
@@ -47,7 +48,7 @@ is_key(struct lexeme key, const char *name, int *r)
 }
 
 static int
-read_part(struct lexer *l, bool dict, const char *name, struct part *ret, bool *is_it)
+read_part(struct lexer *l, bool dict, const char *name, struct json_part *ret, bool *is_it)
 {
 	struct lexeme key;
 	int r = 0;
@@ -75,18 +76,18 @@ read_part(struct lexer *l, bool dict, const char *name, struct part *ret, bool *
 /* Goes through the dict or list that is next; found is the last member of that name, or element
  * `at`. */
 static int
-look_inside(struct lexer *l, const char *name, size_t at, struct inside *ret)
+look_inside(struct lexer *l, const char *name, size_t at, struct json_inside *ret)
 {
 	const bool dict = lex_peek(l) == '{';
 	const char close = dict ? '}' : ']';
-	*ret = (struct inside){0};
+	*ret = (struct json_inside){0};
 	if (name ? !dict : lex_peek(l) != '[')
 		return lex_unexpected(l, name ? "a dict" : "a list");
 	l->at++;
 	ret->open = l->at;
 	const char *before = l->at;
 	while (lex_peek(l) != close || ret->count) {
-		struct part p = {.before = before};
+		struct json_part p = {.before = before};
 		bool is_it;
 		int r = read_part(l, dict, name, &p, &is_it);
 		if (r < 0)
@@ -95,7 +96,7 @@ look_inside(struct lexer *l, const char *name, size_t at, struct inside *ret)
 			ret->next = p;
 		if (is_it || (!name && ret->count == at)) {
 			ret->found = p;
-			ret->next = (struct part){0};
+			ret->next = (struct json_part){0};
 		}
 		ret->last = p;
 		ret->count++;
@@ -116,7 +117,7 @@ between(const char *from, const char *to)
 
 /* The blanks that stand before a part, behind the comma or bracket before it. */
 static struct span
-blanks_before(const struct part *p)
+blanks_before(const struct json_part *p)
 {
 	const char *from = p->begin;
 	while (from > p->before && from[-1] != ',' && (unsigned char)from[-1] <= ' ')
@@ -193,7 +194,7 @@ add_deeper(struct buf *b, struct span above, unsigned depth, unsigned wanted)
 
 /* Puts a member behind the last one of its dict. */
 static int
-append(struct buf *doc, const struct inside *in, const struct style *around,
+append(struct buf *doc, const struct json_inside *in, const struct style *around,
 	const char *const *path, struct span value)
 {
 	CLEAN(buf_free) struct buf b = {0};
@@ -223,7 +224,7 @@ append(struct buf *doc, const struct inside *in, const struct style *around,
 }
 
 static int
-replace(struct buf *doc, const struct part *p, bool ascii, struct span value)
+replace(struct buf *doc, const struct json_part *p, bool ascii, struct span value)
 {
 	CLEAN(buf_free) struct buf b = {0};
 	if (!ascii)
@@ -265,7 +266,7 @@ set_member(struct buf *doc, const char *const *path, bool ascii, struct span val
 	struct lexer l = open_doc(buf_span(doc));
 	int r = check_value(value);
 	for (bool outermost = true; r == 0; outermost = false, path++) {
-		struct inside in;
+		struct json_inside in;
 		r = look_inside(&l, *path, 0, &in);
 		if (r == 0 && outermost)
 			r = at_end(&l);
@@ -298,7 +299,7 @@ json_edit_set_ascii(struct buf *doc, const char *const *path, struct span value)
 
 /* The part is taken out, with the comma that it needed. */
 static int
-take_out(struct buf *doc, const struct inside *in)
+take_out(struct buf *doc, const struct json_inside *in)
 {
 	static const struct span nothing = {0};
 	if (in->count == 1)
@@ -315,7 +316,7 @@ delete_one(struct buf *doc, const char *const *path, bool *ret)
 	struct lexer l = open_doc(buf_span(doc));
 	*ret = false;
 	for (bool outermost = true;; outermost = false, path++) {
-		struct inside in;
+		struct json_inside in;
 		int r = look_inside(&l, *path, 0, &in);
 		if (r == 0 && outermost)
 			r = at_end(&l);
@@ -350,7 +351,7 @@ json_edit_find(struct span doc, const char *const *path, struct span *ret)
 		return lex_unexpected(&l, "a value");
 	const char *begin = l.at;
 	for (; *path; path++) {
-		struct inside in;
+		struct json_inside in;
 		if (lex_peek(&l) != '{')
 			return err_set(-ENOENT, "no '%.100s' in it", *path);
 		int r = look_inside(&l, *path, 0, &in);
@@ -369,7 +370,7 @@ json_edit_find(struct span doc, const char *const *path, struct span *ret)
 
 /* Puts an element behind the last one of its list. */
 static int
-append_element(struct buf *doc, const struct inside *in, struct span value)
+append_element(struct buf *doc, const struct json_inside *in, struct span value)
 {
 	CLEAN(buf_free) struct buf b = {0};
 	static const struct span one_blank = {(const uint8_t *)" ", 1};
@@ -390,7 +391,7 @@ append_element(struct buf *doc, const struct inside *in, struct span value)
 
 /* Goes through the list that path leads to; element `at` is found. */
 static int
-look_at_list(const struct buf *doc, const char *const *path, size_t at, struct inside *ret)
+look_at_list(const struct buf *doc, const char *const *path, size_t at, struct json_inside *ret)
 {
 	struct span list;
 	int r = json_edit_find(buf_span(doc), path, &list);
@@ -404,7 +405,7 @@ look_at_list(const struct buf *doc, const char *const *path, size_t at, struct i
 }
 
 static int
-no_element(const struct inside *in, size_t at)
+no_element(const struct json_inside *in, size_t at)
 {
 	return err_set(-EINVAL, "a list of %zu elements has no element %zu", in->count, at);
 }
@@ -412,7 +413,7 @@ no_element(const struct inside *in, size_t at)
 int
 json_edit_at(struct buf *doc, const char *const *path, size_t at, struct span value)
 {
-	struct inside in;
+	struct json_inside in;
 	int r = check_value(value);
 	if (r == 0)
 		r = look_at_list(doc, path, at, &in);
@@ -427,7 +428,7 @@ json_edit_at(struct buf *doc, const char *const *path, size_t at, struct span va
 int
 json_edit_take(struct buf *doc, const char *const *path, size_t at)
 {
-	struct inside in;
+	struct json_inside in;
 	int r = look_at_list(doc, path, at, &in);
 	if (r == 0 && at >= in.count)
 		r = no_element(&in, at);

@@ -47,7 +47,7 @@ scan_dict(struct lexer *l, json_member_fn *fn, void *arg)
 	return lex_expect(l, '}');
 }
 
-struct finder {
+struct json_finder {
 	const char *name; /* one part of a path */
 	size_t len;
 	struct json_slice found; /* the last of that name */
@@ -56,7 +56,7 @@ struct finder {
 static int
 find(const struct json_slice *m, void *arg)
 {
-	struct finder *f = arg;
+	struct json_finder *f = arg;
 	if (!m->has_escapes) {
 		if (m->key_len == f->len && !memcmp(m->key, f->name, f->len))
 			f->found = *m;
@@ -75,7 +75,7 @@ find(const struct json_slice *m, void *arg)
 static int
 descend(struct lexer *l, const char **path, bool last)
 {
-	struct finder f = {.name = *path, .len = strcspn(*path, "/")};
+	struct json_finder f = {.name = *path, .len = strcspn(*path, "/")};
 	int r = scan_dict(l, find, &f);
 	if (r == 0 && last && lex_peek(l) >= 0)
 		r = lex_unexpected(l, "the end of the text");

@@ -12,8 +12,8 @@
 enum { BYTES_MOST = 512 << 10 };
 static const int64_t STUCK = SECOND;
 
-struct line {
-	struct line *next;
+struct log_line {
+	struct log_line *next;
 	log_sink_fn *sink;
 	enum log_level level;
 	char text[];
@@ -25,7 +25,7 @@ static struct {
 	pthread_mutex_t lock;  /* guards all below */
 	pthread_cond_t work;   /* there is a line, or the end has come */
 	pthread_cond_t handed; /* a line was handed over */
-	struct line *first, **last;
+	struct log_line *first, **last;
 	size_t bytes;         /* of the lines that wait */
 	unsigned dropped;     /* since the last line that waits */
 	log_sink_fn *refused; /* the sink that did not take them */
@@ -48,10 +48,10 @@ add(log_sink_fn *sink, enum log_level level, const char *text)
 	size_t size = strlen(text) + 1;
 	if (queue.bytes + size > BYTES_MOST)
 		return false;
-	struct line *l = malloc(sizeof *l + size);
+	struct log_line *l = malloc(sizeof *l + size);
 	if (!l)
 		return false;
-	*l = (struct line){.sink = sink, .level = level};
+	*l = (struct log_line){.sink = sink, .level = level};
 	memcpy(l->text, text, size);
 	*queue.last = l;
 	queue.last = &l->next;
@@ -75,12 +75,12 @@ add_count(void)
 }
 
 /* The lock is held. */
-static struct line *
+static struct log_line *
 take(void)
 {
 	if (!queue.first)
 		add_count();
-	struct line *l = queue.first;
+	struct log_line *l = queue.first;
 	if (!l)
 		return NULL;
 	queue.first = l->next;
@@ -90,10 +90,10 @@ take(void)
 	return l;
 }
 
-static struct line *
+static struct log_line *
 next(void)
 {
-	struct line *l = NULL;
+	struct log_line *l = NULL;
 	LOCKED(&queue.lock) {
 		while (!(l = take()) && !queue.ending)
 			pthread_cond_wait(&queue.work, &queue.lock);
@@ -106,7 +106,7 @@ static void *
 hand_over(void *arg)
 {
 	(void)arg;
-	for (struct line *l; (l = next());) {
+	for (struct log_line *l; (l = next());) {
 		l->sink(l->level, l->text);
 		free(l);
 		LOCKED(&queue.lock) {

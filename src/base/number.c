@@ -25,7 +25,7 @@ struct decimal {
 	int exponent;
 };
 
-struct kind {
+struct number_kind {
 	int sure;    /* any decimal of so many digits comes back from the number it rounds to … */
 	int most;    /* … and this many are enough for any number */
 	bool single; /* a float holds it */
@@ -33,11 +33,11 @@ struct kind {
 	bool cdl;    /* … unless all digits are shown; "1." and "1.e+20", not "1.0" and "1e+20" */
 };
 
-static const struct kind kind_half = {1, 5, true, 9}, kind_float = {6, 9, true, 9},
-			 kind_double = {15, 17, false, 16};
+static const struct number_kind kind_half = {1, 5, true, 9}, kind_float = {6, 9, true, 9},
+				kind_double = {15, 17, false, 16};
 /* ncdump's */
-static const struct kind kind_cdl_float = {6, 9, true, 7, true},
-			 kind_cdl_double = {15, 17, false, 15, true};
+static const struct number_kind kind_cdl_float = {6, 9, true, 7, true},
+				kind_cdl_double = {15, 17, false, 15, true};
 
 enum { WIDE_BITS = 128, FIVES = 27, TENS = 19 }; /* 5^27 < 2^63, 10^19 < 2^64 */
 
@@ -137,7 +137,7 @@ strip_zeros(struct decimal *d)
 }
 
 static bool
-shortest(const struct binary *b, const struct kind *k, struct decimal *ret)
+shortest(const struct binary *b, const struct number_kind *k, struct decimal *ret)
 {
 	int top = magnitude(b);
 	struct scaled s;
@@ -156,7 +156,7 @@ shortest(const struct binary *b, const struct kind *k, struct decimal *ret)
 }
 
 static bool
-comes_back(const struct decimal *d, double v, const struct kind *k)
+comes_back(const struct decimal *d, double v, const struct number_kind *k)
 {
 	char text[40];
 	snprintf(text, sizeof text, "%" PRIu64 "e%d", d->digits, d->exponent);
@@ -166,7 +166,7 @@ comes_back(const struct decimal *d, double v, const struct kind *k)
 /* Numbers that are very large or very small: rare, and slow. Powers of two have more room above
  * than below, where the nearest may be. */
 static void
-slow(double v, const struct kind *k, struct decimal *ret)
+slow(double v, const struct number_kind *k, struct decimal *ret)
 {
 	for (int p = 1; p <= k->most; p++) {
 		char text[40], *c = text;
@@ -229,7 +229,7 @@ write_exponent(char *to, int e)
 
 /* "0.00123", "123.0", "1.5e-07": as Python writes them, or as ncdump does. */
 static size_t
-write_decimal(const struct decimal *d, const struct kind *k, char *to)
+write_decimal(const struct decimal *d, const struct number_kind *k, char *to)
 {
 	char digits[NUMBER_INT];
 	int n = (int)number_uint(d->digits, digits), top = d->exponent + n - 1;
@@ -268,7 +268,7 @@ put(char *to, const char *text)
 }
 
 static size_t
-write_number(double v, const struct binary *b, const struct kind *k, char *to)
+write_number(double v, const struct binary *b, const struct number_kind *k, char *to)
 {
 	struct decimal d = {0};
 	size_t sign = signbit(v) != 0;
@@ -301,7 +301,7 @@ unpack(uint64_t v, int bits, int bias)
 }
 
 static size_t
-write_double(double v, const struct kind *k, char *to)
+write_double(double v, const struct number_kind *k, char *to)
 {
 	uint64_t bits;
 	memcpy(&bits, &v, sizeof bits);
@@ -310,7 +310,7 @@ write_double(double v, const struct kind *k, char *to)
 }
 
 static size_t
-write_float(float v, const struct kind *k, char *to)
+write_float(float v, const struct number_kind *k, char *to)
 {
 	uint32_t bits;
 	memcpy(&bits, &v, sizeof bits);

@@ -9,18 +9,18 @@
 #include <signal.h>
 #include <string.h>
 
-struct queue {
+struct pool_queue {
 	struct task *first, **last;
 };
 
-struct worker {
+struct pool_worker {
 	struct pool *pool;
 	pthread_t thread;
 	bool started;  /* thread is valid */
 	bool blocked;  /* gave its place away; written by the worker alone, under the lock */
 	bool stolen;   /* its place was taken by pool_rescue; under the lock */
 	int64_t since; /* when its task began; 0: it has none; under the lock */
-	struct worker *next_guest; /* under the lock */
+	struct pool_worker *next_guest; /* under the lock */
 };
 
 struct pool {
@@ -30,7 +30,7 @@ struct pool {
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t work;  /* a task may be taken, or the end has come */
 	pthread_cond_t place; /* a worker that comes back from waiting may go on */
-	struct queue urgent, normal;
+	struct pool_queue urgent, normal;
 	unsigned queued;
 	unsigned running;   /* workers in a task that hold a place */
 	unsigned blocked;   /* workers in a task that gave theirs away */
@@ -39,14 +39,14 @@ struct pool {
 	unsigned idle;      /* workers that sleep */
 	unsigned nworkers;  /* ever made; a failed start is not tried again */
 	bool ending;
-	struct worker *guests; /* threads of others that run a task of theirs */
-	struct worker worker[];
+	struct pool_worker *guests; /* threads of others that run a task of theirs */
+	struct pool_worker worker[];
 };
 
-static _Thread_local struct worker *self;
+static _Thread_local struct pool_worker *self;
 
 static void
-queue_add(struct queue *q, struct task *t)
+queue_add(struct pool_queue *q, struct task *t)
 {
 	t->next = NULL;
 	*q->last = t;
@@ -54,7 +54,7 @@ queue_add(struct queue *q, struct task *t)
 }
 
 static void
-queue_add_first(struct queue *q, struct task *t)
+queue_add_first(struct pool_queue *q, struct task *t)
 {
 	t->next = q->first;
 	if (!q->first)
@@ -63,7 +63,7 @@ queue_add_first(struct queue *q, struct task *t)
 }
 
 static struct task *
-queue_take(struct queue *q)
+queue_take(struct pool_queue *q)
 {
 	struct task *t = q->first;
 	if (!t)
@@ -101,7 +101,7 @@ static void *work(void *arg);
 
 /* Signals go to the threads that expect them. */
 static int
-start(struct worker *w)
+start(struct pool_worker *w)
 {
 	sigset_t all, old;
 	sigfillset(&all);
@@ -114,7 +114,7 @@ start(struct worker *w)
 }
 
 /* The lock is held. A worker to start, if there is work that no thread is there for. */
-static struct worker *
+static struct pool_worker *
 missing(struct pool *p)
 {
 	if (!may_start(p) || p->idle || p->nworkers >= p->places + p->blocked_max)
@@ -124,9 +124,9 @@ missing(struct pool *p)
 
 /* The lock is held. */
 static void
-remove_guest(struct pool *p, const struct worker *w)
+remove_guest(struct pool *p, const struct pool_worker *w)
 {
-	struct worker **at = &p->guests;
+	struct pool_worker **at = &p->guests;
 	while (*at && *at != w)
 		at = &(*at)->next_guest;
 	if (*at)
@@ -135,7 +135,7 @@ remove_guest(struct pool *p, const struct worker *w)
 
 /* The lock is held. Its task, if it has one, is done. */
 static void
-leave(struct pool *p, struct worker *w)
+leave(struct pool *p, struct pool_worker *w)
 {
 	if (!w->since)
 		return;
@@ -151,11 +151,11 @@ leave(struct pool *p, struct worker *w)
 
 /* Leaves the task before and sleeps until there is one. NULL: the pool ends. */
 static struct task *
-take(struct worker *w)
+take(struct pool_worker *w)
 {
 	struct pool *p = w->pool;
 	struct task *t = NULL;
-	struct worker *more = NULL;
+	struct pool_worker *more = NULL;
 	LOCKED(&p->lock) {
 		leave(p, w); /* its place goes to a task, or to a worker that comes back from
 				waiting, and to no other one: that would be woken in vain */
@@ -184,7 +184,7 @@ take(struct worker *w)
 static void *
 work(void *arg)
 {
-	struct worker *w = self = arg;
+	struct pool_worker *w = self = arg;
 	pthread_setname_np(pthread_self(), "zarrfs-work");
 	for (struct task *t; (t = take(w));) {
 		t->run(t);
@@ -195,7 +195,8 @@ work(void *arg)
 
 /* The lock is held. */
 static void
-add(struct pool *p, struct task *t, struct queue *q, void (*how)(struct queue *, struct task *))
+add(struct pool *p, struct task *t, struct pool_queue *q,
+	void (*how)(struct pool_queue *, struct task *))
 {
 	how(q, t);
 	p->queued++;
@@ -203,9 +204,10 @@ add(struct pool *p, struct task *t, struct queue *q, void (*how)(struct queue *,
 }
 
 static void
-push(struct pool *p, struct task *t, struct queue *q, void (*how)(struct queue *, struct task *))
+push(struct pool *p, struct task *t, struct pool_queue *q,
+	void (*how)(struct pool_queue *, struct task *))
 {
-	struct worker *w = NULL;
+	struct pool_worker *w = NULL;
 	LOCKED(&p->lock) {
 		add(p, t, q, how);
 		w = missing(p);
@@ -230,7 +232,7 @@ pool_push_only(struct pool *p, struct task *t)
 void
 pool_fill(struct pool *p)
 {
-	struct worker *w = NULL;
+	struct pool_worker *w = NULL;
 	LOCKED(&p->lock)
 		w = missing(p);
 	if (w)
@@ -253,7 +255,7 @@ has_place(const struct pool *p)
 bool
 pool_run_here(struct pool *p, struct task *t)
 {
-	struct worker guest = {.pool = p};
+	struct pool_worker guest = {.pool = p};
 	bool in = false;
 	LOCKED(&p->lock) {
 		in = !self && has_place(p);
@@ -299,7 +301,7 @@ pool_hurry(struct pool *p, const struct task *wanted)
 void
 pool_blocking(void)
 {
-	struct worker *w = self, *more = NULL;
+	struct pool_worker *w = self, *more = NULL;
 	if (!w || w->blocked)
 		return;
 	struct pool *p = w->pool;
@@ -320,7 +322,7 @@ pool_blocking(void)
 void
 pool_unblocking(void)
 {
-	struct worker *w = self;
+	struct pool_worker *w = self;
 	if (!w || !w->blocked)
 		return;
 	struct pool *p = w->pool;
@@ -348,7 +350,7 @@ pool_slot_stolen(void)
 
 /* The lock is held. The place of one whose task began before that moment goes to another. */
 static void
-lend(struct pool *p, struct worker *w, int64_t before)
+lend(struct pool *p, struct pool_worker *w, int64_t before)
 {
 	bool enough = !p->queued || p->blocked >= p->blocked_max;
 	if (enough || !w->since || w->blocked || w->stolen || w->since > before)
@@ -363,12 +365,12 @@ lend(struct pool *p, struct worker *w, int64_t before)
 void
 pool_rescue(struct pool *p, int64_t age)
 {
-	struct worker *more = NULL;
+	struct pool_worker *more = NULL;
 	int64_t before = clock_now() - age;
 	LOCKED(&p->lock) {
 		for (unsigned i = 0; i < p->nworkers; i++)
 			lend(p, &p->worker[i], before);
-		for (struct worker *w = p->guests; w; w = w->next_guest)
+		for (struct pool_worker *w = p->guests; w; w = w->next_guest)
 			lend(p, w, before);
 		more = missing(p);
 	}
@@ -414,10 +416,10 @@ pool_new(unsigned workers, unsigned blocked_max, struct pool **ret)
 
 /* A worker is made only by an earlier one or before the end, so its thread is known when its turn
  * comes. */
-static struct worker *
+static struct pool_worker *
 nth_worker(struct pool *p, unsigned i)
 {
-	struct worker *w = NULL;
+	struct pool_worker *w = NULL;
 	LOCKED(&p->lock) {
 		if (i < p->nworkers)
 			w = &p->worker[i];
@@ -434,7 +436,7 @@ pool_free(struct pool *p)
 		p->ending = true;
 		pthread_cond_broadcast(&p->work);
 	}
-	struct worker *w;
+	struct pool_worker *w;
 	for (unsigned i = 0; (w = nth_worker(p, i)); i++)
 		if (w->started)
 			pthread_join(w->thread, NULL);

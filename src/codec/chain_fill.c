@@ -6,7 +6,7 @@
 #include <string.h>
 
 static int
-one_behind(const struct link *l, struct span in, struct buf *ret)
+one_behind(const struct codec_link *l, struct span in, struct buf *ret)
 {
 	static const uint64_t one = 1;
 	const struct form f = {.dtype = l->in.dtype,
@@ -33,7 +33,7 @@ fill_behind(const struct codec_chain *c, struct buf *ret)
 	ret->len = 0;
 	int r = c->array.fill ? buf_add(ret, c->array.fill, c->array.dtype->size) : 0;
 	for (size_t i = 0; i < c->n && r == 0 && ret->len; i++) {
-		const struct link *l = &c->link[i];
+		const struct codec_link *l = &c->link[i];
 		if (l->ops->carries && l->ops->kind == CODEC_ARRAY)
 			continue;
 		if (l->ops->kind != CODEC_ARRAY || !l->in.dtype || !l->out.dtype)

@@ -3,7 +3,7 @@
 
 #include "codec/codec.h"
 
-struct link {
+struct codec_link {
 	const struct codec_ops *ops;
 	void *obj;
 	struct form in, out; /* as encoding sees them */
@@ -15,7 +15,7 @@ struct codec_chain {
 	 * there is no such shard. */
 	uint8_t *fill;
 	size_t n;
-	struct link link[];
+	struct codec_link link[];
 };
 
 /* Notes what stands behind all links so far for an element that is not stored. 0 or -ENOMEM. */

@@ -23,7 +23,7 @@ static const struct {
 };
 
 static const char *
-link_name(const struct link *l)
+link_name(const struct codec_link *l)
 {
 	return l->ops->ids[0];
 }
@@ -52,7 +52,7 @@ no_codec(const char *id)
 
 static int
 open_ops(const struct codec_ops *ops, const struct json *config, const struct form *array,
-	const struct form *in, struct link *ret)
+	const struct form *in, struct codec_link *ret)
 {
 	struct form out = {0};
 	if (ops->kind == CODEC_ARRAY)
@@ -63,7 +63,7 @@ open_ops(const struct codec_ops *ops, const struct json *config, const struct fo
 	int r = ops->open(config, &told, &out, &obj);
 	if (r < 0)
 		return r;
-	*ret = (struct link){.ops = ops, .obj = obj, .in = *in, .out = out};
+	*ret = (struct codec_link){.ops = ops, .obj = obj, .in = *in, .out = out};
 	return 0;
 }
 
@@ -131,7 +131,7 @@ codec_chain_free(struct codec_chain *c)
 	if (!c)
 		return NULL;
 	while (c->n) {
-		struct link *l = &c->link[--c->n];
+		struct codec_link *l = &c->link[--c->n];
 		if (l->ops->close)
 			l->ops->close(l->obj);
 	}
@@ -154,7 +154,7 @@ check_size(const struct form *f, size_t len, const char *what)
 /* What link gives on decoding has form `decoded`; what goes into it then has which form? As said at
  * open, unless the chunk is of another form than that of open. */
 static struct form
-form_beyond(const struct link *l, const struct form *decoded)
+form_beyond(const struct codec_link *l, const struct form *decoded)
 {
 	struct form f = l->out;
 	if (decoded->bytes == l->in.bytes && decoded->exact == l->in.exact)
@@ -183,7 +183,7 @@ decode_behind(const struct codec_chain *c, const struct form *form, size_t from,
 {
 	unsigned turn = 0;
 	for (size_t i = c->n; i-- > from;) {
-		const struct link *l = &c->link[i];
+		const struct codec_link *l = &c->link[i];
 		if (!l->ops->decode)
 			continue;
 		struct buf b = {.data = codec_scratch(turn, form[i].bytes), .cap = form[i].bytes};
@@ -232,7 +232,7 @@ codec_chain_decode(
 	if (r < 0)
 		return r;
 	if (last < c->n) {
-		const struct link *l = &c->link[last];
+		const struct codec_link *l = &c->link[last];
 		out->len = 0;
 		r = l->ops->decode(l->obj, &forms[last], in, out);
 		return r < 0 ? err_add(r, "codec '%s'", link_name(l))
@@ -261,7 +261,7 @@ codec_chain_encode(
 	CLEAN(buf_free) struct buf a = {0};
 	CLEAN(buf_free) struct buf b = {0};
 	for (size_t i = 0; i < c->n; i++) {
-		const struct link *l = &c->link[i];
+		const struct codec_link *l = &c->link[i];
 		if (!l->ops->encode)
 			return err_set(-EROFS, "codec '%s' can only be read", link_name(l));
 		struct buf *to = i + 1 == c->n ? out : i % 2 ? &b : &a;
@@ -279,7 +279,7 @@ int
 codec_chain_patch(
 	const struct codec_chain *c, struct span was, const struct codec_patch *p, struct buf *out)
 {
-	const struct link *l = &c->link[0];
+	const struct codec_link *l = &c->link[0];
 	if (c->n != 1 || !l->ops->patch)
 		return CODEC_WHOLE;
 	out->len = 0;
@@ -297,7 +297,7 @@ codec_chain_read_only(const struct codec_chain *c)
 {
 	const char *name = NULL;
 	for (size_t i = 0; i < c->n && !name; i++) {
-		const struct link *l = &c->link[i];
+		const struct codec_link *l = &c->link[i];
 		if (!l->ops->encode)
 			return link_name(l);
 		name = l->ops->read_only ? l->ops->read_only(l->obj) : NULL;
@@ -320,7 +320,7 @@ codec_chain_lossy(const struct codec_chain *c, struct buf *ret)
 	int r = 0;
 	size_t before = ret->len;
 	for (size_t i = 0; i < c->n && r == 0; i++) {
-		const struct link *l = &c->link[i];
+		const struct codec_link *l = &c->link[i];
 		if (l->ops->lossy && l->ops->lossy(l->obj))
 			r = buf_addf(ret, "%s%s", ret->len > before ? "," : "", link_name(l));
 	}
@@ -339,7 +339,7 @@ codec_chain_check(const struct codec_chain *c, struct span in)
 	f.count = n;
 	f.bytes = in.len;
 	for (size_t i = 0; i < c->n; i++) {
-		const struct link *l = &c->link[i];
+		const struct codec_link *l = &c->link[i];
 		struct buf *to = in.data == a.data ? &b : &a;
 		if (l->ops->carries)
 			continue;
@@ -374,7 +374,7 @@ codec_chain_scratch(const struct codec_chain *c)
 	size_t need[2] = {0};
 	unsigned turn = 0;
 	for (size_t i = c->n, last = last_decoder(c); i-- > last + 1;) {
-		const struct link *l = &c->link[i];
+		const struct codec_link *l = &c->link[i];
 		if (!l->ops->decode)
 			continue;
 		need[turn] = max_u64(need[turn], l->in.bytes);
@@ -442,7 +442,7 @@ codec_chain_decode_range(
 		return 0;
 	if (i == c->n)
 		return stored_range(c, src, off, len, out);
-	const struct link *l = &c->link[i];
+	const struct codec_link *l = &c->link[i];
 	int r = l->ops->decode_range(l->obj, &c->array, src, off, len, out);
 	return r < 0 ? err_add(r, "codec '%s'", link_name(l)) : r;
 }
@@ -457,7 +457,7 @@ codec_chain_grain(const struct codec_chain *c, struct codec_src *src, size_t *re
 		*ret = 1;
 		return 0;
 	}
-	const struct link *l = &c->link[i];
+	const struct codec_link *l = &c->link[i];
 	if (!l->ops->grain)
 		return err_set(-ENOSYS, "codec '%s' cannot decode a part", link_name(l));
 	int r = l->ops->grain(l->obj, &c->array, src, ret);
@@ -477,7 +477,7 @@ codec_chain_width(const struct codec_chain *c, struct span in, size_t *ret)
 	int r = decode_behind(c, forms, i + 1, in, &in);
 	if (r < 0)
 		return r;
-	const struct link *l = &c->link[i];
+	const struct codec_link *l = &c->link[i];
 	r = l->ops->width(l->obj, &forms[i], in, ret);
 	return r < 0 ? err_add(r, "codec '%s'", link_name(l)) : r;
 }

@@ -16,12 +16,12 @@ struct local {
 	void (*destroy)(void *);
 };
 
-struct scratch {
+struct codec_scratch {
 	void *p;
 	size_t size;
 };
 
-static _Thread_local struct scratch scratch[CODEC_NESTED_MAX * SCRATCH_COUNT];
+static _Thread_local struct codec_scratch scratch[CODEC_NESTED_MAX * SCRATCH_COUNT];
 static _Thread_local unsigned level;
 static _Thread_local struct local locals[LOCAL_MAX];
 static _Thread_local size_t nlocals;
@@ -35,7 +35,7 @@ give_back(void)
 {
 	for (unsigned i = 0; i < CODEC_NESTED_MAX * SCRATCH_COUNT; i++) {
 		mem_put(scratch[i].p, scratch[i].size);
-		scratch[i] = (struct scratch){0};
+		scratch[i] = (struct codec_scratch){0};
 	}
 }
 
@@ -63,7 +63,7 @@ void *
 codec_scratch(unsigned which, size_t size)
 {
 	assert(which < SCRATCH_COUNT);
-	struct scratch *s = &scratch[level * SCRATCH_COUNT + which];
+	struct codec_scratch *s = &scratch[level * SCRATCH_COUNT + which];
 	if (s->p && size <= s->size)
 		return s->p;
 	mem_put(s->p, s->size);

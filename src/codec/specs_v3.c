@@ -79,7 +79,7 @@ is_in(const char *const *list, const char *name)
 	return *list;
 }
 
-struct reading {
+struct specs_reading {
 	struct codec_specs *out;
 	const char *numbers; /* a codec of packing_numbers, or NULL */
 	bool little;         /* elements come to `bytes` in that order, whatever it says */
@@ -90,7 +90,7 @@ struct reading {
 /* There can be one codec that makes bytes of elements; of numbers it is looked after here, since
  * the order that another said would count. */
 static int
-say_packs(const char *name, struct reading *g)
+say_packs(const char *name, struct specs_reading *g)
 {
 	bool numbers = is_in(packing_numbers, name);
 	if (g->numbers || (numbers && g->out->packs))
@@ -106,7 +106,7 @@ say_packs(const char *name, struct reading *g)
 
 /* The byte order of what lies in a shard is said in it. */
 static int
-look_into_shard(const struct json *config, struct reading *g)
+look_into_shard(const struct json *config, struct specs_reading *g)
 {
 	struct codec_specs inner = {0};
 	int r = codec_specs_v3(config ? json_get(config, "codecs") : NULL, g->little, &inner);
@@ -118,7 +118,7 @@ look_into_shard(const struct json *config, struct reading *g)
 
 /* What a codec makes of elements may have no byte order, so that `bytes` says none. */
 static void
-note_size(const char *name, const struct json *config, struct reading *g)
+note_size(const char *name, const struct json *config, struct specs_reading *g)
 {
 	bool v3 = !strcmp(name, "cast_value");
 	const char *key = v3 ? "data_type" : strstr(name, "astype") ? "encode_dtype" : "astype";
@@ -160,7 +160,7 @@ is_big(const struct json *dtype)
 }
 
 static int
-check_calculating(const char *name, const struct json *config, struct reading *g)
+check_calculating(const char *name, const struct json *config, struct specs_reading *g)
 {
 	static const char *const keys[] = {"dtype", "astype", "encode_dtype", "decode_dtype"};
 	if (g->turned || g->out->order == CODEC_ORDER_BIG)
@@ -176,7 +176,7 @@ check_calculating(const char *name, const struct json *config, struct reading *g
 }
 
 static int
-add(const char *name, const struct json *config, struct reading *g)
+add(const char *name, const struct json *config, struct specs_reading *g)
 {
 	struct codec_specs *s = g->out;
 	int r = LIST_MORE(s->spec, s->n, "a codec");
@@ -196,7 +196,7 @@ add(const char *name, const struct json *config, struct reading *g)
 }
 
 static int
-say_order(const struct json *config, struct reading *g)
+say_order(const struct json *config, struct specs_reading *g)
 {
 	const struct json *endian = config ? json_get(config, "endian") : NULL;
 	int r = say_packs("bytes", g);
@@ -213,7 +213,7 @@ say_order(const struct json *config, struct reading *g)
 }
 
 static int
-read_one(const struct json *v, struct reading *g)
+read_one(const struct json *v, struct specs_reading *g)
 {
 	const struct json *said = json_type(v) == JSON_TYPE_DICT ? json_get(v, "name") : v;
 	const struct json *config = said == v ? NULL : json_get(v, "configuration");
@@ -238,7 +238,7 @@ read_one(const struct json *v, struct reading *g)
 int
 codec_specs_v3(const struct json *list, bool little, struct codec_specs *ret)
 {
-	struct reading g = {.out = ret, .little = little};
+	struct specs_reading g = {.out = ret, .little = little};
 	if (!list || json_type(list) != JSON_TYPE_LIST)
 		return err_set(-EINVAL, "no 'codecs'");
 	if (json_count(list) > CODECS_MAX)

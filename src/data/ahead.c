@@ -33,7 +33,7 @@ prefetch_send(struct batch *b, const struct scan *s, struct cache_requests *k)
 }
 
 static bool
-prefetch_extent(struct request *q, struct batch *b, struct cache_requests *k,
+prefetch_extent(struct read_request *q, struct batch *b, struct cache_requests *k,
 	const struct extent_id *id, uint64_t at)
 {
 	struct cache_request *want = &k->request[k->n++];
@@ -53,7 +53,7 @@ prefetch_extent(struct request *q, struct batch *b, struct cache_requests *k,
 }
 
 static bool
-prefetch_one(struct request *q, struct batch *batch, const struct prefetch_step *b)
+prefetch_one(struct read_request *q, struct batch *batch, const struct prefetch_step *b)
 {
 	struct scan *s = &q->stream->scan;
 	struct cache_requests k;
@@ -73,7 +73,7 @@ static const int64_t PASSING = 2 * SECOND;
 /* Where the next one of several readers in file order began: most readers that share a file end
  * where another began. */
 static uint64_t
-next_origin(const struct request *q)
+next_origin(const struct read_request *q)
 {
 	struct array *a = q->array;
 	const struct stream *s = q->stream;
@@ -97,7 +97,7 @@ window_end(const struct scan *s, const struct array *a)
 
 /* True: some have been sent. stop: nothing is loaded from there on. */
 static bool
-prefetch_order(struct request *q, uint64_t stop)
+prefetch_order(struct read_request *q, uint64_t stop)
 {
 	struct scan *s = &q->stream->scan;
 	const struct grid *g = &q->array->grid;
@@ -122,7 +122,7 @@ prefetch_order(struct request *q, uint64_t stop)
 
 /* Likewise. */
 static bool
-prefetch_stride(struct request *q)
+prefetch_stride(struct read_request *q)
 {
 	struct scan *s = &q->stream->scan;
 	const struct grid *g = &q->array->grid;
@@ -219,7 +219,7 @@ ahead_leave(struct stream *st, bool closed)
 }
 
 void
-ahead_load(struct request *q)
+ahead_load(struct read_request *q)
 {
 	struct stream *s = q->stream;
 	bool sent = false;

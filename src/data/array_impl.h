@@ -101,10 +101,10 @@ struct array {
 				    none was sent yet */
 	atomic_size_t encoded_mean; /* stored size of a chunk, of those seen; 0: none yet */
 	struct array_hooks hooks;
-	struct new_array *new_array; /* what was put of a new one; NULL: it is none */
-	atomic_bool made;            /* metadata say that it is there */
-	pthread_mutex_t lock;        /* guards streams, and how they hang together */
-	struct stream *streams;      /* of all readers there are, the oldest first */
+	struct begun_array *new_array; /* what was put of a new one; NULL: it is none */
+	atomic_bool made;              /* metadata say that it is there */
+	pthread_mutex_t lock;          /* guards streams, and how they hang together */
+	struct stream *streams;        /* of all readers there are, the oldest first */
 	/* clock_now() of when the last reader went, or until when one may come; 0: there are some,
 	 * or never were. Changed under the lock. */
 	atomic_llong left;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* One walk over the chunks of a read, box by box. */
-struct walk {
+struct cover_walk {
 	const struct grid *grid;
 	uint64_t at, last; /* elements that no box holds yet */
 	struct box box;
@@ -18,7 +18,7 @@ struct walk {
 };
 
 static bool
-next_box(struct walk *w)
+next_box(struct cover_walk *w)
 {
 	if (w->at >= w->last)
 		return false;
@@ -29,16 +29,16 @@ next_box(struct walk *w)
 }
 
 static bool
-walk_first(const struct array *a, const struct array_want *want, struct walk *w)
+walk_first(const struct array *a, const struct array_want *want, struct cover_walk *w)
 {
 	const struct grid *g = &a->grid;
 	uint64_t first = want->off / g->item, last = ceil_div(want->off + want->len, g->item);
-	*w = (struct walk){.grid = g, .at = first, .last = last, .origin = first * g->item};
+	*w = (struct cover_walk){.grid = g, .at = first, .last = last, .origin = first * g->item};
 	return next_box(w);
 }
 
 static bool
-walk_next(struct walk *w)
+walk_next(struct cover_walk *w)
 {
 	if (!grid_next(w->grid, &w->box, &w->part))
 		return next_box(w);
@@ -129,7 +129,7 @@ cover_take(struct array *a, const struct array_want *want, struct cover *ret)
 	int r = 0;
 	LOCKED(&s->lock) {
 		const struct staged_space *p = staging_space(s, a->space);
-		struct walk w;
+		struct cover_walk w;
 		if (!p || !p->objects || !walk_first(a, want, &w))
 			return 0;
 		do
@@ -166,7 +166,7 @@ array_touched(const struct array *a, uint64_t off, size_t len)
 	if (!staging_any(s))
 		return false;
 	LOCKED(&s->lock) {
-		struct walk w;
+		struct cover_walk w;
 		bool more = walk_first(a, &want, &w);
 		for (; more && !any; more = walk_next(&w)) {
 			const struct staged_chunk *c = staging_chunk(s, a->space, w.part.number);
@@ -231,7 +231,7 @@ lay_part(const struct array *a, const struct part *p, const struct cover_chunk *
 void
 cover_lay(struct array *a, const struct array_want *want, const struct cover *o, uint8_t *to)
 {
-	struct walk w;
+	struct cover_walk w;
 	if (!walk_first(a, want, &w))
 		return;
 	LOCKED(&a->data->staging->lock)

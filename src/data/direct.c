@@ -14,7 +14,7 @@ struct direct {
 
 /* Pins everything the request needs; -EAGAIN: too many extents, or no memory for all at once. */
 static int
-pin_direct(struct request *q, struct batch *batch, struct direct *d, unsigned *ret_n)
+pin_direct(struct read_request *q, struct batch *batch, struct direct *d, unsigned *ret_n)
 {
 	uint64_t at = q->want->off, end = at + q->want->len;
 	unsigned n = 0;
@@ -44,7 +44,7 @@ pin_direct(struct request *q, struct batch *batch, struct direct *d, unsigned *r
 /* Fill values where a chunk is absent, whole elements from the one that the run begins in. An
  * extent may begin in the midst of one. most: runs the request may have. */
 static int
-add_fill(struct request *q, const struct direct *d, unsigned most)
+add_fill(struct read_request *q, const struct direct *d, unsigned most)
 {
 	struct buf *own = &q->reply->own;
 	uint64_t item = q->array->grid.item, skip = (d->extent->id.off + d->in_extent) % item;
@@ -59,7 +59,7 @@ add_fill(struct request *q, const struct direct *d, unsigned most)
 }
 
 int
-direct_read(struct request *q)
+direct_read(struct read_request *q)
 {
 	struct reply *ret = q->reply;
 	struct direct d[REPLY_PARTS];

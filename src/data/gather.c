@@ -13,14 +13,14 @@ enum {
 	COPY_AHEAD = 3, /* extents whose bytes are called for before they are copied */
 };
 
-struct held {
+struct gather_held {
 	struct extent *extent;
 	unsigned part;
 	bool ready;
 };
 
 struct window {
-	struct held held[WINDOW_PIECES];
+	struct gather_held held[WINDOW_PIECES];
 	struct part part[WINDOW_PARTS]; /* in_file counted from `origin` */
 	uint64_t origin;                /* byte of the file that comes first in the answer … */
 	size_t bytes;                   /* … and how many it has */
@@ -37,7 +37,7 @@ struct cursor {
 
 /* To the next part that anything stored is wanted of. */
 static void
-cursor_part(const struct request *q, struct cursor *c)
+cursor_part(const struct read_request *q, struct cursor *c)
 {
 	do
 		c->end = !grid_next(&q->array->grid, &c->box, &c->part);
@@ -46,7 +46,7 @@ cursor_part(const struct request *q, struct cursor *c)
 }
 
 static void
-cursor_first(const struct request *q, const struct box *box, struct cursor *ret)
+cursor_first(const struct read_request *q, const struct box *box, struct cursor *ret)
 {
 	*ret = (struct cursor){.box = *box};
 	grid_first(&q->array->grid, &ret->box, &ret->part);
@@ -56,11 +56,11 @@ cursor_first(const struct request *q, const struct box *box, struct cursor *ret)
 }
 
 static void
-hold(struct request *q, struct batch *b, struct window *w, struct extent *p, int found)
+hold(struct read_request *q, struct batch *b, struct window *w, struct extent *p, int found)
 {
 	if (found == CACHE_CREATED)
 		request_load(q, b, p);
-	w->held[w->n++] = (struct held){p, w->parts - 1, found == CACHE_READY};
+	w->held[w->n++] = (struct gather_held){p, w->parts - 1, found == CACHE_READY};
 }
 
 static void
@@ -72,7 +72,7 @@ add_part(struct window *w, const struct part *p)
 
 /* All extents of one part, one by one. */
 static int
-hold_part(struct request *q, struct batch *b, struct cursor *c, struct window *w)
+hold_part(struct read_request *q, struct batch *b, struct cursor *c, struct window *w)
 {
 	add_part(w, &c->part);
 	while (c->in_chunk < c->part.last && w->n < WINDOW_PIECES) {
@@ -93,7 +93,7 @@ hold_part(struct request *q, struct batch *b, struct cursor *c, struct window *w
 /* As many further parts as one look into the cache serves, of those that one extent holds. False:
  * the next one must be held alone. */
 static bool
-hold_many(struct request *q, struct batch *b, struct cursor *c, struct window *w)
+hold_many(struct read_request *q, struct batch *b, struct cursor *c, struct window *w)
 {
 	struct cache_requests k;
 	struct cursor ahead = *c;
@@ -126,7 +126,7 @@ hold_many(struct request *q, struct batch *b, struct cursor *c, struct window *w
 
 /* Pins extents from the cursor on, as many as there is room for; at least one. */
 static int
-fill_window(struct request *q, struct batch *batch, struct cursor *c, struct window *w)
+fill_window(struct read_request *q, struct batch *batch, struct cursor *c, struct window *w)
 {
 	int r = 0;
 	w->n = w->parts = 0;
@@ -142,7 +142,7 @@ fill_window(struct request *q, struct batch *batch, struct cursor *c, struct win
 /* r: what came of filling it; after a failure all it holds is let go of. Memory for the answer is
  * taken when all has come that goes into it first: many requests wait for a slow store at once. */
 static int
-empty_window(struct request *q, struct window *w, int r)
+empty_window(struct read_request *q, struct window *w, int r)
 {
 	struct extent *pins[WINDOW_PIECES];
 	for (unsigned i = 0; i < w->n; i++) {
@@ -166,7 +166,7 @@ empty_window(struct request *q, struct window *w, int r)
 }
 
 static int
-gather_box(struct request *q, const struct box *box, struct window *w)
+gather_box(struct read_request *q, const struct box *box, struct window *w)
 {
 	struct cursor c;
 	cursor_first(q, box, &c);
@@ -185,7 +185,7 @@ gather_box(struct request *q, const struct box *box, struct window *w)
 /* Has what later boxes need loaded at the same time as the first: a few rows of a file can be three
  * boxes, and each would wait for its own round trip. */
 static void
-begin_boxes(struct request *q, uint64_t at, uint64_t last)
+begin_boxes(struct read_request *q, uint64_t at, uint64_t last)
 {
 	const struct grid *g = &q->array->grid;
 	struct batch batch = request_batch(q);
@@ -213,7 +213,7 @@ begin_boxes(struct request *q, uint64_t at, uint64_t last)
 }
 
 int
-gather_read(struct request *q)
+gather_read(struct read_request *q)
 {
 	const struct grid *g = &q->array->grid;
 	uint64_t off = q->want->off, first = off / g->item,

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct listing {
+struct chunk_listing {
 	const struct array *array;
 	uint64_t first, end;
 	struct cancel *cancel;
@@ -21,7 +21,7 @@ struct listing {
 static int
 take_name(void *arg, const char *name, bool prefix, const struct zmap_stat *st)
 {
-	struct listing *l = arg;
+	struct chunk_listing *l = arg;
 	const struct array *a = l->array;
 	char *end = NULL;
 	const int r = zmap_patience(0, l->cancel);
@@ -49,7 +49,7 @@ by_number(const void *a, const void *b)
 }
 
 static int
-list(struct listing *l)
+list(struct chunk_listing *l)
 {
 	CLEAN(buf_free) struct buf prefix = {0};
 	const struct array *a = l->array;
@@ -96,7 +96,7 @@ int
 array_find_objects(struct array *a, uint64_t first, uint64_t end, uint64_t most,
 	struct cancel *cancel, struct buf *ret)
 {
-	struct listing l = {a, first, end, cancel, ret};
+	struct chunk_listing l = {a, first, end, cancel, ret};
 	const uint64_t per = objects_of_row(a);
 	int r = 0;
 	if (first >= end)

@@ -204,12 +204,12 @@ near(const struct array *a, uint64_t gap)
 
 /* What is asked for at once: bytes [off, end) of the shard, with those of chunks that the same task
  * loads. */
-struct range {
+struct shard_range {
 	uint64_t off, end;
 };
 
 static bool
-extend(const struct array *a, const struct shard_place *p, uint64_t most, struct range *r)
+extend(const struct array *a, const struct shard_place *p, uint64_t most, struct shard_range *r)
 {
 	uint64_t off = p->off < r->off ? p->off : r->off,
 		 end = p->off + p->len > r->end ? p->off + p->len : r->end;
@@ -218,7 +218,7 @@ extend(const struct array *a, const struct shard_place *p, uint64_t most, struct
 						  : 0;
 	if (!near(a, gap) || end - off > most || (off == r->off && end == r->end))
 		return false;
-	*r = (struct range){off, end};
+	*r = (struct shard_range){off, end};
 	return true;
 }
 
@@ -233,13 +233,13 @@ find(const struct load *l, const struct index *x, const struct extent *p, struct
 	return shard_find(a->shard, x->entries, array_chunk_in_shard(a, p->id.chunk), x->size, ret);
 }
 
-static struct range
+static struct shard_range
 join(const struct load *l, const struct index *x, const struct shard_place *first)
 {
 	const struct data *d = l->array->data;
 	const size_t limit = d->options.memory / CACHE_LEND, used = atomic_load(&d->joined);
 	const uint64_t most = min_u64(LOAD_JOINED, limit - min_u64(limit, used));
-	struct range r = {first->off, first->off + first->len};
+	struct shard_range r = {first->off, first->off + first->len};
 	struct shard_place at[LOAD_BATCH];
 	unsigned n = 0;
 	for (const struct extent *p = *l->rest; p && n < LOAD_BATCH; p = p->batch)
@@ -256,7 +256,7 @@ join(const struct load *l, const struct index *x, const struct shard_place *firs
 /* What the same task was to load and needs requests of its own is loaded at the same time, by other
  * tasks. range: what this load asks for; NULL: nothing that another could use. */
 static void
-part_from(struct load *l, const struct index *x, const struct range *range)
+part_from(struct load *l, const struct index *x, const struct shard_range *range)
 {
 	struct extent *far = NULL, **last = &far, **at = l->rest;
 	struct shard_place place;
@@ -320,7 +320,7 @@ has_joined(const struct load *l, const struct index *x, const struct zmap_get *p
 
 static int
 fetch_joined(struct load *l, const struct zmap_get *part, const struct index *x,
-	const struct range *range)
+	const struct shard_range *range)
 {
 	struct joined *j = l->joined;
 	struct zmap_get all = *part;
@@ -358,7 +358,8 @@ fetch_chunk(struct load *l, struct zmap_get *g, const struct index *x, const str
 	int r = zmap_range(g, p->len, &off, &part.len);
 	part.off = p->off + off;
 	if (r == 0 && !l->bypass_cache && !has_joined(l, x, &part)) {
-		const struct range range = part.len == p->len ? join(l, x, p) : (struct range){0};
+		const struct shard_range range =
+			part.len == p->len ? join(l, x, p) : (struct shard_range){0};
 		part_from(l, x, &range);
 		if (range.end - range.off > p->len)
 			r = fetch_joined(l, &part, x, &range);

@@ -11,7 +11,7 @@
 /* Of shards: so many chunks for each. */
 enum { CHUNKS_EACH = 1000 };
 
-struct measure {
+struct array_measure {
 	struct zmap *zmap;
 	struct array *array;
 	const struct array_measuring *most;
@@ -50,7 +50,7 @@ first_chunk(const struct array *a, uint64_t object)
 
 /* ZMAP_ABSENT: of those elements that are there. */
 static int
-object_width(const struct measure *m, uint64_t object, size_t *ret)
+object_width(const struct array_measure *m, uint64_t object, size_t *ret)
 {
 	const uint64_t chunk = first_chunk(m->array, object);
 	char key[ARRAY_KEY_MAX];
@@ -78,7 +78,7 @@ object_width(const struct measure *m, uint64_t object, size_t *ret)
 static void
 measure_object(void *arg, size_t object)
 {
-	struct measure *m = arg;
+	struct array_measure *m = arg;
 	size_t width = 0;
 	bool over = false;
 	LOCKED(&m->lock)
@@ -97,7 +97,7 @@ measure_object(void *arg, size_t object)
 }
 
 static int
-measure_all(struct measure *m)
+measure_all(struct array_measure *m)
 {
 	uint64_t n = count_objects(m->array);
 	if (n > m->most->max_chunks || m->array->grid.chunks > CHUNKS_EACH * m->most->max_chunks)
@@ -113,7 +113,7 @@ array_measure(struct data *d, struct zmap *z, const char *key, const struct arra
 	const struct array_measuring *most, uint32_t *ret)
 {
 	/* An element takes a byte at the least, or the file would have none. */
-	struct measure m = {.zmap = z, .most = most, .longest = 1};
+	struct array_measure m = {.zmap = z, .most = most, .longest = 1};
 	int r = array_open(d, z, key, meta, 0, &m.array);
 	if (r < 0)
 		return r;

@@ -16,7 +16,7 @@ struct new_object {
 	char version[ZMAP_VERSION];
 };
 
-struct new_array {
+struct begun_array {
 	pthread_mutex_t lock; /* guards all below */
 	struct set objects;   /* borrows from put */
 	struct new_object **put;
@@ -35,7 +35,7 @@ by_number(const void *a, const void *b)
 int
 array_begin(struct array *a, bool exclusive)
 {
-	struct new_array *f = a->new_array ? a->new_array : calloc(1, sizeof *f);
+	struct begun_array *f = a->new_array ? a->new_array : calloc(1, sizeof *f);
 	if (!f)
 		return err_set(-ENOMEM, "no memory for a new array");
 	if (!a->new_array)
@@ -55,7 +55,7 @@ array_made(struct array *a)
 void
 new_array_free(struct array *a)
 {
-	struct new_array *f = a->new_array;
+	struct begun_array *f = a->new_array;
 	if (!f)
 		return;
 	set_free(&f->objects, NULL);
@@ -78,7 +78,7 @@ is_exclusive(const struct array *a)
 
 /* *ret: the version that was put here; "": none was, or the store does not say. */
 static bool
-known(struct new_array *f, uint64_t number, char *ret)
+known(struct begun_array *f, uint64_t number, char *ret)
 {
 	const struct new_object key = {.number = number}, *o = NULL;
 	*ret = '\0';
@@ -92,7 +92,7 @@ known(struct new_array *f, uint64_t number, char *ret)
 
 /* With the lock held. */
 static struct new_object *
-add(struct new_array *f, uint64_t number)
+add(struct begun_array *f, uint64_t number)
 {
 	if (LIST_MORE(f->put, f->n, "changes") < 0)
 		return NULL;
@@ -112,7 +112,7 @@ add(struct new_array *f, uint64_t number)
 static int
 note(struct array *a, uint64_t chunk, const char *version)
 {
-	struct new_array *f = a->new_array;
+	struct begun_array *f = a->new_array;
 	const struct new_object key = {.number = array_object(a, chunk)};
 	struct new_object *o = NULL;
 	LOCKED(&f->lock) {

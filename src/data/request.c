@@ -10,7 +10,7 @@ static const int64_t STUCK_AFTER = SECOND / 4;
 
 struct cache_request
 request_cache_extent(
-	const struct request *q, struct extent_id id, uint64_t at, enum cache_hurry hurry)
+	const struct read_request *q, struct extent_id id, uint64_t at, enum cache_hurry hurry)
 {
 	return (struct cache_request){
 		.id = id,
@@ -29,7 +29,7 @@ request_cache_extent(
 }
 
 struct cache_request
-request_cache(const struct request *q, uint64_t chunk, uint64_t at, uint64_t to, bool holds)
+request_cache(const struct read_request *q, uint64_t chunk, uint64_t at, uint64_t to, bool holds)
 {
 	struct cache_request want = request_cache_extent(q,
 		scan_extent(&q->scan, q->array, chunk, at, to), at, holds ? CACHE_TRY : CACHE_WAIT);
@@ -38,7 +38,7 @@ request_cache(const struct request *q, uint64_t chunk, uint64_t at, uint64_t to,
 }
 
 struct batch
-request_batch(const struct request *q)
+request_batch(const struct read_request *q)
 {
 	return (struct batch){
 		.array = q->array,
@@ -49,14 +49,14 @@ request_batch(const struct request *q)
 }
 
 void
-request_load(struct request *q, struct batch *b, struct extent *p)
+request_load(struct read_request *q, struct batch *b, struct extent *p)
 {
 	batch_add(b, p, scan_keeps(&q->scan, q->array, &p->id));
 }
 
 int
-request_extent(
-	struct request *q, struct batch *b, const struct cache_request *want, struct extent **ret)
+request_extent(struct read_request *q, struct batch *b, const struct cache_request *want,
+	struct extent **ret)
 {
 	if (want->hurry == CACHE_WAIT)
 		batch_send(b); /* no request waits for memory while its own loads are not begun */
@@ -70,7 +70,7 @@ request_extent(
 /* Had the store been asked long before this request came, so that a server may have come back in
  * the meantime? */
 static bool
-too_old(const struct request *q, const struct extent *p, int r)
+too_old(const struct read_request *q, const struct extent *p, int r)
 {
 	int64_t age = q->now - p->asked;
 	return r == -EIO && q->array->remote && age > q->array->data->options.timeout / LONG_PART &&
@@ -79,7 +79,7 @@ too_old(const struct request *q, const struct extent *p, int r)
 
 /* The request's own time is over: why, as far as a load has said. */
 static int
-give_up(const struct request *q, const struct extent *p)
+give_up(const struct read_request *q, const struct extent *p)
 {
 	char key[ARRAY_KEY_MAX];
 	int r = q->why->code ? err_restore(q->why) : array_chunk_key(q->array, p->id.chunk, key);
@@ -91,7 +91,7 @@ give_up(const struct request *q, const struct extent *p)
 }
 
 static int
-wait_for(struct request *q, struct extent *p)
+wait_for(struct read_request *q, struct extent *p)
 {
 	const struct array_want *w = q->want;
 	struct data *d = q->array->data;
@@ -118,7 +118,7 @@ wait_for(struct request *q, struct extent *p)
 }
 
 int
-request_wait(struct request *q, struct extent *p)
+request_wait(struct read_request *q, struct extent *p)
 {
 	atomic_fetch_add(&p->waiting, 1);
 	int r = wait_for(q, p);
@@ -133,7 +133,7 @@ request_agree(const struct extent *a, const struct extent *b)
 }
 
 int
-request_goes_on(const struct request *q, const struct extent *p)
+request_goes_on(const struct read_request *q, const struct extent *p)
 {
 	if (!q->paused || p->former < q->paused ||
 		p->id.chunk / q->array->grid.slab_chunks != q->slab)
@@ -142,7 +142,7 @@ request_goes_on(const struct request *q, const struct extent *p)
 }
 
 void
-request_answer(struct request *q, const void *data, size_t len)
+request_answer(struct read_request *q, const void *data, size_t len)
 {
 	struct reply *r = q->reply;
 	struct iovec *last = r->parts ? &r->part[r->parts - 1] : NULL;

@@ -37,7 +37,7 @@ struct stream {
 	unsigned nactive; /* from there on all are 0 */
 };
 
-struct request {
+struct read_request {
 	struct stream *stream;
 	struct array *array;
 	const struct array_want *want;
@@ -78,7 +78,7 @@ void batch_send(struct batch *);
 void batch_end(struct batch *, int r);
 
 /* Of what a request lacks. */
-struct batch request_batch(const struct request *);
+struct batch request_batch(const struct read_request *);
 
 /* What is asked for at once, under one lock of the cache. */
 struct cache_requests {
@@ -90,28 +90,28 @@ struct cache_requests {
 
 /* What a request asks where it wants that extent, and its byte `at`. */
 struct cache_request request_cache_extent(
-	const struct request *, struct extent_id, uint64_t at, enum cache_hurry);
+	const struct read_request *, struct extent_id, uint64_t at, enum cache_hurry);
 /* What a request asks for bytes [at, to) of a chunk. holds: it has pinned others, and must not wait
  * for memory. */
 struct cache_request request_cache(
-	const struct request *, uint64_t chunk, uint64_t at, uint64_t to, bool holds);
+	const struct read_request *, uint64_t chunk, uint64_t at, uint64_t to, bool holds);
 /* Has an extent that this request created loaded, with the rest of the batch. */
-void request_load(struct request *, struct batch *, struct extent *);
+void request_load(struct read_request *, struct batch *, struct extent *);
 /* A pinned extent: CACHE_READY, or CACHE_BUSY: to be waited for. -errno; -EAGAIN: no room for a
  * request that holds others. */
 int request_extent(
-	struct request *, struct batch *, const struct cache_request *, struct extent **ret);
-int request_wait(struct request *,
+	struct read_request *, struct batch *, const struct cache_request *, struct extent **ret);
+int request_wait(struct read_request *,
 	struct extent *); /* -EAGAIN: it became another version, or is to be asked for again */
 /* Are two extents of one chunk of one version of it? */
 bool request_agree(const struct extent *, const struct extent *);
 /* May the reader be given it beside what it has? 0, or -ESTALE. */
-int request_goes_on(const struct request *, const struct extent *);
+int request_goes_on(const struct read_request *, const struct extent *);
 /* The reply's next bytes. */
-void request_answer(struct request *, const void *data, size_t len);
+void request_answer(struct read_request *, const void *data, size_t len);
 
 /* Begins the loads of what this reader will ask for next. */
-void ahead_load(struct request *);
+void ahead_load(struct read_request *);
 /* The stream's lock is held. passed: no reader reads before it any more. */
 void ahead_pass(struct stream *, uint64_t passed);
 /* The stream's lock is held. The reader goes elsewhere, or has closed the file and may open it
@@ -119,6 +119,6 @@ void ahead_pass(struct stream *, uint64_t passed);
 void ahead_leave(struct stream *, bool closed);
 
 /* The answer as pinned chunks. -EAGAIN: not in one go, or chunks changed meanwhile. */
-int direct_read(struct request *);
+int direct_read(struct read_request *);
 /* The answer copied together. -EAGAIN: chunks changed meanwhile. */
-int gather_read(struct request *);
+int gather_read(struct read_request *);

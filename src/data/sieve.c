@@ -37,14 +37,14 @@ extent_for(const struct array *a, uint64_t chunk, uint64_t from, uint64_t to)
 }
 
 static struct cache_request
-request_for(const struct request *q, uint64_t chunk, uint64_t from, uint64_t to)
+request_for(const struct read_request *q, uint64_t chunk, uint64_t from, uint64_t to)
 {
 	return request_cache_extent(q, extent_for(q->array, chunk, from, to), from, CACHE_WAIT);
 }
 
 /* Has the chunks of n sieves loaded, as far as there is room. */
 static void
-expect(struct request *q, const struct sieve *s, size_t n)
+expect(struct read_request *q, const struct sieve *s, size_t n)
 {
 	struct batch batch = {.array = q->array};
 	struct cache_requests k;
@@ -65,8 +65,8 @@ expect(struct request *q, const struct sieve *s, size_t n)
 
 /* What the extent has of the bytes at `at` of the chunk. */
 static void
-take_element(
-	const struct request *q, const struct extent *p, uint64_t at, size_t bytes, uint8_t *to)
+take_element(const struct read_request *q, const struct extent *p, uint64_t at, size_t bytes,
+	uint8_t *to)
 {
 	uint64_t from = max_u64(at, p->id.off), end = min_u64(at + bytes, p->id.off + p->id.len);
 	const size_t item = q->array->grid.item;
@@ -80,7 +80,7 @@ take_element(
 }
 
 static void
-take(const struct request *q, const struct sieve *s, const struct extent *p)
+take(const struct read_request *q, const struct sieve *s, const struct extent *p)
 {
 	for (uint64_t r = 0; r < s->rows; r++) {
 		uint64_t at = s->first + r * s->row_step;
@@ -95,7 +95,8 @@ take(const struct request *q, const struct sieve *s, const struct extent *p)
 /* One extent of the chunk, from byte *from on, which becomes its end. version: of the extents
  * before; "": there were none. */
 static int
-sift_extent(struct request *q, const struct sieve *s, uint64_t *from, uint64_t to, char *version)
+sift_extent(
+	struct read_request *q, const struct sieve *s, uint64_t *from, uint64_t to, char *version)
 {
 	struct batch batch = request_batch(q);
 	struct cache_request want = request_for(q, s->chunk, *from, to);
@@ -117,7 +118,7 @@ sift_extent(struct request *q, const struct sieve *s, uint64_t *from, uint64_t t
 }
 
 static int
-sift_chunk(struct request *q, const struct sieve *s)
+sift_chunk(struct read_request *q, const struct sieve *s)
 {
 	int r = -EAGAIN;
 	for (int i = 0; i < VERSION_TRIES && r == -EAGAIN; i += !MOVE(q->old)) {
@@ -143,7 +144,7 @@ stream_sift(struct stream *st, const struct array_want *w, const struct sieve *s
 {
 	struct array *a = st->array;
 	struct err why;
-	struct request q = {.array = a, .want = w, .now = clock_now(), .why = &why};
+	struct read_request q = {.array = a, .want = w, .now = clock_now(), .why = &why};
 	why.code = 0;
 	q.fresh = array_fresh(a, q.now);
 	q.since = w->since ? w->since : q.now;

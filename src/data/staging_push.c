@@ -159,7 +159,7 @@ staging_pump(struct staging *s)
 /* --- what came of it --- */
 
 /* One object's end. */
-struct outcome {
+struct push_outcome {
 	struct staged_object *object;
 	struct array *array;
 	const struct err *why; /* code 0: it is stored */
@@ -249,7 +249,7 @@ fail_queued(struct staging *s, struct staged_space *p, const struct err *why)
 }
 
 static void
-fail(struct staging *s, const struct outcome *e)
+fail(struct staging *s, const struct push_outcome *e)
 {
 	struct staged_object *o = e->object;
 	struct staged_space *p = o->space;
@@ -266,7 +266,7 @@ fail(struct staging *s, const struct outcome *e)
 
 /* It goes as if it had never been written. */
 static void
-drop(struct staging *s, struct outcome *e)
+drop(struct staging *s, struct push_outcome *e)
 {
 	put_layers_back(s, e->object);
 	staged_list_add(&s->failed, e->object);
@@ -299,7 +299,7 @@ begin_again(struct staging *s, struct staged_object *o)
 
 /* The space's array, to be let go of; or NULL. */
 static struct array *
-conclude(struct staging *s, struct outcome *e)
+conclude(struct staging *s, struct push_outcome *e)
 {
 	struct staged_object *o = e->object;
 	const bool cut = e->why->code && e->outdated && o->space->array->grid.shape[0] < o->rows;
@@ -324,7 +324,7 @@ conclude(struct staging *s, struct outcome *e)
 }
 
 static void
-finish(struct staging *s, struct outcome *e)
+finish(struct staging *s, struct push_outcome *e)
 {
 	struct array *gone = NULL;
 	const struct array_hooks *h = &e->array->hooks;
@@ -365,7 +365,7 @@ run(struct task *t)
 	err_save(r, &why);
 	if (r < 0 && !outdated && a->hooks.seen)
 		outdated = !a->hooks.seen(a->hooks.arg, 0);
-	finish(s, &(struct outcome){
+	finish(s, &(struct push_outcome){
 			  .object = o,
 			  .array = a,
 			  .why = &why,

@@ -32,7 +32,7 @@ in_object(const struct array *a, uint64_t chunk)
 }
 
 /* A write on its way. */
-struct writer {
+struct staged_writer {
 	struct staging *staging;
 	struct array *array;
 	const struct array_want *want;
@@ -46,7 +46,7 @@ struct writer {
 
 /* Rows of a part, those bytes of them that are written. */
 static int
-put_rows(const struct writer *w, const struct part *p, struct layer *l)
+put_rows(const struct staged_writer *w, const struct part *p, struct layer *l)
 {
 	struct rows_walk walk;
 	int result = 0;
@@ -83,7 +83,7 @@ note_whole(struct staging *s, const struct array *a, struct staged_chunk *c)
  * step takes fresh memory each time. Not where chunks of one step have no room together: a larger
  * one would be pushed out before it is written to once more. */
 static int
-make_room(const struct writer *w, const struct part *p, struct layer *l)
+make_room(const struct staged_writer *w, const struct part *p, struct layer *l)
 {
 	size_t all = w->array->grid.chunk_bytes, push = w->staging->push;
 	if (w->run >= w->stretch / LONG_RUN && w->stretch <= push)
@@ -95,7 +95,7 @@ make_room(const struct writer *w, const struct part *p, struct layer *l)
 
 /* The array becomes shorter meanwhile: the write ends at the new end. The lock is held. */
 static int
-check_end(const struct writer *w, const struct part *p)
+check_end(const struct staged_writer *w, const struct part *p)
 {
 	const struct grid *g = &w->array->grid;
 	if (!staged_is_cut(w->space, w->array))
@@ -110,7 +110,7 @@ check_end(const struct writer *w, const struct part *p)
 
 /* The lock is held. */
 static int
-put_part(struct writer *w, const struct part *p)
+put_part(struct staged_writer *w, const struct part *p)
 {
 	struct staging *s = w->staging;
 	struct staged_chunk *c = staging_make_chunk(s, w->array, p->number);
@@ -145,7 +145,7 @@ put_part(struct writer *w, const struct part *p)
 /* Will there be room? What waits of an array that becomes shorter goes when it is: its own writers
  * do not add to that, others need not wait for it. The lock is held. */
 static bool
-is_to_come(const struct writer *w)
+is_to_come(const struct staged_writer *w)
 {
 	const struct staging *s = w->staging;
 	const bool one = !s->queue.oldest && !s->whole.oldest && s->dirty.oldest == s->dirty.newest;
@@ -154,7 +154,7 @@ is_to_come(const struct writer *w)
 
 /* Waits while too much is not stored yet. The lock is held, and open meanwhile. */
 static int
-wait_for_room(struct writer *w)
+wait_for_room(struct staged_writer *w)
 {
 	struct staging *s = w->staging;
 	int r = 0;
@@ -176,7 +176,7 @@ wait_for_room(struct writer *w)
 
 /* Others may read and write now and then. */
 static void
-breathe(struct writer *w, uint64_t bytes)
+breathe(struct staged_writer *w, uint64_t bytes)
 {
 	w->copied += bytes;
 	if (w->copied < BREATHE)
@@ -188,7 +188,7 @@ breathe(struct writer *w, uint64_t bytes)
 }
 
 static int
-put_box(struct writer *w, const struct box *b)
+put_box(struct staged_writer *w, const struct box *b)
 {
 	const struct grid *g = &w->array->grid;
 	struct part p;
@@ -209,7 +209,7 @@ put_box(struct writer *w, const struct box *b)
 }
 
 static int
-put_all(struct writer *w)
+put_all(struct staged_writer *w)
 {
 	const struct grid *g = &w->array->grid;
 	uint64_t at = w->want->off / g->item, last = ceil_div(w->want->off + w->want->len, g->item);
@@ -254,7 +254,7 @@ stretch_of(const struct grid *g)
 }
 
 static int
-begin(struct writer *w, struct array **ret_was)
+begin(struct staged_writer *w, struct array **ret_was)
 {
 	struct staging *s = w->staging;
 	int r = staging_hold_space(s, w->array, &w->space, ret_was);
@@ -296,7 +296,7 @@ int
 array_write(struct array *a, const struct array_want *want, const void *bytes)
 {
 	struct staging *s = a->data->staging;
-	struct writer w = {.staging = s, .array = a, .want = want, .bytes = bytes};
+	struct staged_writer w = {.staging = s, .array = a, .want = want, .bytes = bytes};
 	struct array *was = NULL, *gone = NULL;
 	struct array_want plain = *want;
 	int r = array_writable(a);

@@ -157,7 +157,7 @@ rest(struct stream *s)
 
 /* The stream's lock is held. */
 static void
-note_active(struct stream *s, struct request *q)
+note_active(struct stream *s, struct read_request *q)
 {
 	unsigned i = 0;
 	while (s->nactive && !atomic_load(&s->active[s->nactive - 1]))
@@ -174,7 +174,7 @@ note_active(struct stream *s, struct request *q)
 
 /* The same. */
 static void
-note(struct stream *s, struct request *q)
+note(struct stream *s, struct read_request *q)
 {
 	struct array *a = s->array;
 	pass(s);
@@ -228,7 +228,7 @@ stream_move(struct stream *s, struct array_move *m)
 
 /* Which stream it goes through, and what is known of its reader. */
 static void
-begin(struct stream *s, struct request *q)
+begin(struct stream *s, struct read_request *q)
 {
 	const struct array_want *w = q->want;
 	const struct grid *g = &s->array->grid;
@@ -255,7 +255,7 @@ begin(struct stream *s, struct request *q)
 
 /* Without the lock: the next request does what is to be done behind this one. */
 static void
-end(struct stream *s, struct request *q)
+end(struct stream *s, struct read_request *q)
 {
 	if (q->active)
 		atomic_store(q->active, 0);
@@ -266,7 +266,7 @@ end(struct stream *s, struct request *q)
 
 /* -EAGAIN: chunks have changed all the time. */
 static int
-read_one_version(struct request *q)
+read_one_version(struct read_request *q)
 {
 	const struct array_want *w = q->want;
 	bool direct = !q->over && q->array->grid.run_bytes >= DIRECT_FROM && w->len <= DIRECT_MOST;
@@ -300,7 +300,8 @@ stream_read(struct stream *s, const struct array_want *w, struct reply *ret)
 	struct array *a = s->array;
 	struct err why;
 	struct cover over = {0};
-	struct request q = {.array = a, .want = w, .now = clock_now(), .reply = ret, .why = &why};
+	struct read_request q = {
+		.array = a, .want = w, .now = clock_now(), .reply = ret, .why = &why};
 	why.code = 0;
 	q.fresh = array_fresh(a, q.now);
 	q.since = w->since ? w->since : q.now;

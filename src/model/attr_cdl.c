@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* One number of a list, in CDL notation. */
-struct word {
+struct cdl_word {
 	enum nc_type type;
 	bool said; /* by a suffix */
 	struct attr_number value;
@@ -35,7 +35,7 @@ static const struct {
 
 /* Bytes of the suffix at the end of a word. */
 static size_t
-take_suffix(const char *s, size_t len, struct word *ret)
+take_suffix(const char *s, size_t len, struct cdl_word *ret)
 {
 	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
 		size_t n = strlen(suffixes[i].suffix);
@@ -49,7 +49,7 @@ take_suffix(const char *s, size_t len, struct word *ret)
 }
 
 static bool
-take_special(const char *s, size_t len, struct word *w)
+take_special(const char *s, size_t len, struct cdl_word *w)
 {
 	static const char *const name[] = {"NaN", "Infinity", "-Infinity", "Inf", "-Inf"};
 	const double value[] = {(double)NAN, HUGE_VAL, -HUGE_VAL, HUGE_VAL, -HUGE_VAL};
@@ -57,7 +57,7 @@ take_special(const char *s, size_t len, struct word *w)
 	for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
 		size_t n = strlen(name[i]);
 		if ((len == n || (single && len == n + 1)) && !strncmp(s, name[i], n)) {
-			*w = (struct word){.type = len == n ? NC_TYPE_DOUBLE : NC_TYPE_FLOAT,
+			*w = (struct cdl_word){.type = len == n ? NC_TYPE_DOUBLE : NC_TYPE_FLOAT,
 				.said = true,
 				.value = {.real = true, .d = value[i]}};
 			return true;
@@ -119,9 +119,9 @@ natural(struct attr_number n)
 }
 
 static bool
-take_word(const char *s, size_t len, struct word *ret)
+take_word(const char *s, size_t len, struct cdl_word *ret)
 {
-	*ret = (struct word){0};
+	*ret = (struct cdl_word){0};
 	if (!len || take_special(s, len, ret))
 		return len;
 	size_t n = len - take_suffix(s, len, ret);
@@ -134,7 +134,7 @@ take_word(const char *s, size_t len, struct word *ret)
 
 /* The numbers of a list as doubles or 64-bit integers, still of their own types. */
 struct words {
-	struct word *of;
+	struct cdl_word *of;
 	size_t count;
 };
 

@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* All attributes of a node, being made. */
-struct reading {
+struct attr_reading {
 	const struct node *node;
 	const struct json *doc;
 	const struct json *types; /* dict, or NULL */
@@ -181,7 +181,7 @@ take_slice(const struct json_slice *s, void *arg)
 /* What stands in the source for an attribute that is a list or a dict; on one line, as netcdf-c
  * writes it. */
 static int
-make_source(const struct reading *g, const char *name, const struct json *v, struct attr *ret)
+make_source(const struct attr_reading *g, const char *name, const struct json *v, struct attr *ret)
 {
 	struct wanted w = {.name = name};
 	int r = json_scan(g->node->attrs_text, g->node->attrs_len, NULL, take_slice, &w);
@@ -214,7 +214,7 @@ is_nested(const struct json *v)
 }
 
 static int
-make_text(const struct reading *g, const char *name, const struct json *v, struct attr *ret)
+make_text(const struct attr_reading *g, const char *name, const struct json *v, struct attr *ret)
 {
 	if (is_nested(v))
 		return make_source(g, name, v, ret);
@@ -380,14 +380,15 @@ make_packed(enum nc_type t, const struct json *v, struct attr *ret)
 }
 
 static bool
-may_be_packed(const struct reading *g, const char *name, enum nc_type t)
+may_be_packed(const struct attr_reading *g, const char *name, enum nc_type t)
 {
 	return g->node->array->zarr_format == 3 && (t == NC_TYPE_FLOAT || t == NC_TYPE_DOUBLE) &&
 	       !strcmp(name, "_FillValue");
 }
 
 static int
-make_inferred(const struct reading *g, const char *name, const struct json *v, struct attr *ret)
+make_inferred(
+	const struct attr_reading *g, const char *name, const struct json *v, struct attr *ret)
 {
 	const struct array_meta *a = g->node->array;
 	bool half = a && a->dtype.kind == DTYPE_FLOAT && a->dtype.size == 2;
@@ -408,7 +409,7 @@ make_inferred(const struct reading *g, const char *name, const struct json *v, s
 }
 
 static int
-make(const struct reading *g, const char *name, const struct json *v, struct attr *ret)
+make(const struct attr_reading *g, const char *name, const struct json *v, struct attr *ret)
 {
 	enum nc_type t = nczarr_type(g->types ? json_get(g->types, name) : NULL);
 	if (t == NC_TYPE_NONE)
@@ -427,7 +428,7 @@ make(const struct reading *g, const char *name, const struct json *v, struct att
 }
 
 static int
-read_member(struct reading *g, const char *name, const struct json *v)
+read_member(struct attr_reading *g, const char *name, const struct json *v)
 {
 	struct attrs *as = g->out;
 	struct attr *a = &as->attr[as->count];
@@ -444,7 +445,7 @@ read_member(struct reading *g, const char *name, const struct json *v)
 }
 
 static int
-read_all(struct reading *g)
+read_all(struct attr_reading *g)
 {
 	g->out->attr = calloc(json_count(g->doc) + 1, sizeof *g->out->attr);
 	if (!g->out->attr)
@@ -468,7 +469,7 @@ node_attrs(const struct node *n, struct attrs *ret)
 	int r = json_parse(n->attrs_text, n->attrs_len, &doc);
 	if (r == 0 && json_type(doc) != JSON_TYPE_DICT)
 		r = err_set(-EINVAL, "%s instead of a dict", json_type_name(doc));
-	struct reading g = {.node = n, .doc = doc, .out = ret};
+	struct attr_reading g = {.node = n, .doc = doc, .out = ret};
 	if (r < 0) {
 		r = r == -ENOMEM ? r : add_problem(ret, NULL, err_text());
 	} else {

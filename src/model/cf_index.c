@@ -12,14 +12,14 @@
 enum { COUNT_MAX = 1 << 16, NAME_BYTES_ABOUT = 150 };
 
 /* An array that is named. */
-struct named {
+struct cf_named {
 	enum cf_role role;
 	char path[];
 };
 
 /* An attribute of arrays in one directory: all that have the same one name the same. Borrowed from
  * the text. */
-struct value {
+struct cf_value {
 	struct span dir, name, text;
 };
 
@@ -33,7 +33,7 @@ struct adding {
 static int
 by_path(const void *a, const void *b)
 {
-	const struct named *x = a, *y = b;
+	const struct cf_named *x = a, *y = b;
 	return strcmp(x->path, y->path);
 }
 
@@ -48,7 +48,7 @@ compare(struct span a, struct span b)
 static int
 by_value(const void *a, const void *b)
 {
-	const struct value *x = a, *y = b;
+	const struct cf_value *x = a, *y = b;
 	int c = compare(x->name, y->name);
 	c = c ? c : compare(x->text, y->text);
 	return c ? c : compare(x->dir, y->dir);
@@ -84,11 +84,11 @@ count(struct cf_index *x)
 	return !x->full;
 }
 
-static struct named *
+static struct cf_named *
 new_named(const char *dir, size_t len, const char *name)
 {
 	size_t more = strlen(name) + 1;
-	struct named *n = malloc(sizeof *n + len + more);
+	struct cf_named *n = malloc(sizeof *n + len + more);
 	if (!n)
 		return NULL;
 	n->role = CF_DATA;
@@ -101,10 +101,10 @@ static int
 add_named(void *arg, const char *name, enum cf_role role)
 {
 	const struct adding *a = arg;
-	CLEAN(clean_free) struct named *n = new_named(a->path, a->dir, name);
+	CLEAN(clean_free) struct cf_named *n = new_named(a->path, a->dir, name);
 	if (!n)
 		return err_set(-ENOMEM, "no memory for a name");
-	struct named *found = set_find(&a->to->names, n, by_path);
+	struct cf_named *found = set_find(&a->to->names, n, by_path);
 	if (found) {
 		if (found->role == CF_DATA || role == CF_BOUNDS)
 			found->role = role;
@@ -139,12 +139,12 @@ add_words(struct adding *a, const char *attribute, struct span value)
 static int
 seen(struct adding *a, struct span name, struct span text)
 {
-	const struct value v = {{(const uint8_t *)a->path, a->dir}, name, text};
+	const struct cf_value v = {{(const uint8_t *)a->path, a->dir}, name, text};
 	if (set_find(&a->to->values, &v, by_value))
 		return 1;
 	if (!count(a->to))
 		return 1;
-	CLEAN(clean_free) struct value *copy = malloc(sizeof *copy);
+	CLEAN(clean_free) struct cf_value *copy = malloc(sizeof *copy);
 	if (!copy)
 		return err_set(-ENOMEM, "no memory for an attribute");
 	*copy = v;
@@ -206,11 +206,11 @@ cf_index_add(struct cf_index *x, const char *path, size_t len, struct span attrs
 int
 cf_index_role(const struct cf_index *x, const char *path, enum cf_role *ret)
 {
-	CLEAN(clean_free) struct named *key = new_named(path, 0, path);
+	CLEAN(clean_free) struct cf_named *key = new_named(path, 0, path);
 	struct set names = x->names;
 	if (!key)
 		return err_set(-ENOMEM, "no memory for a name");
-	const struct named *found = set_find(&names, key, by_path);
+	const struct cf_named *found = set_find(&names, key, by_path);
 	*ret = found ? found->role : CF_DATA;
 	return 0;
 }

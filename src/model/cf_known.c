@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A name that the group's own attributes may give a role. */
-struct asked {
+struct cf_asked {
 	const char *name;
 	enum cf_role role;
 };
@@ -16,7 +16,7 @@ struct asked {
 static int
 give_role(void *arg, const char *name, enum cf_role role)
 {
-	struct asked *a = arg;
+	struct cf_asked *a = arg;
 	if (strcmp(name, a->name) == 0 && (a->role == CF_DATA || role == CF_BOUNDS))
 		a->role = role;
 	return 0;
@@ -68,7 +68,7 @@ cf_role_known(struct model *m, const char *group, const char *name, enum cf_role
 	CLEAN(node_unrefp) struct node *self = NULL;
 	CLEAN(clean_free) char *path = NULL;
 	const struct cf_index *x;
-	struct asked a = {.name = name};
+	struct cf_asked a = {.name = name};
 	struct attrs as = {0};
 	enum cf_role by_others = CF_DATA;
 	int r = find_index(m, group, &w, &self, &x);

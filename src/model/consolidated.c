@@ -8,7 +8,7 @@
 
 /* One object: where its key and its value lie. Keys that do not stand so in the text (with escapes;
  * those of a joint dialect, which are nodes' paths) are kept behind each other in `unescaped`. */
-struct entry {
+struct consolidated_entry {
 	uint32_t key, key_len;
 	uint32_t value, value_len;
 	bool escaped; /* the key lies in `unescaped` */
@@ -24,7 +24,7 @@ struct consolidated_index {
 	struct text *text;
 	const char *data; /* in text */
 	struct buf unescaped;
-	struct entry *entry; /* in the order of keys */
+	struct consolidated_entry *entry; /* in the order of keys */
 	size_t count, room;
 	struct cf_index cf;
 };
@@ -87,14 +87,14 @@ consolidated_bytes(const struct consolidated_index *c)
 	       cf_index_bytes(&c->cf);
 }
 
-struct kind {
+struct consolidated_kind {
 	bool metadata, kerchunk, other_version;
 };
 
 static int
 look_at_kind(const struct json_slice *s, void *arg)
 {
-	struct kind *k = arg;
+	struct consolidated_kind *k = arg;
 	CLEAN(clean_free) char *key = json_slice_key(s);
 	if (!key)
 		return err_set(-ENOMEM, "no memory for a key");
@@ -116,7 +116,7 @@ is_key(const char *key, size_t len)
 }
 
 static int
-keep_key(struct consolidated_index *c, const struct json_slice *s, struct entry *e)
+keep_key(struct consolidated_index *c, const struct json_slice *s, struct consolidated_entry *e)
 {
 	CLEAN(clean_free) char *key = json_slice_key(s);
 	if (!key)
@@ -155,13 +155,13 @@ add_entry(const struct json_slice *s, void *arg)
 	struct consolidated_index *c = arg;
 	if (c->count == c->room) {
 		size_t room = c->room ? 2 * c->room : 64;
-		struct entry *more = realloc(c->entry, room * sizeof *more);
+		struct consolidated_entry *more = realloc(c->entry, room * sizeof *more);
 		if (!more)
 			return err_set(-ENOMEM, "no memory for an index of metadata");
 		c->entry = more;
 		c->room = room;
 	}
-	struct entry e = {
+	struct consolidated_entry e = {
 		.array = c->dialect->joint && is_array(s),
 		.escaped = c->dialect->joint || s->has_escapes,
 		.key = (uint32_t)(s->key - c->data),
@@ -179,7 +179,7 @@ add_entry(const struct json_slice *s, void *arg)
 }
 
 static const char *
-key_of(const struct consolidated_index *c, const struct entry *e)
+key_of(const struct consolidated_index *c, const struct consolidated_entry *e)
 {
 	return e->escaped ? (const char *)c->unescaped.data + e->key : c->data + e->key;
 }
@@ -195,15 +195,15 @@ compare(const char *a, size_t na, const char *b, size_t nb)
 static int
 by_key(const void *x, const void *y, void *arg)
 {
-	const struct entry *a = x, *b = y;
+	const struct consolidated_entry *a = x, *b = y;
 	int order = compare(key_of(arg, a), a->key_len, key_of(arg, b), b->key_len);
 	return order ? order : (a->value > b->value) - (a->value < b->value);
 }
 
 /* The key of an entry ends with the name of an object. The path of its node, or false. */
 static bool
-is_object(const struct consolidated_index *c, const struct entry *e, enum meta_kind kind,
-	struct span *ret)
+is_object(const struct consolidated_index *c, const struct consolidated_entry *e,
+	enum meta_kind kind, struct span *ret)
 {
 	const char *key = key_of(c, e), *name = meta_name[kind][0];
 	size_t len = strlen(name);
@@ -228,7 +228,7 @@ find_attributes(const struct json_slice *s, void *arg)
 static bool
 attributes_at(const struct consolidated_index *c, size_t i, struct span *ret_path, struct span *ret)
 {
-	const struct entry *e = &c->entry[i];
+	const struct consolidated_entry *e = &c->entry[i];
 	const struct dialect *d = c->dialect;
 	struct span before;
 	*ret = (struct span){(const uint8_t *)c->data + e->value, e->value_len};
@@ -261,7 +261,7 @@ index_cf(struct consolidated_index *c)
 static int
 check_own(const struct meta *m)
 {
-	struct kind k = {0};
+	struct consolidated_kind k = {0};
 	int r = json_scan(m->data, m->len, NULL, look_at_kind, &k);
 	return r < 0 ? r : !k.metadata || k.kerchunk || k.other_version ? ZMAP_ABSENT : 0;
 }
@@ -304,7 +304,7 @@ lower_bound(const struct consolidated_index *c, const char *key, size_t len)
 	size_t low = 0, high = c->count;
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
-		const struct entry *e = &c->entry[mid];
+		const struct consolidated_entry *e = &c->entry[mid];
 		if (compare(key_of(c, e), e->key_len, key, len) < 0)
 			low = mid + 1;
 		else
@@ -318,7 +318,7 @@ starts_with(const struct consolidated_index *c, size_t i, const char *prefix, si
 {
 	if (i >= c->count)
 		return false;
-	const struct entry *e = &c->entry[i];
+	const struct consolidated_entry *e = &c->entry[i];
 	return e->key_len > len && !memcmp(key_of(c, e), prefix, len);
 }
 
@@ -410,7 +410,7 @@ consolidated_children(
 		return 0;
 	size_t i = lower_bound(c, key, dir);
 	while (starts_with(c, i, key, dir)) {
-		const struct entry *e = &c->entry[i];
+		const struct consolidated_entry *e = &c->entry[i];
 		const char *name = key_of(c, e) + dir;
 		const char *slash = memchr(name, '/', e->key_len - dir);
 		if (!slash) { /* an object of the group itself */

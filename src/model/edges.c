@@ -70,7 +70,7 @@ edges_find(const struct edges *e, unsigned dim, uint64_t i)
 }
 
 /* Lengths of chunks along one dimension, as they are read. */
-struct lengths {
+struct edge_lengths {
 	uint64_t *start;
 	uint64_t n, most, end, longest;
 	bool uneven;
@@ -78,7 +78,7 @@ struct lengths {
 
 /* `times` chunks of this length. */
 static int
-add(struct lengths *l, uint64_t length, uint64_t times, uint64_t shape)
+add(struct edge_lengths *l, uint64_t length, uint64_t times, uint64_t shape)
 {
 	if (!length || length > INT64_MAX)
 		return err_set(-EINVAL, "a chunk of no length in 'chunk_shapes'");
@@ -102,7 +102,7 @@ add(struct lengths *l, uint64_t length, uint64_t times, uint64_t shape)
 
 /* A length, or [length, how often]. */
 static int
-add_run(const struct json *v, uint64_t shape, struct lengths *l)
+add_run(const struct json *v, uint64_t shape, struct edge_lengths *l)
 {
 	uint64_t length, times = 1;
 	bool list = json_type(v) == JSON_TYPE_LIST;
@@ -115,7 +115,7 @@ add_run(const struct json *v, uint64_t shape, struct lengths *l)
 }
 
 static int
-read_dim(const struct json *v, uint64_t shape, struct lengths *l)
+read_dim(const struct json *v, uint64_t shape, struct edge_lengths *l)
 {
 	uint64_t length;
 	if (json_type(v) != JSON_TYPE_LIST) {
@@ -150,7 +150,7 @@ edges_parse(const struct json *shapes, unsigned rank, const uint64_t *shape, uin
 		return err_set(-ENOMEM, "no memory for a chunk grid");
 	e->rank = rank;
 	for (unsigned d = 0; d < rank; d++) {
-		struct lengths l = {.most = left};
+		struct edge_lengths l = {.most = left};
 		int r = read_dim(json_at(shapes, d), shape[d], &l);
 		if (r < 0) {
 			free(l.start);

@@ -31,19 +31,19 @@ whole_done(struct whole *w)
 }
 
 /* Where it has the document of that name. */
-struct entry {
+struct edit_entry {
 	const char *path[4];
 };
 
-static struct entry
+static struct edit_entry
 entry_of(const struct whole *w, const char *name)
 {
-	return w->v3 ? (struct entry){{"consolidated_metadata", "metadata", name}}
-		     : (struct entry){{"metadata", name}};
+	return w->v3 ? (struct edit_entry){{"consolidated_metadata", "metadata", name}}
+		     : (struct edit_entry){{"metadata", name}};
 }
 
 static struct span
-now_there(const struct whole *w, const struct entry *e)
+now_there(const struct whole *w, const struct edit_entry *e)
 {
 	struct span found = {0};
 	return json_edit_find(buf_span(&w->doc->text), e->path, &found) == 0 ? found
@@ -55,7 +55,7 @@ static bool
 is_consolidated(const struct whole *w)
 {
 	static const char *const record[] = {"record_size", NULL};
-	const struct entry all = entry_of(w, NULL);
+	const struct edit_entry all = entry_of(w, NULL);
 	struct span found;
 	const struct span dict = now_there(w, &all);
 	return dict.len && *dict.data == '{' &&
@@ -65,7 +65,7 @@ is_consolidated(const struct whole *w)
 /* A group's zarr.json as an entry: what the entry has of consolidated metadata stays the
  * entry's. */
 static int
-keep_inline(const struct whole *w, const struct entry *e, struct buf *text)
+keep_inline(const struct whole *w, const struct edit_entry *e, struct buf *text)
 {
 	static const char *const own[] = {"consolidated_metadata", NULL};
 	struct span found;
@@ -82,7 +82,7 @@ take_doc(struct whole *w, const struct edit_part *p, struct edit_doc *d)
 {
 	static const char *const whole[] = {NULL};
 	CLEAN(buf_free) struct buf text = {0};
-	const struct entry e = entry_of(w, w->v3 ? p->path + w->skip : d->key + w->skip);
+	const struct edit_entry e = entry_of(w, w->v3 ? p->path + w->skip : d->key + w->skip);
 	struct span value;
 	int r = 0;
 	if (!d->there)

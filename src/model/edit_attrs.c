@@ -10,14 +10,15 @@
 #include <string.h>
 
 /* A path of names inside the document that holds the attributes. */
-struct inside {
+struct attrs_inside {
 	const char *name[6];
 };
 
-static struct inside
+static struct attrs_inside
 inside(const struct edit_part *p, const char *a, const char *b, const char *c)
 {
-	return p->v3 ? (struct inside){{"attributes", a, b, c}} : (struct inside){{a, b, c}};
+	return p->v3 ? (struct attrs_inside){{"attributes", a, b, c}}
+		     : (struct attrs_inside){{a, b, c}};
 }
 
 /* xarray's fill value of floats in Zarr V3: base64 of the little-endian double. */
@@ -57,7 +58,7 @@ set_type(struct commit *c, struct edit_part *p, const char *types, const struct 
 		r = attr_type_name(a, spelling(types), &name);
 	if (r == 0)
 		r = buf_add(&name, "\"", 1);
-	const struct inside at = inside(p, types, "types", a->name);
+	const struct attrs_inside at = inside(p, types, "types", a->name);
 	return r < 0 ? r : doc_set(c, p->attrs, at.name, buf_span(&name));
 }
 
@@ -67,7 +68,7 @@ set_attr(struct commit *c, struct edit_part *p, const struct attr *wanted, const
 	CLEAN(attr_clear) struct attr a = {0};
 	CLEAN(buf_free) struct buf value = {0};
 	const char *types = part_types(p);
-	const struct inside at = inside(p, wanted->name, NULL, NULL);
+	const struct attrs_inside at = inside(p, wanted->name, NULL, NULL);
 	const struct span was = doc_find(p->attrs, at.name);
 	int r = attr_keep_type(wanted, old, &a);
 	if (r < 0)
@@ -87,10 +88,10 @@ static int
 del_attr(struct commit *c, struct edit_part *p, const char *name)
 {
 	const char *types = part_types(p);
-	const struct inside at = inside(p, name, NULL, NULL);
+	const struct attrs_inside at = inside(p, name, NULL, NULL);
 	int r = doc_del(c, p->attrs, at.name);
 	if (r == 0 && types) {
-		const struct inside type = inside(p, types, "types", name);
+		const struct attrs_inside type = inside(p, types, "types", name);
 		if (doc_find(p->attrs, type.name).len)
 			r = doc_del(c, p->attrs, type.name);
 	}

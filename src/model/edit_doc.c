@@ -92,7 +92,7 @@ add_doc(struct commit *c, struct edit_doc *d)
 struct many {
 	struct commit *commit;
 	struct edit_doc **doc;
-	struct outcome {
+	struct doc_outcome {
 		int result;
 		struct err err;
 	} * outcome;
@@ -113,7 +113,7 @@ static int
 do_many(struct commit *c, struct edit_doc **doc, size_t n,
 	int (*fn)(struct commit *, struct edit_doc *))
 {
-	CLEAN(clean_free) struct outcome *outcome = calloc(n + 1, sizeof *outcome);
+	CLEAN(clean_free) struct doc_outcome *outcome = calloc(n + 1, sizeof *outcome);
 	struct many m = {c, doc, outcome, fn};
 	int other = 0;
 	if (!outcome)

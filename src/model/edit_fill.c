@@ -50,7 +50,7 @@ is_chunk(const char *name, const struct array_meta *a, unsigned dim)
 static int
 count_in(struct chunks *c, const char *prefix, unsigned dim)
 {
-	CLEAN(keys_free) struct keys k = {0};
+	CLEAN(keys_free) struct edit_keys k = {0};
 	const struct array_meta *a = c->array;
 	int r = zmap_list(c->model->zmap, prefix, keys_keep, &k);
 	for (size_t i = 0; r >= 0 && i < k.count; i++) {

@@ -155,13 +155,13 @@ int commit_check_name(const char *path, const char *name);
 int commit_set_text(struct commit *, struct edit_doc *, const struct buf *text);
 
 /* edit_remove.c: what a listing shows. */
-struct keys {
+struct edit_keys {
 	char **of;
 	bool *prefix;
 	size_t count;
 };
 int keys_keep(void *keys, const char *name, bool prefix, const struct zmap_stat *);
-void keys_free(struct keys *);
+void keys_free(struct edit_keys *);
 void commit_drop_doc(struct commit *, struct edit_doc *);
 /* What is left of a node that was removed goes. */
 int commit_empty(struct commit *, const char *path);

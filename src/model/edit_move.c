@@ -158,7 +158,7 @@ copy_key(struct commit *c, struct move *m, const char *from, const char *to)
 }
 
 /* Called for each object below one of the names, with what it is called below both. */
-struct walk {
+struct move_walk {
 	struct commit *c;
 	struct move *m;
 	bool new; /* those below the new name */
@@ -166,9 +166,9 @@ struct walk {
 };
 
 static int
-each_below(const struct walk *w, const char *from, const char *to, unsigned depth)
+each_below(const struct move_walk *w, const char *from, const char *to, unsigned depth)
 {
-	CLEAN(keys_free) struct keys k = {0};
+	CLEAN(keys_free) struct edit_keys k = {0};
 	int r = zmap_list(w->c->model->zmap, w->new ? to : from, keys_keep, &k);
 	for (size_t i = 0; r >= 0 && i < k.count; i++) {
 		CLEAN(clean_free) char *old = NULL;
@@ -186,7 +186,7 @@ each_below(const struct walk *w, const char *from, const char *to, unsigned dept
 }
 
 static int
-each_object(const struct walk *w)
+each_object(const struct move_walk *w)
 {
 	CLEAN(clean_free) char *old = NULL;
 	CLEAN(clean_free) char *new = NULL;
@@ -200,7 +200,7 @@ static int
 copy_all(struct commit *c, struct move *m)
 {
 	m->next = 0;
-	return each_object(&(struct walk){c, m, false, copy_key});
+	return each_object(&(struct move_walk){c, m, false, copy_key});
 }
 
 /* Of an object under the new name: is there one of that size under the old name? */
@@ -221,7 +221,7 @@ check_object(struct commit *c, struct move *m, const char *from, const char *to)
 static int
 check_place(struct commit *c, struct move *m)
 {
-	return each_object(&(struct walk){c, m, true, check_object});
+	return each_object(&(struct move_walk){c, m, true, check_object});
 }
 
 /* Of the array's main document. */

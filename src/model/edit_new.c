@@ -55,14 +55,14 @@ commit_check_name(const char *path, const char *name)
 /* --- arrays --- */
 
 /* Names of an array's dimensions as they go into documents. */
-struct names {
+struct edit_names {
 	char *of[RANK_MAX];
 	char *full[RANK_MAX];
 	unsigned n;
 };
 
 static void
-names_done(struct names *n)
+names_done(struct edit_names *n)
 {
 	for (unsigned i = 0; i < n->n; i++) {
 		free(n->of[i]);
@@ -71,7 +71,8 @@ names_done(struct names *n)
 }
 
 static int
-take_names(struct commit *c, struct edit_part *group, const struct new_array *a, struct names *ret)
+take_names(struct commit *c, struct edit_part *group, const struct new_array *a,
+	struct edit_names *ret)
 {
 	int r = 0;
 	for (unsigned i = 0; r == 0 && i < a->rank; i++) {
@@ -103,7 +104,7 @@ add_list(char *const *names, unsigned n, struct buf *ret)
 
 /* .zattrs but for the attributes. */
 static int
-encode_attrs(const struct new_array *a, bool nczarr, const struct names *n, struct buf *ret)
+encode_attrs(const struct new_array *a, bool nczarr, const struct edit_names *n, struct buf *ret)
 {
 	static char scalar[] = "_scalar_";
 	char *const one[] = {scalar};
@@ -146,7 +147,7 @@ static int
 fill_part(struct commit *c, struct edit_part *group, struct edit_part *p, const struct new_array *a,
 	const struct buf *main)
 {
-	CLEAN(names_done) struct names names = {0};
+	CLEAN(names_done) struct edit_names names = {0};
 	CLEAN(buf_free) struct buf attrs = {0};
 	if (p->v3) {
 		int r = commit_set_text(c, p->main, main);

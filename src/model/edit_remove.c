@@ -59,7 +59,7 @@ drop_node(struct commit *c, void *arg)
 
 /* Keys below a prefix. */
 void
-keys_free(struct keys *k)
+keys_free(struct edit_keys *k)
 {
 	LIST_FREE(k->of, k->count);
 	free(k->prefix);
@@ -68,7 +68,7 @@ keys_free(struct keys *k)
 int
 keys_keep(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
 {
-	struct keys *k = arg;
+	struct edit_keys *k = arg;
 	int r = LIST_MORE(k->prefix, k->count, "names");
 	if (r == 0) {
 		k->prefix[k->count] = prefix;
@@ -91,7 +91,7 @@ drop_key(struct commit *c, const char *key)
 static int
 drop_below(struct commit *c, const char *prefix, unsigned depth)
 {
-	CLEAN(keys_free) struct keys k = {0};
+	CLEAN(keys_free) struct edit_keys k = {0};
 	int r = zmap_list(c->model->zmap, prefix, keys_keep, &k);
 	for (size_t i = 0; r >= 0 && i < k.count; i++) {
 		CLEAN(clean_free) char *key = NULL;

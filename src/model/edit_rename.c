@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct rename {
+struct edit_renaming {
 	const char *path; /* of an array that has it */
 	unsigned at;      /* which of its dimensions that is */
 	const char *to;
@@ -23,7 +23,7 @@ struct rename {
 };
 
 static void
-rename_done(struct rename *r)
+rename_done(struct edit_renaming *r)
 {
 	free(r->name);
 	free(r->fqn);
@@ -45,7 +45,7 @@ says(struct span list, unsigned at, const char *name, bool *ret)
 
 /* Where that list is in the document, if it is there. */
 static int
-set_in(struct commit *c, const struct rename *n, struct edit_doc *d, const char *const *path,
+set_in(struct commit *c, const struct edit_renaming *n, struct edit_doc *d, const char *const *path,
 	unsigned at, unsigned *found)
 {
 	const char *const from[] = {n->fqn, n->name}, *const to[] = {n->to_fqn, n->to};
@@ -63,7 +63,7 @@ set_in(struct commit *c, const struct rename *n, struct edit_doc *d, const char 
 
 /* Every list of the array that names its dimensions. */
 static int
-set_in_lists(struct commit *c, const struct rename *n, struct edit_part *p, unsigned at)
+set_in_lists(struct commit *c, const struct edit_renaming *n, struct edit_part *p, unsigned at)
 {
 	static const char *const list[][4] = {
 		{"dimension_names"},
@@ -90,7 +90,8 @@ set_in_lists(struct commit *c, const struct rename *n, struct edit_part *p, unsi
 
 /* The array must then have what was meant. */
 static int
-check_array(const struct commit *c, const struct rename *n, const struct edit_part *p, unsigned at)
+check_array(const struct commit *c, const struct edit_renaming *n, const struct edit_part *p,
+	unsigned at)
 {
 	CLEAN(node_unrefp) struct node *now = NULL;
 	int r = part_node(c, p, &now);
@@ -102,7 +103,7 @@ check_array(const struct commit *c, const struct rename *n, const struct edit_pa
 }
 
 static int
-set_array(struct commit *c, const struct rename *n, struct edit_part *p)
+set_array(struct commit *c, const struct edit_renaming *n, struct edit_part *p)
 {
 	const struct array_meta *a = p->before ? p->before->array : NULL;
 	int r = 0;
@@ -123,7 +124,7 @@ set_array(struct commit *c, const struct rename *n, struct edit_part *p)
 /* Is there another one of the new name, or of either one another of another size? Arrays that have
  * only the new one may have it from an attempt that failed. */
 static int
-check_others(const struct commit *c, const struct rename *n, uint64_t size)
+check_others(const struct commit *c, const struct edit_renaming *n, uint64_t size)
 {
 	for (size_t k = 0; k < c->parts; k++) {
 		const struct array_meta *a = c->part[k]->before->array;
@@ -153,7 +154,7 @@ is_above(const char *group, const char *path)
 
 /* All arrays that have the old name, or the new one, are parts. */
 static int
-find_parts(struct commit *c, struct rename *n, const struct edit_part *p)
+find_parts(struct commit *c, struct edit_renaming *n, const struct edit_part *p)
 {
 	struct declared_dim other = {0};
 	struct edit_part *group;
@@ -180,7 +181,7 @@ find_parts(struct commit *c, struct rename *n, const struct edit_part *p)
 }
 
 static int
-begin(struct commit *c, struct rename *n)
+begin(struct commit *c, struct edit_renaming *n)
 {
 	struct edit_part *p;
 	n->declared = (struct declared_dim){0};
@@ -208,7 +209,7 @@ begin(struct commit *c, struct rename *n)
 static int
 declare(struct commit *c, void *arg)
 {
-	struct rename *n = arg;
+	struct edit_renaming *n = arg;
 	CLEAN(buf_free) struct buf value = {0};
 	int r = begin(c, n);
 	if (r < 0 || !n->declared.doc)
@@ -225,7 +226,7 @@ declare(struct commit *c, void *arg)
 static int
 use(struct commit *c, void *arg)
 {
-	struct rename *n = arg;
+	struct edit_renaming *n = arg;
 	int r = begin(c, n);
 	c->together = true; /* no array says anything of another */
 	for (size_t k = 0; r == 0 && k < c->parts; k++)
@@ -239,7 +240,7 @@ use(struct commit *c, void *arg)
 }
 
 static int
-try_it(struct model *m, struct rename *n, commit_fn *fn, bool plan, struct cancel *cancel)
+try_it(struct model *m, struct edit_renaming *n, commit_fn *fn, bool plan, struct cancel *cancel)
 {
 	CLEAN(commit_done)
 	struct commit c = {.model = m,
@@ -256,7 +257,7 @@ int
 model_rename_dim(struct model *m, const char *array, unsigned at, const char *name, bool plan,
 	struct cancel *cancel)
 {
-	CLEAN(rename_done) struct rename n = {.path = array, .at = at, .to = name};
+	CLEAN(rename_done) struct edit_renaming n = {.path = array, .at = at, .to = name};
 	if (!*name || strchr(name, '/'))
 		return err_set(-EINVAL, "'%.100s' is no name of a dimension", name);
 	int r = try_it(m, &n, declare, plan, cancel);

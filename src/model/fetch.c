@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct request {
+struct fetch_request {
 	struct fetching *of;
 	enum meta_kind kind;
 	char key[PATH_BYTES_MAX + 32];
@@ -24,7 +24,7 @@ struct fetching {
 	unsigned pending;
 	struct cancel cancel;
 	unsigned n;
-	struct request q[];
+	struct fetch_request q[];
 };
 
 static int
@@ -36,7 +36,7 @@ key_of(const char *path, const char *name, char *key, size_t size)
 }
 
 static struct zmap_get
-ask(const struct discovery *l, const struct fetch *f, struct request *q)
+ask(const struct discovery *l, const struct fetch *f, struct fetch_request *q)
 {
 	const struct seen *seen = f->if_changed ? &f->if_changed[q->kind] : NULL;
 	return (struct zmap_get){
@@ -53,7 +53,7 @@ ask(const struct discovery *l, const struct fetch *f, struct request *q)
 static void
 request_done(void *arg, int r, const struct zmap_stat *s)
 {
-	struct request *q = arg;
+	struct fetch_request *q = arg;
 	struct fetching *g = q->of;
 	pthread_mutex_lock(&g->lock);
 	q->result = r;
@@ -87,7 +87,7 @@ wait_all(struct fetching *g)
 }
 
 static void
-get_one(const struct discovery *l, const struct fetch *f, struct request *q)
+get_one(const struct discovery *l, const struct fetch *f, struct fetch_request *q)
 {
 	struct zmap_get g = ask(l, f, q);
 	q->result = zmap_get(l->model->zmap, &g, &q->stat);
@@ -97,7 +97,7 @@ get_one(const struct discovery *l, const struct fetch *f, struct request *q)
 
 /* Hands the bytes over. */
 static int
-keep(struct request *q, struct meta *m)
+keep(struct fetch_request *q, struct meta *m)
 {
 	int r = text_new(&q->bytes, &m->owner);
 	if (r < 0)
@@ -117,7 +117,7 @@ warn_without(const struct discovery *l, const char *why)
 }
 
 static void
-take(const struct discovery *l, struct request *q, struct fetch *f)
+take(const struct discovery *l, struct fetch_request *q, struct fetch *f)
 {
 	struct meta *m = &f->metas.of[q->kind];
 	int r = q->result;
@@ -143,7 +143,7 @@ take(const struct discovery *l, struct request *q, struct fetch *f)
 
 /* V1's other spelling. */
 static void
-try_second_name(const struct discovery *l, const struct fetch *f, struct request *q)
+try_second_name(const struct discovery *l, const struct fetch *f, struct fetch_request *q)
 {
 	const char *second = meta_name[q->kind][1];
 	if (q->result == ZMAP_ABSENT && second &&

@@ -6,22 +6,22 @@
 #include <stdio.h>
 #include <string.h>
 
-struct block {
-	struct block *next;
+struct listed_block {
+	struct listed_block *next;
 	size_t used;
 	char text[];
 };
 
-struct texts {
+struct listed_texts {
 	atomic_uint refs;
 	size_t bytes;
-	struct block *block; /* the last one */
+	struct listed_block *block; /* the last one */
 };
 
 enum { BLOCK = 64 << 10 };
 
 /* Behind a name's NUL: one of these; of an object size, seconds since 1970 and version. */
-enum said { SAID_PREFIX, SAID_OBJECT, SAID_TEXT, SAID_MD5 };
+enum listed_said { SAID_PREFIX, SAID_OBJECT, SAID_TEXT, SAID_MD5 };
 
 /* A version that is an MD5 in quotation marks, as nearly all are, in half of its bytes. */
 enum { MD5 = 16, MD5_TEXT = 2 * MD5 + 2 };
@@ -31,28 +31,28 @@ struct record {
 	uint32_t seconds;
 } __attribute__((packed));
 
-struct texts *
+struct listed_texts *
 texts_new(void)
 {
-	struct texts *t = calloc(1, sizeof *t);
+	struct listed_texts *t = calloc(1, sizeof *t);
 	if (t)
 		t->refs = 1;
 	return t;
 }
 
-struct texts *
-texts_ref(struct texts *t)
+struct listed_texts *
+texts_ref(struct listed_texts *t)
 {
 	atomic_fetch_add(&t->refs, 1);
 	return t;
 }
 
-struct texts *
-texts_unref(struct texts *t)
+struct listed_texts *
+texts_unref(struct listed_texts *t)
 {
 	if (!t || atomic_fetch_sub(&t->refs, 1) != 1)
 		return NULL;
-	for (struct block *b = t->block, *next; b; b = next) {
+	for (struct listed_block *b = t->block, *next; b; b = next) {
 		next = b->next;
 		free(b);
 	}
@@ -61,9 +61,9 @@ texts_unref(struct texts *t)
 }
 
 static char *
-room_for(struct texts *t, size_t len)
+room_for(struct listed_texts *t, size_t len)
 {
-	struct block *b = t->block;
+	struct listed_block *b = t->block;
 	if (!b || b->used + len > BLOCK) {
 		size_t room = len > BLOCK ? len : BLOCK; /* of one name, even if it is longer */
 		b = malloc(sizeof *b + room);
@@ -97,7 +97,7 @@ pack_md5(const char *version, uint8_t ret[MD5])
 }
 
 const char *
-texts_add(struct texts *t, const char *name, bool prefix, const struct zmap_stat *s)
+texts_add(struct listed_texts *t, const char *name, bool prefix, const struct zmap_stat *s)
 {
 	uint8_t md5[MD5];
 	size_t n = strlen(name) + 1;
@@ -122,7 +122,7 @@ texts_add(struct texts *t, const char *name, bool prefix, const struct zmap_stat
 }
 
 struct listed *
-listed_new(struct texts *t, size_t n)
+listed_new(struct listed_texts *t, size_t n)
 {
 	struct listed *k = calloc(1, sizeof *k);
 	if (!k || !(k->of = calloc(n + 1, sizeof *k->of)))

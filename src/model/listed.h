@@ -8,16 +8,17 @@
 
 /* Names, each with its NUL and what was said of it behind that. Only one thread adds; all live
  * until the last reference is gone. */
-struct texts;
-struct texts *texts_new(void); /* NULL: no memory */
-struct texts *texts_ref(struct texts *);
-struct texts *texts_unref(struct texts *); /* NULL allowed; returns NULL */
+struct listed_texts;
+struct listed_texts *texts_new(void); /* NULL: no memory */
+struct listed_texts *texts_ref(struct listed_texts *);
+struct listed_texts *texts_unref(struct listed_texts *); /* NULL allowed; returns NULL */
 /* A name: keys lie below it (prefix), or it is an object, of which stat is known, or NULL. NULL: no
  * memory. */
-const char *texts_add(struct texts *, const char *name, bool prefix, const struct zmap_stat *stat);
+const char *texts_add(
+	struct listed_texts *, const char *name, bool prefix, const struct zmap_stat *stat);
 
 struct listed {
-	struct texts *texts;
+	struct listed_texts *texts;
 	const char **of; /* sorted */
 	size_t count;
 	int64_t begun,
@@ -29,7 +30,7 @@ struct listed {
 };
 
 /* Room for n names of these texts. NULL: no memory. */
-struct listed *listed_new(struct texts *, size_t n);
+struct listed *listed_new(struct listed_texts *, size_t n);
 struct listed *listed_free(struct listed *);
 CLEAN_DEFINE(struct listed, listed_free)
 

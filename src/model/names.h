@@ -19,7 +19,7 @@ struct name {
 struct names {
 	struct name *of;
 	size_t count;
-	struct texts *texts;
+	struct listed_texts *texts;
 };
 
 void names_done(struct names *);

@@ -11,28 +11,28 @@
 
 enum { IMAGES_MAX = 16, LEVELS_MAX = 64 };
 
-struct axis {
+struct ngff_axis {
 	char *name, *unit; /* unit NULL: not said */
 	char letter;       /* as CF calls it: X, Y, Z, T; 0: none of them */
 	bool channel;      /* its indices are places of nothing */
 };
 
 /* Place of element i: i × scale + offset. */
-struct level {
+struct ngff_level {
 	char *path;
 	bool placed;
 	double scale[RANK_MAX], offset[RANK_MAX];
 };
 
-struct image {
+struct ngff_image {
 	unsigned rank;
-	struct axis axis[RANK_MAX];
-	struct level *level;
+	struct ngff_axis axis[RANK_MAX];
+	struct ngff_level *level;
 	size_t levels;
 };
 
 struct ngff {
-	struct image image[IMAGES_MAX];
+	struct ngff_image image[IMAGES_MAX];
 	size_t n;
 };
 
@@ -42,7 +42,7 @@ ngff_free(struct ngff *g)
 	if (!g)
 		return NULL;
 	for (size_t i = 0; i < g->n; i++) {
-		struct image *m = &g->image[i];
+		struct ngff_image *m = &g->image[i];
 		for (unsigned a = 0; a < m->rank; a++) {
 			free(m->axis[a].name);
 			free(m->axis[a].unit);
@@ -76,7 +76,7 @@ letter_of(const char *name, const struct json *type)
 
 /* A dict, or in version 0.3 the name alone. */
 static int
-read_axis(const struct json *v, struct axis *ret)
+read_axis(const struct json *v, struct ngff_axis *ret)
 {
 	const struct json *type = json_get(v, "type");
 	const char *name = plain(json_type(v) == JSON_TYPE_DICT ? json_get(v, "name") : v);
@@ -103,7 +103,7 @@ numbers(const struct json *v, unsigned n, double *ret)
 
 /* In their order. False: there is one that is not known. */
 static bool
-transform(const struct json *list, unsigned rank, struct level *l)
+transform(const struct json *list, unsigned rank, struct ngff_level *l)
 {
 	for (size_t i = 0; list && i < json_count(list); i++) {
 		const struct json *t = json_at(list, i), *type = json_get(t, "type");
@@ -124,9 +124,9 @@ transform(const struct json *list, unsigned rank, struct level *l)
 }
 
 static int
-read_level(const struct json *v, const struct json *all, struct image *m)
+read_level(const struct json *v, const struct json *all, struct ngff_image *m)
 {
-	struct level *l = &m->level[m->levels];
+	struct ngff_level *l = &m->level[m->levels];
 	const char *path = plain(json_get(v, "path"));
 	if (!path)
 		return 0;
@@ -142,7 +142,7 @@ read_level(const struct json *v, const struct json *all, struct image *m)
 }
 
 static int
-read_image(const struct json *v, struct image *m)
+read_image(const struct json *v, struct ngff_image *m)
 {
 	const struct json *axes = json_get(v, "axes"), *sets = json_get(v, "datasets");
 	size_t n = axes && json_type(axes) == JSON_TYPE_LIST ? json_count(axes) : 0;
@@ -181,10 +181,10 @@ ngff_parse(const struct json *attrs, struct ngff **ret)
 }
 
 static int
-place(const struct image *m, const struct level *l, struct array_meta *a)
+place(const struct ngff_image *m, const struct ngff_level *l, struct array_meta *a)
 {
 	for (unsigned d = 0; d < a->rank; d++) {
-		const struct axis *x = &m->axis[d];
+		const struct ngff_axis *x = &m->axis[d];
 		struct dim *to = &a->dim[d];
 		if (!to->name && !(to->name = strdup(x->name)))
 			return err_set(-ENOMEM, "no memory for a dimension");
@@ -217,7 +217,7 @@ ngff_apply(const struct dim_scope *s, const char *path, struct array_meta *a)
 		const struct ngff *g = s->group[i]->group ? s->group[i]->group->ngff : NULL;
 		const char *name = g ? below(s->group[i], path) : NULL;
 		for (size_t k = 0; name && k < g->n; k++) {
-			const struct image *m = &g->image[k];
+			const struct ngff_image *m = &g->image[k];
 			for (size_t l = 0; m->rank == a->rank && l < m->levels; l++)
 				if (!strcmp(m->level[l].path, name))
 					return place(m, &m->level[l], a);

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct job {
+struct parallel_job {
 	size_t n;
 	void (*fn)(void *arg, size_t i);
 	void *arg;
@@ -13,7 +13,7 @@ struct job {
 static void *
 work(void *arg)
 {
-	struct job *j = arg;
+	struct parallel_job *j = arg;
 	for (size_t i; (i = atomic_fetch_add(&j->next, 1)) < j->n;)
 		j->fn(j->arg, i);
 	return NULL;
@@ -24,7 +24,7 @@ enum { THREADS_MAX = 32 };
 void
 in_parallel(size_t n, bool remote, void (*fn)(void *arg, size_t i), void *arg)
 {
-	struct job j = {.n = n, .fn = fn, .arg = arg};
+	struct parallel_job j = {.n = n, .fn = fn, .arg = arg};
 	pthread_t thread[THREADS_MAX];
 	size_t wanted = remote && n ? n - 1 : 0, started = 0;
 	while (started < wanted && started < THREADS_MAX &&

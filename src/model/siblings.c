@@ -21,7 +21,7 @@ struct siblings {
 	struct model *model;
 	const struct path_walk *walk;
 	const char *dir;
-	struct texts *texts;
+	struct listed_texts *texts;
 	const char *name[WIDE_MOST];
 	size_t n;
 	int result;

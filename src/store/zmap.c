@@ -18,20 +18,20 @@ static const char *const verb[ZMAP_KINDS] = {
 };
 
 /* A call under way. */
-struct call {
+struct zmap_call {
 	struct zmap *z;
 	enum zmap_kind kind;
 	const char *key;
 	int64_t started; /* 0: it is not looked at */
 };
 
-static struct call
+static struct zmap_call
 call_begin(struct zmap *z, enum zmap_kind kind, const char *key)
 {
 	assert(key);
 	atomic_fetch_add_explicit(&z->counts.calls[kind], 1, memory_order_relaxed);
 	bool traced = log_get_level() >= LOG_LEVEL_DEBUG;
-	return (struct call){z, kind, key, traced ? clock_now() : 0};
+	return (struct zmap_call){z, kind, key, traced ? clock_now() : 0};
 }
 
 static const char *
@@ -50,7 +50,7 @@ outcome(int r)
 /* Counts, traces, and says which object a failure is about; wrappers leave that to the store behind
  * them. */
 static int
-call_end(const struct call *c, int r, size_t bytes)
+call_end(const struct zmap_call *c, int r, size_t bytes)
 {
 	struct zmap_counts *n = &c->z->counts;
 	if (r == ZMAP_NOT_LOCAL) /* it is asked for once more */
@@ -138,7 +138,7 @@ zmap_stat(struct zmap *z, const char *key, struct zmap_stat *ret)
 int
 zmap_stat_while(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
 {
-	struct call c = call_begin(z, ZMAP_STAT, key);
+	struct zmap_call c = call_begin(z, ZMAP_STAT, key);
 	struct zmap_stat s = {0};
 	int r = zmap_check_key(key);
 	if (r == 0)
@@ -168,7 +168,7 @@ prepare(struct zmap *z, const struct zmap_get *asked, struct zmap_get *ret)
 
 /* before: into->len as it was. Whatever a backend did, nothing is added unless all is well. */
 static int
-get_end(const struct call *c, int r, const struct zmap_get *g, size_t before)
+get_end(const struct zmap_call *c, int r, const struct zmap_get *g, size_t before)
 {
 	size_t got = g->into->len - before;
 	if (r == 0 && got > g->max)
@@ -183,7 +183,7 @@ get_end(const struct call *c, int r, const struct zmap_get *g, size_t before)
 int
 zmap_get(struct zmap *z, const struct zmap_get *asked, struct zmap_stat *ret)
 {
-	struct call c = call_begin(z, ZMAP_GET, asked->key);
+	struct zmap_call c = call_begin(z, ZMAP_GET, asked->key);
 	struct zmap_get g;
 	struct zmap_stat s = {0};
 	size_t before = asked->into->len;
@@ -197,7 +197,7 @@ zmap_get(struct zmap *z, const struct zmap_get *asked, struct zmap_stat *ret)
 }
 
 struct submitted {
-	struct call call;
+	struct zmap_call call;
 	struct zmap_get get;
 	size_t before;
 	zmap_done_fn *done;
@@ -238,7 +238,7 @@ zmap_submit(struct zmap *z, const struct zmap_get *asked, zmap_done_fn *done, vo
 		z->ops->submit(z, &u->get, submitted_done, u);
 }
 
-struct listing {
+struct zmap_listing {
 	zmap_list_fn *fn;
 	void *arg;
 	size_t names;
@@ -252,7 +252,7 @@ enum { NAME_COST = 128, NAME_COPIES = 3 };
 static int
 list_entry(void *arg, const char *name, bool prefix, const struct zmap_stat *s)
 {
-	struct listing *l = arg;
+	struct zmap_listing *l = arg;
 	if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
 		return 0;
 	l->names++;
@@ -279,8 +279,8 @@ check_prefix(const char *prefix)
 int
 zmap_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
 {
-	struct call c = call_begin(z, ZMAP_LISTING, prefix);
-	struct listing l = {.fn = fn, .arg = arg, .max = z->list_max};
+	struct zmap_call c = call_begin(z, ZMAP_LISTING, prefix);
+	struct zmap_listing l = {.fn = fn, .arg = arg, .max = z->list_max};
 	int r = check_prefix(prefix);
 	if (r == 0)
 		r = z->ops->list ? z->ops->list(z, prefix, list_entry, &l)
@@ -311,7 +311,7 @@ check_match(const char *if_match)
 int
 zmap_put(struct zmap *z, const struct zmap_put *asked, struct zmap_stat *ret)
 {
-	struct call c = call_begin(z, ZMAP_PUT, asked->key);
+	struct zmap_call c = call_begin(z, ZMAP_PUT, asked->key);
 	struct zmap_put p = *asked;
 	struct zmap_stat s = {0};
 	assert(!(p.if_match && p.if_absent));
@@ -338,7 +338,7 @@ zmap_put(struct zmap *z, const struct zmap_put *asked, struct zmap_stat *ret)
 int
 zmap_del(struct zmap *z, const struct zmap_del *asked)
 {
-	struct call c = call_begin(z, ZMAP_DEL, asked->key);
+	struct zmap_call c = call_begin(z, ZMAP_DEL, asked->key);
 	struct zmap_del d = *asked;
 	if (!d.deadline && z->timeout)
 		d.deadline = clock_now() + z->timeout;

@@ -27,7 +27,7 @@ is_vlen(const struct dtype *t)
 	return t->kind == DTYPE_VLEN_TEXT || t->kind == DTYPE_VLEN_BYTES;
 }
 
-struct measure {
+struct flat_measure {
 	struct mount *mount;
 	const struct node *node;
 };
@@ -35,7 +35,7 @@ struct measure {
 static int
 measure_width(void *arg, uint32_t *ret)
 {
-	const struct measure *a = arg;
+	const struct flat_measure *a = arg;
 	const struct node *n = a->node;
 	struct mount *m = a->mount;
 	int64_t quarter = m->options.data.timeout / 4, most = TIME_MAX * SECOND;
@@ -71,7 +71,7 @@ flat_width(struct mount *m, const struct node *n, uint32_t *ret)
 		return 0;
 	if (must_not_measure)
 		return err_set(-EAGAIN, "its width is not known yet");
-	struct measure arg = {m, n};
+	struct flat_measure arg = {m, n};
 	int r = facts_width(&m->facts, n->path, version, measure_width, &arg, &width);
 	if (r == 0)
 		*ret = width;

@@ -159,13 +159,13 @@ find(struct shared_rows *s, const char *group)
 static const int64_t LATELY = 600 * SECOND, STILL = 6 * SECOND;
 enum { PAUSE_FIRST = 50000, PAUSE_LAST = 400000 }; /* us */
 
-struct lengths {
+struct shared_lengths {
 	uint64_t print; /* of them all */
 	bool lately;    /* some were stored lately, as far as is known */
 };
 
 static int
-length_of(struct shared_rows *s, const char *path, struct lengths *l, struct node **ret)
+length_of(struct shared_rows *s, const char *path, struct shared_lengths *l, struct node **ret)
 {
 	int r = model_look_again(s->mount->model, path, ret);
 	if (r == 0 && !((*ret)->array && (*ret)->array->rank))
@@ -179,7 +179,7 @@ length_of(struct shared_rows *s, const char *path, struct lengths *l, struct nod
 
 /* Those that are as long by now do. */
 static int
-look_at_unequal(struct shared_rows *s, struct lengths *ret)
+look_at_unequal(struct shared_rows *s, struct shared_lengths *ret)
 {
 	CLEAN(buf_free) struct buf all = s->unequal;
 	CLEAN(node_unrefp) struct node *of = NULL;
@@ -207,14 +207,14 @@ look_at_unequal(struct shared_rows *s, struct lengths *ret)
 static int
 watch_unequal(struct shared_rows *s, struct cancel *cancel)
 {
-	struct lengths was = {0};
+	struct shared_lengths was = {0};
 	unsigned pause = PAUSE_FIRST;
 	const int64_t timeout = s->mount->options.data.timeout;
 	const int64_t still = timeout / 2 < STILL ? timeout / 2 : STILL;
 	int64_t until = 0, end = clock_now() + timeout;
 	int r = 0;
 	while (r == 0 && s->unequal.len) {
-		struct lengths now = {0};
+		struct shared_lengths now = {0};
 		if (clock_over(end)) /* they change all the time: for now they are others' */
 			return 0;
 		r = look_at_unequal(s, &now);

@@ -276,7 +276,7 @@ flat_is_same(const struct array_meta *a, const struct array_meta *b)
 }
 
 /* What following a node comes to. */
-struct step {
+struct follow_step {
 	struct node *before, *now;
 	struct layout *l; /* of the node as it is now, where the flat has none for it; or NULL */
 	bool lives, goes_on;
@@ -285,14 +285,14 @@ struct step {
 
 /* The flat has not changed since that was found. Lock held. */
 static bool
-holds(const struct flat *w, const struct step *s)
+holds(const struct flat *w, const struct follow_step *s)
 {
 	return w->node == s->before && (s->l || bytes_of(w, s->now) <= w->layout->size);
 }
 
 /* Lock held. */
 static void
-take_step(struct flat *w, struct step *s)
+take_step(struct flat *w, struct follow_step *s)
 {
 	w->node = node_ref(s->now);
 	if (s->lives)
@@ -305,7 +305,7 @@ take_step(struct flat *w, struct step *s)
 /* What waits behind a new end is lost before the flat has that end: what is written behind it from
  * then on are rows that are appended. False: another thread has changed the flat meanwhile. */
 static bool
-try_step(struct flat *w, struct step *s)
+try_step(struct flat *w, struct follow_step *s)
 {
 	bool same = false;
 	flat_take(w, &w->following);
@@ -329,7 +329,7 @@ static bool
 try_follow(struct flat *w, struct node *now)
 {
 	CLEAN(node_unrefp) struct node *before = NULL;
-	struct step s = {.now = now};
+	struct follow_step s = {.now = now};
 	bool longer = false;
 	LOCKED(&w->lock) {
 		before = node_ref(w->node);

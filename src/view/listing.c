@@ -12,7 +12,7 @@
 #include <limits.h>
 #include <string.h>
 
-struct listing {
+struct mount_listing {
 	struct mount *mount;
 	const char *path;
 	mount_dir_fn *fn;
@@ -52,7 +52,7 @@ unfit(const char *dir, const char *name)
 }
 
 static int
-emit(struct listing *l, const char *name, unsigned char type)
+emit(struct mount_listing *l, const char *name, unsigned char type)
 {
 	CLEAN(clean_free) char *path = path_in(l->path, name);
 	if (!path)
@@ -61,7 +61,7 @@ emit(struct listing *l, const char *name, unsigned char type)
 }
 
 static int
-keep(struct listing *l, const char *name, bool array)
+keep(struct mount_listing *l, const char *name, bool array)
 {
 	const unsigned char type = array ? DT_REG : DT_UNKNOWN;
 	int r = buf_add(&l->text, &type, sizeof type);
@@ -78,7 +78,7 @@ is_array(const char *name)
 static int
 list_child(const struct model_child *c, void *arg)
 {
-	struct listing *l = arg;
+	struct mount_listing *l = arg;
 	const char *why = unfit(l->path, c->name);
 	if (why) {
 		notes_add(&l->mount->notes, "left out '%s%s%s': %s", l->path, *l->path ? "/" : "",
@@ -101,7 +101,7 @@ by_name(const void *a, const void *b)
 }
 
 static int
-sort_names(struct listing *l)
+sort_names(struct mount_listing *l)
 {
 	l->name = calloc(l->nodes + 1, sizeof *l->name);
 	if (!l->name)
@@ -116,20 +116,20 @@ sort_names(struct listing *l)
 }
 
 static bool
-is_node(const struct listing *l, const char *name)
+is_node(const struct mount_listing *l, const char *name)
 {
 	return bsearch(&name, l->name, l->nodes, sizeof *l->name, by_name) != NULL;
 }
 
 static void
-lost(struct listing *l, const char *name, const char *to)
+lost(struct mount_listing *l, const char *name, const char *to)
 {
 	notes_add(&l->mount->notes, "left out the file '%s%s%s': %s has that name", l->path,
 		*l->path ? "/" : "", name, to);
 }
 
 static int
-list_group_views(struct listing *l, const struct node *n)
+list_group_views(struct mount_listing *l, const struct node *n)
 {
 	int r = 0;
 	if (n->error)
@@ -147,7 +147,7 @@ list_group_views(struct listing *l, const struct node *n)
 }
 
 static bool
-is_group_view(const struct listing *l, const char *name)
+is_group_view(const struct mount_listing *l, const char *name)
 {
 	for (const struct view_ops *const *v = l->mount->views; *v; v++)
 		if ((*v)->of_group && strcmp((*v)->suffix, name) == 0)
@@ -169,7 +169,7 @@ view_name(const char *name, const char *suffix, char ret[NAME_MAX + 1])
 
 /* views: bits of those that list a file of the variable. */
 static int
-list_views_of(struct listing *l, const char *name, uint32_t views)
+list_views_of(struct mount_listing *l, const char *name, uint32_t views)
 {
 	const struct view_ops *const *there = l->mount->views;
 	int r = 0;
@@ -188,7 +188,7 @@ list_views_of(struct listing *l, const char *name, uint32_t views)
 }
 
 static int
-list_variable_views(struct listing *l)
+list_variable_views(struct mount_listing *l)
 {
 	CLEAN(clean_free) const char **array = calloc(l->nodes + 1, sizeof *array);
 	CLEAN(clean_free) uint32_t *views = calloc(l->nodes + 1, sizeof *views);
@@ -209,7 +209,7 @@ list_variable_views(struct listing *l)
 }
 
 static int
-list_views(struct listing *l, const struct node *n)
+list_views(struct mount_listing *l, const struct node *n)
 {
 	int r = sort_names(l);
 	if (r == 0)
@@ -233,7 +233,7 @@ lists_store(struct mount *m, const char *path)
 int
 tree_list(struct mount *m, const char *path, mount_dir_fn *fn, void *arg)
 {
-	struct listing l = {m, path, fn, arg, .words = words_for(m, path)};
+	struct mount_listing l = {m, path, fn, arg, .words = words_for(m, path)};
 	l.file = lists_store(m, path) ? DT_REG | MOUNT_NO_NODE : DT_REG;
 	CLEAN(node_unrefp) struct node *n = NULL;
 	bool single = *path == 0 && atomic_load(&m->root_is_array);

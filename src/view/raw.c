@@ -87,7 +87,7 @@ raw_lookup(struct mount *m, const char *path, struct entry *ret)
 
 /* Names, each behind a byte for its type and with its NUL. Gathered, since a name may be a key and
  * a prefix: then it is a file. */
-struct listing {
+struct raw_listing {
 	struct buf names;
 	size_t count;
 	unsigned char file; /* the type of files */
@@ -96,7 +96,7 @@ struct listing {
 static int
 gather(void *arg, const char *name, bool prefix, const struct zmap_stat *st)
 {
-	struct listing *l = arg;
+	struct raw_listing *l = arg;
 	if (strlen(name) > NAME_MAX)
 		return 0;
 	const unsigned char type = prefix ? DT_DIR : l->file;
@@ -126,7 +126,7 @@ emit(const char *path, const char *entry, mount_dir_fn *fn, void *arg)
 }
 
 static int
-emit_sorted(const struct listing *l, const char *path, mount_dir_fn *fn, void *arg)
+emit_sorted(const struct raw_listing *l, const char *path, mount_dir_fn *fn, void *arg)
 {
 	CLEAN(clean_free) const char **entry = calloc(l->count + 1, sizeof *entry);
 	if (!entry)
@@ -145,7 +145,7 @@ emit_sorted(const struct listing *l, const char *path, mount_dir_fn *fn, void *a
 int
 raw_list(struct mount *m, const char *path, mount_dir_fn *fn, void *arg)
 {
-	struct listing l = {.file = DT_REG};
+	struct raw_listing l = {.file = DT_REG};
 	CLEAN(clean_free) char *prefix = NULL;
 	const char *key = key_of(path);
 	if (asprintf(&prefix, "%s%s", key, *key ? "/" : "") < 0) {

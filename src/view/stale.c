@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-struct item {
-	struct item *next;
+struct stale_item {
+	struct stale_item *next;
 	enum stale_what what;
 	int64_t pushed;
 	char path[];
@@ -19,14 +19,14 @@ struct stale {
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t more, told;
-	struct item *first, **last;
+	struct stale_item *first, **last;
 	bool busy, end;
 };
 
-static struct item *
+static struct stale_item *
 take(struct stale *s)
 {
-	struct item *i = NULL;
+	struct stale_item *i = NULL;
 	LOCKED(&s->lock) {
 		s->busy = false;
 		if (!s->first) /* stale_flush waits for the last one */
@@ -47,7 +47,7 @@ static void *
 run(void *arg)
 {
 	struct stale *s = arg;
-	for (struct item *i; (i = take(s));) {
+	for (struct stale_item *i; (i = take(s));) {
 		s->fn(s->arg, i->path, i->what, i->pushed);
 		free(i);
 	}
@@ -97,7 +97,7 @@ stale_free(struct stale *s)
 	if (!s)
 		return NULL;
 	stale_stop(s);
-	for (struct item *i = s->first, *next; i; i = next) {
+	for (struct stale_item *i = s->first, *next; i; i = next) {
 		next = i->next;
 		free(i);
 	}
@@ -112,7 +112,7 @@ void
 stale_push(struct stale *s, const char *path, enum stale_what what)
 {
 	size_t len = strlen(path) + 1;
-	struct item *i = malloc(sizeof *i + len);
+	struct stale_item *i = malloc(sizeof *i + len);
 	if (!i)
 		return;
 	i->next = NULL;

@@ -37,7 +37,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct profile p = {0};
-	struct keys *k = NULL;
+	struct s3_keys *k = NULL;
 	size_t place;
 	char *text = malloc(size + 1); /* no NUL behind it that a sanitizer would not see */
 	if (!text)

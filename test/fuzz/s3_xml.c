@@ -21,7 +21,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct xml_field f[2] = {{.name = "Code"}, {.name = "Region"}};
 	const struct span s = {data, size};
 	struct xml_page p = {0};
-	struct keys *k = NULL;
+	struct s3_keys *k = NULL;
 	int count = 0;
 	xml_list(s, size > 100 ? "a/" : "", look, &count, &p);
 	free(p.next);

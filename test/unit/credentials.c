@@ -22,7 +22,7 @@ find_keys(const char *store, const struct zmap_options *o, int want)
 	struct settings s = {0};
 	struct client *client = NULL;
 	struct credentials *c = NULL;
-	CLEAN(keys_unrefp) struct keys *k = NULL;
+	CLEAN(keys_unrefp) struct s3_keys *k = NULL;
 	CHECK_INT(url_parse(store, &u), 0);
 	int r = settings_gather(&u, o, &s);
 	if (r == 0)
@@ -362,7 +362,7 @@ static void *
 get_many(void *arg)
 {
 	for (int i = 0; i < 50; i++) {
-		struct keys *k = NULL;
+		struct s3_keys *k = NULL;
 		CHECK_INT(credentials_get(arg, clock_now() + 10 * SECOND, NULL, &k), 0);
 		CHECK(k && !strcmp(k->id, "SID"));
 		keys_unref(k);
@@ -378,7 +378,7 @@ test_renewal(void)
 	struct settings set = {0};
 	struct client *client = NULL;
 	struct credentials *c = NULL;
-	struct keys *k = NULL, *again = NULL;
+	struct s3_keys *k = NULL, *again = NULL;
 	pthread_t t[4];
 	char soon[300], stamp[32];
 	clean();

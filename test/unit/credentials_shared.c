@@ -8,7 +8,7 @@
 struct asker {
 	struct credentials *credentials;
 	struct cancel cancel;
-	struct keys *keys;
+	struct s3_keys *keys;
 	int result;
 	pthread_t thread;
 };

@@ -121,7 +121,7 @@ test_fields(void)
 static void
 test_keys(void)
 {
-	struct keys *k = NULL;
+	struct s3_keys *k = NULL;
 	CHECK_INT(provider_read_json(text("{\"Version\": 1, \"AccessKeyId\": \"AK\", "
 					  "\"SecretAccessKey\": \"s\\/e+c=\", "
 					  "\"SessionToken\": \"t\\u0041\", \"Expiration\": "

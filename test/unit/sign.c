@@ -50,7 +50,7 @@ count(const struct sign_pair *headers)
 }
 
 static void
-check_row(struct signer *s, const struct row *w, int64_t when, const struct keys *k)
+check_row(struct signer *s, const struct row *w, int64_t when, const struct s3_keys *k)
 {
 	CLEAN(buf_free) struct buf b = {0};
 	const struct sign_request q = {
@@ -64,7 +64,7 @@ check_row(struct signer *s, const struct row *w, int64_t when, const struct keys
 static void
 test_manual(void)
 {
-	struct keys *k = keys_new("AKIAIOSFODNN7EXAMPLE", secret, NULL, INT64_MAX);
+	struct s3_keys *k = keys_new("AKIAIOSFODNN7EXAMPLE", secret, NULL, INT64_MAX);
 	struct signer *s = signer_new("s3");
 	for (size_t i = 0; i < sizeof manual / sizeof *manual; i++)
 		check_row(s, &manual[i], 1369353600, k);
@@ -119,7 +119,7 @@ static const struct row suite[] = {
 static void
 test_suite(void)
 {
-	struct keys *k = keys_new(
+	struct s3_keys *k = keys_new(
 		"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", NULL, INT64_MAX);
 	struct signer *s = signer_new("service");
 	for (size_t i = 0; i < sizeof suite / sizeof *suite; i++)
@@ -180,7 +180,7 @@ test_day_key(void)
 	struct signer *s = signer_new("s3");
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < 4; i++) {
-			struct keys *k = keys_new("ID", rows[i].secret, "", INT64_MAX);
+			struct s3_keys *k = keys_new("ID", rows[i].secret, "", INT64_MAX);
 			struct sign_pair headers[] = {HOST};
 			const struct sign_request q = {
 				"GET", "/", "", headers, 1, SIGN_UNSIGNED, rows[i].when};

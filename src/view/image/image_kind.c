@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 
 /* A file as it was opened once. */
-struct handle {
+struct kind_handle {
 	struct open_image *image;
 	struct viewed seen;      /* in the image's turn */
 	_Atomic(uint64_t) heard; /* see array_hear */
@@ -76,7 +76,7 @@ lookup(struct mount *m, const char *path, struct entry *ret)
 static struct open_image *
 image_of(const struct file *f)
 {
-	return ((struct handle *)f->own)->image;
+	return ((struct kind_handle *)f->own)->image;
 }
 
 /* What the handles of all images keep of what they have seen is a small part of the memory. */
@@ -93,7 +93,7 @@ begin_seen(struct mount *m, struct viewed *ret)
 static struct viewed *
 seen_by(struct file *f)
 {
-	return file_writes(f) ? &((struct handle *)f->own)->seen : NULL;
+	return file_writes(f) ? &((struct kind_handle *)f->own)->seen : NULL;
 }
 
 static int
@@ -103,7 +103,7 @@ open_image(struct file *f, const struct entry *e, int flags)
 	int r = file_writes(f) ? images_stuck(f->mount, e->path) : 0;
 	if (!o && !file_writes(f))
 		return ZMAP_ABSENT;
-	struct handle *h = r == 0 ? calloc(1, sizeof *h) : NULL;
+	struct kind_handle *h = r == 0 ? calloc(1, sizeof *h) : NULL;
 	if (r == 0 && !h)
 		r = err_set(-ENOMEM, "no memory for an open file");
 	if (r == 0 && !o)
@@ -164,7 +164,7 @@ static int
 told(struct file *f, int code, uint64_t upto)
 {
 	if (code < 0)
-		image_know(image_of(f)->image, code, upto, &((struct handle *)f->own)->heard);
+		image_know(image_of(f)->image, code, upto, &((struct kind_handle *)f->own)->heard);
 	return code;
 }
 
@@ -173,7 +173,7 @@ told(struct file *f, int code, uint64_t upto)
 static uint64_t
 begin_put(struct file *f)
 {
-	atomic_fetch_add(&((struct handle *)f->own)->puts, 1);
+	atomic_fetch_add(&((struct kind_handle *)f->own)->puts, 1);
 	return data_errors(f->mount->data);
 }
 
@@ -268,7 +268,7 @@ store(struct open_image *o, enum settle_why why, const struct array_want *how, b
 static int
 settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *cancel)
 {
-	struct handle *h = f->own;
+	struct kind_handle *h = f->own;
 	struct open_image *o = h->image;
 	const struct array_want how = {.deadline = deadline, .cancel = cancel};
 	if (!file_writes(f))
@@ -296,7 +296,7 @@ size_of(struct file *f)
 static void
 close_image(struct file *f)
 {
-	struct handle *h = f->own;
+	struct kind_handle *h = f->own;
 	if (!h)
 		return;
 	if (file_writes(f))

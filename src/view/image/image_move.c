@@ -113,7 +113,7 @@ struct renames {
 	struct open_image *image;
 	struct image_form *was;
 	size_t n;
-	struct rename {
+	struct image_renaming {
 		size_t at;      /* number of the variable, or dimension */
 		char **is;      /* its name as yet, in `was` */
 		const char *to; /* what it is to be called */
@@ -124,7 +124,7 @@ struct renames {
 static int
 add(struct renames *all, size_t at, char **is, const char *to)
 {
-	return LIST_ADD(all->of, all->n, "names", (struct rename){at, is, to});
+	return LIST_ADD(all->of, all->n, "names", (struct image_renaming){at, is, to});
 }
 
 /* The first whose new name no other variable has; all->n: they wait for each other. */
@@ -145,7 +145,7 @@ find_free(const struct renames *all)
 static int
 rename_one(struct renames *all, size_t i, const char *to)
 {
-	struct rename *one = &all->of[i];
+	struct image_renaming *one = &all->of[i];
 	CLEAN(clean_free) char *name = strdup(to);
 	int r = name ? all->step(all, one->at, to) : err_set(-ENOMEM, "no memory for a name");
 	if (r < 0)

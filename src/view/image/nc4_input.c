@@ -28,7 +28,7 @@ static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* guards all 
 LAZY_LIBRARY(netcdf, NETCDF, "libnetcdf.so.19")
 
 /* Elements that one call has read. */
-struct block {
+struct nc4_block {
 	size_t var;
 	uint64_t first, bytes; /* of the variable's; bytes 0: nothing is there yet */
 	uint8_t *data;         /* big-endian */
@@ -37,7 +37,7 @@ struct block {
 
 struct nc4_input {
 	int id;
-	struct block block;
+	struct nc4_block block;
 };
 
 static int
@@ -314,7 +314,7 @@ load_block(struct nc4_input *n, const struct nc_file *f, size_t var, uint64_t in
 			first -= index - start[i];
 		}
 	}
-	struct block *b = &n->block;
+	struct nc4_block *b = &n->block;
 	b->bytes = 0;
 	if (b->room < rows * s.row) {
 		free(b->data);
@@ -339,7 +339,7 @@ int
 nc4_input_read(struct nc4_input *n, const struct nc_file *f, size_t var, uint64_t in, size_t len,
 	uint8_t *to)
 {
-	const struct block *b = &n->block;
+	const struct nc4_block *b = &n->block;
 	while (len) {
 		int r = 0;
 		if (b->var != var || in < b->first || in - b->first >= b->bytes)

@@ -25,7 +25,7 @@ enum {
 };
 
 /* Bytes on their way out of a header. error: what stopped it, for good. */
-struct reader {
+struct header_reader {
 	const uint8_t *at, *end;
 	enum cdf_format format;
 	int error;
@@ -33,7 +33,7 @@ struct reader {
 
 /* The next n bytes; NULL: there are not so many. */
 static const uint8_t *
-take(struct reader *r, uint64_t n)
+take(struct header_reader *r, uint64_t n)
 {
 	if (r->error)
 		return NULL;
@@ -47,21 +47,21 @@ take(struct reader *r, uint64_t n)
 }
 
 static void
-wrong(struct reader *r, const char *what)
+wrong(struct header_reader *r, const char *what)
 {
 	if (!r->error)
 		r->error = err_set(-EINVAL, "not a netCDF header: %s", what);
 }
 
 static void
-no_memory(struct reader *r)
+no_memory(struct header_reader *r)
 {
 	if (!r->error)
 		r->error = err_set(-ENOMEM, "no memory for a netCDF header");
 }
 
 static uint32_t
-take_u32(struct reader *r)
+take_u32(struct header_reader *r)
 {
 	const uint8_t *p = take(r, 4);
 	uint32_t v = 0;
@@ -71,7 +71,7 @@ take_u32(struct reader *r)
 }
 
 static uint64_t
-take_u64(struct reader *r)
+take_u64(struct header_reader *r)
 {
 	const uint8_t *p = take(r, 8);
 	uint64_t v = 0;
@@ -82,20 +82,20 @@ take_u64(struct reader *r)
 
 /* A number of things. */
 static uint64_t
-take_count(struct reader *r)
+take_count(struct header_reader *r)
 {
 	return r->format == CDF_5 ? take_u64(r) : take_u32(r);
 }
 
 static const uint8_t *
-take_padded(struct reader *r, uint64_t n)
+take_padded(struct header_reader *r, uint64_t n)
 {
 	return n > INT64_MAX ? take(r, n) : take(r, round_up(n, 4));
 }
 
 /* libnetcdf fills up a name that gets shorter outside of define mode with NUL. */
 static char *
-take_name(struct reader *r)
+take_name(struct header_reader *r)
 {
 	uint64_t len = take_count(r);
 	if (!r->error && (!len || len > NAME_MOST))
@@ -117,7 +117,7 @@ take_name(struct reader *r)
 
 /* How many things of at least so many bytes follow. */
 static size_t
-take_list(struct reader *r, uint32_t tag, size_t least)
+take_list(struct header_reader *r, uint32_t tag, size_t least)
 {
 	uint32_t got = take_u32(r);
 	uint64_t n = take_count(r);
@@ -131,7 +131,7 @@ take_list(struct reader *r, uint32_t tag, size_t least)
 }
 
 static enum nc_type
-take_type(struct reader *r)
+take_type(struct header_reader *r)
 {
 	uint32_t t = take_u32(r);
 	if (!r->error &&
@@ -148,7 +148,7 @@ native_order(uint8_t *p, size_t size, size_t n)
 }
 
 static void
-take_attr(struct reader *r, struct attr *a)
+take_attr(struct header_reader *r, struct attr *a)
 {
 	uint64_t bytes = 0;
 	a->name = take_name(r);
@@ -179,7 +179,7 @@ by_name(const void *a, const void *b)
 
 /* A name that comes a second time in a list. */
 static void
-check_name(struct reader *r, struct set *names, char *name)
+check_name(struct header_reader *r, struct set *names, char *name)
 {
 	if (r->error)
 		return;
@@ -190,7 +190,7 @@ check_name(struct reader *r, struct set *names, char *name)
 }
 
 static void
-take_attrs(struct reader *r, struct attrs *to)
+take_attrs(struct header_reader *r, struct attrs *to)
 {
 	struct set names = {0};
 	size_t n = take_list(r, TAG_ATTRIBUTE, ATTR_LEAST);
@@ -205,7 +205,7 @@ take_attrs(struct reader *r, struct attrs *to)
 }
 
 static void
-take_dims(struct reader *r, struct nc_file *f)
+take_dims(struct header_reader *r, struct nc_file *f)
 {
 	struct set names = {0};
 	size_t n = take_list(r, TAG_DIMENSION, DIM_LEAST);
@@ -228,7 +228,7 @@ take_dims(struct reader *r, struct nc_file *f)
 }
 
 static void
-take_rank(struct reader *r, const struct nc_file *f, struct nc_var *v)
+take_rank(struct header_reader *r, const struct nc_file *f, struct nc_var *v)
 {
 	uint64_t rank = take_count(r);
 	if (!r->error && rank > RANK_MOST)
@@ -248,7 +248,7 @@ take_rank(struct reader *r, const struct nc_file *f, struct nc_var *v)
 }
 
 static void
-take_var(struct reader *r, const struct nc_file *f, struct nc_var *v)
+take_var(struct header_reader *r, const struct nc_file *f, struct nc_var *v)
 {
 	v->name = take_name(r);
 	take_rank(r, f, v);
@@ -267,7 +267,7 @@ take_var(struct reader *r, const struct nc_file *f, struct nc_var *v)
 }
 
 static void
-take_vars(struct reader *r, struct nc_file *f)
+take_vars(struct header_reader *r, struct nc_file *f)
 {
 	struct set names = {0};
 	size_t n = take_list(r, TAG_VARIABLE, VAR_LEAST);
@@ -292,7 +292,7 @@ count_with_records(const struct nc_file *f)
 
 /* Where records begin and how long one is. */
 static void
-measure_records(struct reader *r, struct nc_file *f)
+measure_records(struct header_reader *r, struct nc_file *f)
 {
 	const bool only = count_with_records(f) == 1;
 	f->record_start = UINT64_MAX;
@@ -311,7 +311,7 @@ measure_records(struct reader *r, struct nc_file *f)
 
 /* open: the header does not say how many records there are. */
 static void
-count_records(struct reader *r, struct nc_file *f, bool open, uint64_t file_size)
+count_records(struct header_reader *r, struct nc_file *f, bool open, uint64_t file_size)
 {
 	uint64_t all;
 	if (open)
@@ -335,7 +335,7 @@ count_records(struct reader *r, struct nc_file *f, bool open, uint64_t file_size
 }
 
 static void
-take_file(struct reader *r, struct nc_file *f, uint64_t file_size)
+take_file(struct header_reader *r, struct nc_file *f, uint64_t file_size)
 {
 	const uint8_t *magic = take(r, MAGIC);
 	if (magic && (memcmp(magic, "CDF", 3) != 0 ||
@@ -362,7 +362,7 @@ int
 nc_parse(struct span bytes, uint64_t file_size, struct nc_file *ret, size_t *ret_len)
 {
 	struct nc_file f = {.record = NC_NO_DIM};
-	struct reader r = {.at = bytes.data, .end = bytes.data + bytes.len};
+	struct header_reader r = {.at = bytes.data, .end = bytes.data + bytes.len};
 	take_file(&r, &f, file_size);
 	if (r.error) {
 		nc_file_free(&f);
@@ -374,7 +374,7 @@ nc_parse(struct span bytes, uint64_t file_size, struct nc_file *ret, size_t *ret
 }
 
 /* Bytes [from, to) of the file, or of a record. */
-struct stretch {
+struct header_stretch {
 	const struct nc_var *var; /* NULL: all records */
 	uint64_t from, to;
 };
@@ -382,12 +382,12 @@ struct stretch {
 static int
 by_place(const void *a, const void *b)
 {
-	const struct stretch *x = a, *y = b;
+	const struct header_stretch *x = a, *y = b;
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
 static int
-check_stretches(struct stretch *s, size_t n, uint64_t from, uint64_t to)
+check_stretches(struct header_stretch *s, size_t n, uint64_t from, uint64_t to)
 {
 	qsort(s, n, sizeof *s, by_place);
 	for (size_t i = 0; i < n; i++) {
@@ -406,13 +406,13 @@ check_stretches(struct stretch *s, size_t n, uint64_t from, uint64_t to)
 int
 nc_parse_places(const struct nc_file *f, uint64_t header, uint64_t file_size)
 {
-	CLEAN(clean_free) struct stretch *s = calloc(f->nvars + 2, sizeof *s);
+	CLEAN(clean_free) struct header_stretch *s = calloc(f->nvars + 2, sizeof *s);
 	size_t n = 0;
 	if (!s)
 		return err_set(-ENOMEM, "no memory for %zu variables", f->nvars);
 	for (size_t i = 0; i < f->nvars; i++)
 		if (nc_is_record(f, &f->var[i]))
-			s[n++] = (struct stretch){
+			s[n++] = (struct header_stretch){
 				&f->var[i], f->var[i].begin, f->var[i].begin + f->var[i].bytes};
 	int r = check_stretches(s, n, f->record_start, f->record_start + f->record_size);
 	n = 0;
@@ -420,12 +420,12 @@ nc_parse_places(const struct nc_file *f, uint64_t header, uint64_t file_size)
 	uint64_t last = 0;
 	for (size_t i = 0; i < f->nvars; i++)
 		if (!nc_is_record(f, &f->var[i]))
-			s[n++] = (struct stretch){
+			s[n++] = (struct header_stretch){
 				&f->var[i], f->var[i].begin, f->var[i].begin + f->var[i].bytes};
 		else
 			last = max_u64(last, f->var[i].begin + f->var[i].bytes);
 	if (f->record_size && f->records)
-		s[n++] = (struct stretch){
+		s[n++] = (struct header_stretch){
 			NULL, f->record_start, last + (f->records - 1) * f->record_size};
 	return r < 0 ? r : check_stretches(s, n, header, file_size);
 }

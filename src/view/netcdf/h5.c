@@ -456,13 +456,13 @@ put_key(struct h5 *w, const struct h5_chunks *c, uint64_t chunk)
 
 /* level: with so many nodes, each child of which covers `span` chunks, and from where on the
  * children lie, so far apart. */
-struct level {
+struct h5_level {
 	unsigned number;
 	uint64_t nodes, span, children, child, step;
 };
 
 static void
-put_node(struct h5 *w, const struct h5_chunks *c, const struct level *l, uint64_t i)
+put_node(struct h5 *w, const struct h5_chunks *c, const struct h5_level *l, uint64_t i)
 {
 	const uint64_t size = node_size(c), at = w->to.len, first = i * TREE_ROOM;
 	const uint64_t n = min_u64(l->children - first, TREE_ROOM);
@@ -483,7 +483,7 @@ put_node(struct h5 *w, const struct h5_chunks *c, const struct level *l, uint64_
 uint64_t
 h5_tree(struct h5 *w, const struct h5_chunks *c)
 {
-	struct level l = {.span = 1, .children = c->count, .child = c->at, .step = c->bytes};
+	struct h5_level l = {.span = 1, .children = c->count, .child = c->at, .step = c->bytes};
 	h5_align(w);
 	for (;; l.number++) {
 		const uint64_t at = w->to.len;
@@ -492,6 +492,6 @@ h5_tree(struct h5 *w, const struct h5_chunks *c)
 			put_node(w, c, &l, i);
 		if (l.nodes <= 1 || w->error < 0)
 			return at;
-		l = (struct level){l.number, 0, l.span * TREE_ROOM, l.nodes, at, node_size(c)};
+		l = (struct h5_level){l.number, 0, l.span * TREE_ROOM, l.nodes, at, node_size(c)};
 	}
 }

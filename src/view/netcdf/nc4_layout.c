@@ -90,7 +90,7 @@ sort_all(struct nc4 *n)
 	return r < 0 ? r : sort(key, n->naxes, f->ndims, &n->by_dim);
 }
 
-struct named {
+struct nc4_named {
 	const char *name;
 	unsigned group, number;
 };
@@ -98,7 +98,7 @@ struct named {
 static int
 by_group_and_name(const void *a, const void *b)
 {
-	const struct named *x = a, *y = b;
+	const struct nc4_named *x = a, *y = b;
 	return x->group != y->group ? (x->group < y->group ? -1 : 1) : strcmp(x->name, y->name);
 }
 
@@ -108,16 +108,16 @@ static int
 find_scales(struct nc4 *n)
 {
 	const struct nc_file *f = n->file;
-	CLEAN(clean_free) struct named *all = calloc(f->ndims + 1, sizeof *all);
+	CLEAN(clean_free) struct nc4_named *all = calloc(f->ndims + 1, sizeof *all);
 	if (!all)
 		return err_set(-ENOMEM, "no memory for a netCDF file");
 	for (unsigned i = 0; i < f->ndims; i++)
-		all[i] = (struct named){f->dim[i].name, f->dim[i].group, i};
+		all[i] = (struct nc4_named){f->dim[i].name, f->dim[i].group, i};
 	qsort(all, f->ndims, sizeof *all, by_group_and_name);
 	for (size_t i = 0; i < f->nvars; i++) {
 		const struct nc_var *v = &f->var[i];
-		const struct named key = {v->name, v->group, 0};
-		const struct named *d =
+		const struct nc4_named key = {v->name, v->group, 0};
+		const struct nc4_named *d =
 			bsearch(&key, all, f->ndims, sizeof *all, by_group_and_name);
 		const bool scale = d && v->rank && v->dim[0] == d->number;
 		n->scale_of[i] = scale ? d->number : NC_NO_DIM;

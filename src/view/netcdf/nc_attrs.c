@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct making {
+struct attrs_making {
 	const struct nc_attrs_of *of;
 	enum cdf_format format;
 	struct attrs *to;
@@ -140,7 +140,7 @@ make_spelled(const struct attr *a, struct attr *ret)
 
 /* The first type of the format that holds all of it. */
 static int
-make_any(const struct making *m, const struct attr *a, struct attr *ret)
+make_any(const struct attrs_making *m, const struct attr *a, struct attr *ret)
 {
 	static const enum nc_type wider[][3] = {
 		[NC_TYPE_UBYTE] = {NC_TYPE_SHORT},
@@ -236,7 +236,7 @@ is_time(const struct nc_attrs_of *of)
 }
 
 static int
-problem(struct making *m, const struct attr *a, const char *what)
+problem(struct attrs_making *m, const struct attr *a, const char *what)
 {
 	struct attrs *to = m->to;
 	char *line = NULL;
@@ -247,7 +247,7 @@ problem(struct making *m, const struct attr *a, const char *what)
 
 /* 1: made; 0: left out. */
 static int
-make_typed(struct making *m, const struct attr *a, struct attr *ret)
+make_typed(struct attrs_making *m, const struct attr *a, struct attr *ret)
 {
 	enum nc_type t = m->of->type;
 	bool text = t == NC_TYPE_CHAR;
@@ -268,7 +268,7 @@ make_typed(struct making *m, const struct attr *a, struct attr *ret)
 
 /* Takes a's data over, also when it fails. */
 static int
-keep(struct making *m, const char *name, struct attr *a)
+keep(struct attrs_making *m, const char *name, struct attr *a)
 {
 	a->name = nc_name_lent(&m->names, name);
 	if (!a->name) {
@@ -280,7 +280,7 @@ keep(struct making *m, const char *name, struct attr *a)
 }
 
 static int
-make(struct making *m, const struct attr *a)
+make(struct attrs_making *m, const struct attr *a)
 {
 	struct attr made = {0};
 	int r;
@@ -305,7 +305,7 @@ make(struct making *m, const struct attr *a)
 }
 
 static int
-keep_text(struct making *m, const char *name, const char *text)
+keep_text(struct attrs_making *m, const char *name, const char *text)
 {
 	struct attr a = {0};
 	int r = make_text(text, strlen(text), &a);
@@ -313,7 +313,7 @@ keep_text(struct making *m, const char *name, const char *text)
 }
 
 static int
-keep_number(struct making *m, const char *name, const void *data)
+keep_number(struct attrs_making *m, const char *name, const void *data)
 {
 	struct attr a = {.type = m->of->type, .count = 1};
 	a.data = calloc(2, nc_type_size(a.type));
@@ -324,7 +324,7 @@ keep_number(struct making *m, const char *name, const void *data)
 }
 
 static int
-add_time(struct making *m)
+add_time(struct attrs_making *m)
 {
 	static const int64_t nat = INT64_MIN;
 	const struct nc_attrs_of *of = m->of;
@@ -341,7 +341,7 @@ add_time(struct making *m)
 
 /* The array's own fill value, as its elements are shown. */
 static int
-add_fill(struct making *m)
+add_fill(struct attrs_making *m)
 {
 	const struct convert *c = m->of->convert;
 	uint8_t out[8], native[8];
@@ -361,7 +361,7 @@ nc_attrs_make(const struct attrs *as, const struct nc_attrs_of *of, enum cdf_for
 {
 	enum { ADDED = 4 };
 	struct attrs to = {.attr = calloc(as->count + ADDED, sizeof *to.attr)};
-	struct making m = {.of = of, .format = format, .to = &to};
+	struct attrs_making m = {.of = of, .format = format, .to = &to};
 	int r = to.attr ? 0 : err_set(-ENOMEM, "no memory for attributes");
 	for (size_t i = 0; i < as->count && r == 0; i++)
 		r = make(&m, &as->attr[i]);

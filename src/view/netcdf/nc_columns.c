@@ -103,15 +103,15 @@ add_inner(struct nc_var_source *c)
 }
 
 /* On the way into a structured type: what leads there. */
-struct way {
-	const struct way *up;
+struct column_way {
+	const struct column_way *up;
 	const struct dtype_field *field;
 	const uint32_t *at; /* where elements of the type begin */
 	uint32_t n;
 };
 
 static int
-add_name(const struct way *w, struct buf *ret)
+add_name(const struct column_way *w, struct buf *ret)
 {
 	if (!w->field)
 		return 0;
@@ -120,7 +120,7 @@ add_name(const struct way *w, struct buf *ret)
 }
 
 static int
-add_subarray(const struct way *w, struct nc_var_source *c)
+add_subarray(const struct column_way *w, struct nc_var_source *c)
 {
 	if (!w->field)
 		return 0;
@@ -146,7 +146,7 @@ check_column(const struct nc_var_source *c)
 }
 
 static int
-add_column(struct nc_columns *cs, const struct way *w, const struct dtype *t)
+add_column(struct nc_columns *cs, const struct column_way *w, const struct dtype *t)
 {
 	struct nc_var_source c = {.type = *t};
 	CLEAN(buf_free) struct buf name = {0};
@@ -181,11 +181,11 @@ add_column(struct nc_columns *cs, const struct way *w, const struct dtype *t)
 	return r;
 }
 
-static int add_fields(struct nc_columns *, const struct way *, const struct dtype *);
+static int add_fields(struct nc_columns *, const struct column_way *, const struct dtype *);
 
 /* A field that has fields itself, or several of these. */
 static int
-add_nested(struct nc_columns *cs, struct way *w, const struct way *up)
+add_nested(struct nc_columns *cs, struct column_way *w, const struct column_way *up)
 {
 	const struct dtype_field *f = w->field;
 	uint64_t n;
@@ -202,11 +202,11 @@ add_nested(struct nc_columns *cs, struct way *w, const struct way *up)
 }
 
 static int
-add_fields(struct nc_columns *cs, const struct way *up, const struct dtype *t)
+add_fields(struct nc_columns *cs, const struct column_way *up, const struct dtype *t)
 {
 	int r = 0;
 	for (size_t i = 0; i < t->nfields && r == 0; i++) {
-		struct way w = {.up = up, .field = &t->field[i]};
+		struct column_way w = {.up = up, .field = &t->field[i]};
 		const struct dtype *type = &t->field[i].type;
 		r = type->kind == DTYPE_STRUCT ? add_nested(cs, &w, up) : add_column(cs, &w, type);
 	}
@@ -217,7 +217,7 @@ int
 nc_columns_make(const struct array_meta *a, uint32_t width, struct nc_columns *ret)
 {
 	static const uint32_t start[] = {0};
-	const struct way top = {.at = start, .n = 1};
+	const struct column_way top = {.at = start, .n = 1};
 	struct nc_columns cs = {0};
 	struct dtype t = a->dtype;
 	if (width)

@@ -90,28 +90,28 @@ nc_record_bytes(const struct nc_file *f, const struct nc_var *v)
 }
 
 /* Bytes on their way into a header. */
-struct writer {
+struct header_writer {
 	const struct nc_file *file;
 	struct buf *to;
 	int error;
 };
 
 static void
-put(struct writer *w, const void *data, size_t n)
+put(struct header_writer *w, const void *data, size_t n)
 {
 	if (w->error == 0)
 		w->error = buf_add(w->to, data, n);
 }
 
 static void
-put_u32(struct writer *w, uint32_t v)
+put_u32(struct header_writer *w, uint32_t v)
 {
 	v = htobe32(v);
 	put(w, &v, sizeof v);
 }
 
 static void
-put_u64(struct writer *w, uint64_t v)
+put_u64(struct header_writer *w, uint64_t v)
 {
 	v = htobe64(v);
 	put(w, &v, sizeof v);
@@ -119,7 +119,7 @@ put_u64(struct writer *w, uint64_t v)
 
 /* A number of things: NON_NEG. */
 static void
-put_count(struct writer *w, uint64_t v)
+put_count(struct header_writer *w, uint64_t v)
 {
 	if (w->file->format == CDF_5)
 		put_u64(w, v);
@@ -128,13 +128,13 @@ put_count(struct writer *w, uint64_t v)
 }
 
 static void
-put_padding(struct writer *w, uint64_t n)
+put_padding(struct header_writer *w, uint64_t n)
 {
 	put(w, (const uint8_t[4]){0}, (size_t)(round_up(n, 4) - n));
 }
 
 static void
-put_name(struct writer *w, const char *name)
+put_name(struct header_writer *w, const char *name)
 {
 	size_t len = strlen(name);
 	put_count(w, len);
@@ -143,14 +143,14 @@ put_name(struct writer *w, const char *name)
 }
 
 static void
-put_list(struct writer *w, uint32_t tag, uint64_t n)
+put_list(struct header_writer *w, uint32_t tag, uint64_t n)
 {
 	put_u32(w, n ? tag : 0);
 	put_count(w, n);
 }
 
 static void
-put_values(struct writer *w, const struct attr *a)
+put_values(struct header_writer *w, const struct attr *a)
 {
 	size_t size = nc_type_size(a->type);
 	const uint8_t *p = a->data;
@@ -177,7 +177,7 @@ put_values(struct writer *w, const struct attr *a)
 }
 
 static void
-put_attrs(struct writer *w, const struct attrs *as)
+put_attrs(struct header_writer *w, const struct attrs *as)
 {
 	put_list(w, TAG_ATTRIBUTE, as->count);
 	for (size_t i = 0; i < as->count; i++) {
@@ -190,7 +190,7 @@ put_attrs(struct writer *w, const struct attrs *as)
 }
 
 static void
-put_var(struct writer *w, const struct nc_var *v)
+put_var(struct header_writer *w, const struct nc_var *v)
 {
 	const struct nc_file *f = w->file;
 	uint64_t size = round_up(v->bytes, 4);
@@ -212,7 +212,7 @@ put_var(struct writer *w, const struct nc_var *v)
 static int
 make_header(struct nc_file *f)
 {
-	struct writer w = {.file = f, .to = &f->header};
+	struct header_writer w = {.file = f, .to = &f->header};
 	f->header.len = 0;
 	put(&w, (const uint8_t[]){'C', 'D', 'F', (uint8_t)f->format}, 4);
 	put_count(&w, f->records);

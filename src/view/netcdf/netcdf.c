@@ -35,7 +35,7 @@ add_header(struct layout *l, struct buf *header)
 	return r;
 }
 
-struct axis {
+struct nc_axis_made {
 	struct nc_axis axis;
 	bool big;
 };
@@ -43,7 +43,7 @@ struct axis {
 static int
 make_axis(void *arg, struct stream *elements, const struct array_want *want, struct buf *to)
 {
-	const struct axis *x = arg;
+	const struct nc_axis_made *x = arg;
 	int r = buf_reserve(to, to->len + want->len);
 	if (r < 0)
 		return r;
@@ -56,10 +56,10 @@ static int
 add_axis(const struct nc_axis *axis, bool big, uint64_t bytes, struct layout *l)
 {
 	static const struct made_ops places = {make_axis, free};
-	struct axis *x = malloc(sizeof *x);
+	struct nc_axis_made *x = malloc(sizeof *x);
 	if (!x)
 		return err_set(-ENOMEM, "no memory for a layout");
-	*x = (struct axis){*axis, big};
+	*x = (struct nc_axis_made){*axis, big};
 	return layout_add_made(l, &places, x, NULL, bytes);
 }
 

@@ -12,7 +12,7 @@
 enum { ELEMENT_COST = 24 };
 
 /* What the span of an open file makes its bytes of. */
-struct shown {
+struct picture_shown {
 	struct picture picture; /* with a reference to its node */
 	struct picture_axes axes;
 	struct picture_reader reader;
@@ -20,7 +20,7 @@ struct shown {
 };
 
 struct drawing {
-	struct shown *shown;
+	struct picture_shown *shown;
 	struct stream *elements;
 };
 
@@ -34,7 +34,7 @@ cost_of(const struct picture *p)
 static int64_t
 changed(void *arg)
 {
-	const struct shown *s = ((struct drawing *)arg)->shown;
+	const struct picture_shown *s = ((struct drawing *)arg)->shown;
 	struct facts *f = &s->picture.mount->facts;
 	int64_t newest = facts_noticed(f, s->picture.node->path, false);
 	for (unsigned d = 0; d < s->axes.rank; d++) {
@@ -55,7 +55,7 @@ draw(void *arg, const struct array_want *want, struct buf *ret)
 static int
 make(void *arg, struct stream *elements, const struct array_want *want, struct buf *to)
 {
-	struct shown *s = arg;
+	struct picture_shown *s = arg;
 	struct mount *m = s->picture.mount;
 	struct drawing d = {s, elements};
 	const struct picture_wish wish = {&s->reader, cost_of(&s->picture), changed, draw, &d};
@@ -75,7 +75,7 @@ make(void *arg, struct stream *elements, const struct array_want *want, struct b
 static void
 shown_free(void *arg)
 {
-	struct shown *s = arg;
+	struct picture_shown *s = arg;
 	pictures_leave(s->picture.mount, &s->reader);
 	picture_axes_free(&s->axes);
 	node_unref(s->picture.node);
@@ -124,9 +124,9 @@ version_of(const struct picture *p, const struct picture_axes *axes, uint64_t *r
 
 /* Takes a reference to the node. */
 static int
-shown_new(struct mount *m, const struct node *n, const char *path, struct shown **ret)
+shown_new(struct mount *m, const struct node *n, const char *path, struct picture_shown **ret)
 {
-	struct shown *s = calloc(1, sizeof *s);
+	struct picture_shown *s = calloc(1, sizeof *s);
 	if (!s)
 		return err_set(-ENOMEM, "no memory for a picture");
 	int r = picture_plan(m, n, path, &s->picture);
@@ -155,7 +155,7 @@ applies(struct mount *m, const struct node *n)
 static int
 measure(struct mount *m, const struct node *n, const char *path, struct view_facts *ret)
 {
-	struct shown *s = NULL;
+	struct picture_shown *s = NULL;
 	int r = shown_new(m, n, path, &s);
 	*ret = (struct view_facts){.size = SIZE_OF_UNREADABLE, .version = variable_version(n, 0)};
 	if (r == -EFBIG)
@@ -173,7 +173,7 @@ measure(struct mount *m, const struct node *n, const char *path, struct view_fac
 
 /* Coordinates belong to the layout, of no length: what changes in them is noticed. */
 static int
-open_axes(struct mount *m, struct shown *s, struct layout *l)
+open_axes(struct mount *m, struct picture_shown *s, struct layout *l)
 {
 	int r = 0;
 	for (unsigned d = 0; d < s->axes.rank && r == 0; d++) {
@@ -190,7 +190,7 @@ lay_out(struct mount *m, const struct node *n, const char *path, struct layout *
 {
 	CLEAN(layout_unrefp) struct layout *l = NULL;
 	struct variable *v = NULL;
-	struct shown *s = NULL;
+	struct picture_shown *s = NULL;
 	int r = shown_new(m, n, path, &s);
 	if (r < 0)
 		return r;

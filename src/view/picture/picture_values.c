@@ -11,17 +11,17 @@
 #include <string.h>
 
 /* Along a side: what lies in one chunk. */
-struct stretch {
+struct picture_stretch {
 	uint64_t chunk, first,
 		n; /* index of the chunk; of those shown, from the first on so many */
 };
 
 /* The run that begins at `first`. */
-static struct stretch
+static struct picture_stretch
 run_at(const struct picture_side *s, uint64_t first)
 {
 	uint64_t chunk = first * s->stride / s->chunk;
-	return (struct stretch){chunk, first,
+	return (struct picture_stretch){chunk, first,
 		min_u64(s->shown, ceil_div((chunk + 1) * s->chunk, s->stride)) - first};
 }
 
@@ -37,7 +37,7 @@ struct sifting {
 /* The sieves of one chunk in each direction; of a photo, of the chunks that have the parts of its
  * pixels. */
 static void
-add_sieves(struct sifting *k, const struct stretch run[PICTURE_SIDES])
+add_sieves(struct sifting *k, const struct picture_stretch run[PICTURE_SIDES])
 {
 	const struct picture *p = k->picture;
 	const struct grid *g = k->grid;
@@ -86,7 +86,7 @@ picture_elements(const struct picture *p, struct stream *elements, const struct 
 	uint8_t *to = malloc(rows->shown * columns->shown * a->dtype.size * p->elements);
 	CLEAN(clean_free) struct sieve *sieve = calloc(p->chunks_most, sizeof *sieve);
 	struct sifting k = {p, &g, to, sieve, 0};
-	struct stretch run[PICTURE_SIDES];
+	struct picture_stretch run[PICTURE_SIDES];
 	if (!to || !sieve)
 		return err_set(-ENOMEM, "no memory for a picture");
 	for (uint64_t y = 0; y < rows->shown; y += run[0].n) {

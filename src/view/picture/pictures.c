@@ -202,7 +202,7 @@ free_all(struct kept_picture *out)
 	}
 }
 
-enum turn { TURN_READY, TURN_DRAW, TURN_WAIT };
+enum picture_turn { TURN_READY, TURN_DRAW, TURN_WAIT };
 
 /* One that has to wait until fewer are drawn: first come, first served. */
 struct picture_waiter {
@@ -238,7 +238,7 @@ leave_queue(struct pictures *t, struct picture_waiter *w)
 
 /* A kept one; or the blank one, which is to be drawn now, and for which memory is counted; or
  * neither yet. Under the lock. */
-static enum turn
+static enum picture_turn
 look(struct mount *m, struct picture_waiter *w, int64_t changed, uint64_t off,
 	struct kept_picture *blank, struct kept_picture **out)
 {
@@ -287,7 +287,7 @@ acquire(struct mount *m, const struct picture_wish *wish, const struct array_wan
 	struct pictures *t = &m->pictures;
 	struct kept_picture *blank = calloc(1, sizeof *blank);
 	struct picture_waiter w = {.wish = wish};
-	enum turn turn = TURN_WAIT;
+	enum picture_turn turn = TURN_WAIT;
 	if (!blank)
 		return err_set(-ENOMEM, "no memory for a picture");
 	while (turn == TURN_WAIT && !cancelled(want->cancel) && !clock_over(want->deadline)) {

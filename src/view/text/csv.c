@@ -208,7 +208,7 @@ measure(struct mount *m, const struct node *n, const char *path, struct view_fac
 }
 
 /* One read being answered. */
-struct making {
+struct csv_making {
 	struct csv *csv;
 	const struct array_want *want;
 	struct axis_cursor *cursor;
@@ -219,7 +219,7 @@ struct making {
 };
 
 static int
-write_fields(struct making *k, char **to)
+write_fields(struct csv_making *k, char **to)
 {
 	const struct csv *c = k->csv;
 	char *p = *to;
@@ -247,7 +247,7 @@ write_fields(struct making *k, char **to)
 
 /* The line of one element: blanks go before its number. */
 static int
-write_line(struct making *k)
+write_line(struct csv_making *k)
 {
 	uint64_t width = k->csv->width;
 	char digits[NUMBER_INT], *p = k->line;
@@ -263,7 +263,7 @@ write_line(struct making *k)
 }
 
 static void
-step(struct making *k)
+step(struct csv_making *k)
 {
 	k->number++;
 	k->element += k->csv->cells.element;
@@ -275,7 +275,7 @@ step(struct making *k)
 }
 
 static int
-write_lines(struct making *k, uint8_t *to)
+write_lines(struct csv_making *k, uint8_t *to)
 {
 	uint64_t width = k->csv->width, off = k->want->off, end = off + k->want->len;
 	uint64_t rest = k->number;
@@ -296,7 +296,7 @@ write_lines(struct making *k, uint8_t *to)
 
 /* Elements [k->number, + n) in native order. */
 static int
-read_elements(const struct making *k, struct stream *s, uint64_t n, struct buf *ret)
+read_elements(const struct csv_making *k, struct stream *s, uint64_t n, struct buf *ret)
 {
 	const struct cells *c = &k->csv->cells;
 	struct array_want w = *k->want;
@@ -325,7 +325,7 @@ make(void *arg, struct stream *elements, const struct array_want *want, struct b
 	CLEAN(clean_free) char *line = malloc(c->width);
 	CLEAN(clean_free) uint64_t *index = calloc(c->rank + 1, sizeof *index);
 	struct axis_cursor *cursor = calloc(c->rank + 1, sizeof *cursor);
-	struct making k = {c, want, cursor, index, first, NULL, line};
+	struct csv_making k = {c, want, cursor, index, first, NULL, line};
 	int r = line && index && cursor ? 0 : err_set(-ENOMEM, "no memory for lines");
 	if (r == 0)
 		r = buf_reserve(to, to->len + want->len);
