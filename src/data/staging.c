@@ -46,10 +46,8 @@ staged_print(const struct zmap_stat *s)
 struct staged_space *
 staging_space(const struct staging *s, uint64_t number)
 {
-	struct staged_space *p = s->space[number % SPACE_BUCKETS];
-	while (p && p->number != number)
-		p = p->next;
-	return p;
+	struct map_entry *e = map_first(&s->spaces, hash_end(number)); /* no other has that */
+	return e ? MAP_OF(e, struct staged_space, by_number) : NULL;
 }
 
 struct staged_chunk *
@@ -128,16 +126,14 @@ adopt(struct staged_space *p, struct array *a, struct array **ret_was)
 static struct staged_space *
 make_space(struct staging *s, const struct array *a)
 {
-	struct staged_space *p = staging_space(s, a->space),
-			    **b = &s->space[a->space % SPACE_BUCKETS];
+	struct staged_space *p = staging_space(s, a->space);
 	if (p)
 		return p;
 	p = calloc(1, sizeof *p);
 	if (!p)
 		return NULL;
 	p->number = a->space;
-	p->next = *b;
-	*b = p;
+	map_add(&s->spaces, &p->by_number, hash_end(p->number));
 	return p;
 }
 
@@ -225,16 +221,13 @@ staging_tidy_space(struct staging *s, struct staged_space *p)
 {
 	if (p->objects || p->error.code || p->users)
 		return NULL;
-	struct staged_space **at = &s->space[p->number % SPACE_BUCKETS];
 	struct array *a = MOVE(p->array);
 	if (p->keeps || is_untold(s, p)) {
 		if (a) /* the space is found again by the number of its name */
 			spaces_keep(s->data->spaces, a->space_name);
 		return a;
 	}
-	while (*at != p)
-		at = &(*at)->next;
-	*at = p->next;
+	map_remove(&s->spaces, &p->by_number);
 	free(p);
 	return a;
 }
@@ -314,12 +307,14 @@ staging_free(struct staging *s)
 	}
 	map_done(&s->objects);
 	map_done(&s->staged_chunks);
-	for (unsigned i = 0; i < SPACE_BUCKETS; i++)
-		for (struct staged_space *p; (p = s->space[i]);) {
-			p->error.code = p->lost.code = 0;
-			p->keeps = false;
-			array_unref(staging_tidy_space(s, p));
-		}
+	for (struct map_entry *e = map_walk(&s->spaces, NULL), *next; e; e = next) {
+		struct staged_space *p = MAP_OF(e, struct staged_space, by_number);
+		next = map_walk(&s->spaces, e);
+		p->error.code = p->lost.code = 0;
+		p->keeps = false;
+		array_unref(staging_tidy_space(s, p));
+	}
+	map_done(&s->spaces);
 	free(s->placed);
 	staging_noted_free(s);
 	pthread_cond_destroy(&s->moved);

@@ -60,10 +60,11 @@ wait_until(struct staging *s, uint64_t space, uint64_t until, struct cancel *can
 static int
 first_error(const struct staging *s, uint64_t space)
 {
-	for (unsigned i = 0; i < SPACE_BUCKETS; i++)
-		for (const struct staged_space *p = s->space[i]; p; p = p->next)
-			if (p->error.code && (!space || p->number == space))
-				return err_restore(&p->error);
+	for (struct map_entry *e = map_walk(&s->spaces, NULL); e; e = map_walk(&s->spaces, e)) {
+		const struct staged_space *p = MAP_OF(e, struct staged_space, by_number);
+		if (p->error.code && (!space || p->number == space))
+			return err_restore(&p->error);
+	}
 	return staged_error(s, NULL);
 }
 
@@ -155,12 +156,12 @@ forgive(struct staging *s)
 		o->last_try = true;
 		staging_queue(s, o);
 	}
-	for (unsigned i = 0; i < SPACE_BUCKETS; i++)
-		for (struct staged_space *p = s->space[i]; p; p = p->next) {
-			if (s->said && p->lost.code && p->lost_at > p->told)
-				buf_addf(s->said, "%s\n", p->lost.text);
-			p->error.code = 0;
-		}
+	for (struct map_entry *e = map_walk(&s->spaces, NULL); e; e = map_walk(&s->spaces, e)) {
+		struct staged_space *p = MAP_OF(e, struct staged_space, by_number);
+		if (s->said && p->lost.code && p->lost_at > p->told)
+			buf_addf(s->said, "%s\n", p->lost.text);
+		p->error.code = 0;
+	}
 	if (s->error.code == -EIO) {
 		s->gone = s->error;
 		s->gone_at = data_errors(s->data);

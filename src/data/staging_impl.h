@@ -16,7 +16,6 @@
 #include "data/staging.h"
 
 enum {
-	SPACE_BUCKETS = 1 << 8,
 	SPACE_ENDS = 8, /* writers in file order that one array may have */
 };
 
@@ -25,7 +24,7 @@ static const size_t NO_FILL = SIZE_MAX;
 /* An array with something staged, or an error. */
 struct staged_space {
 	uint64_t number;
-	struct staged_space *next;
+	struct map_entry by_number;
 	struct array *array; /* a reference: of those that wrote, the one with the largest leading
 				extent */
 	size_t objects;
@@ -132,7 +131,7 @@ struct staging {
 	pthread_mutex_t lock;    /* guards all below */
 	pthread_cond_t moved;    /* something was stored, or failed */
 	struct map staged_chunks, objects; /* by number */
-	struct staged_space *space[SPACE_BUCKETS];
+	struct map spaces;                 /* by number */
 	struct staged_list dirty, whole, queue, storing,
 		failed;  /* whole: dirty ones that are wholly written */
 	size_t bytes;    /* of all layers */

@@ -43,12 +43,12 @@ data_begin_writer(struct data *d)
 static void
 tidy_all(struct staging *s)
 {
-	for (unsigned i = 0; i < SPACE_BUCKETS; i++)
-		for (struct staged_space *p = s->space[i], *next; p; p = next) {
-			next = p->next;
-			if (p->lost.code && !p->array)
-				staging_tidy_space(s, p);
-		}
+	for (struct map_entry *e = map_walk(&s->spaces, NULL), *next; e; e = next) {
+		struct staged_space *p = MAP_OF(e, struct staged_space, by_number);
+		next = map_walk(&s->spaces, e);
+		if (p->lost.code && !p->array)
+			staging_tidy_space(s, p);
+	}
 }
 
 void
