@@ -184,6 +184,34 @@ known_end(const struct flat *w, const struct flat_state *st)
 	return max_u64(st->size, st->rows * w->row);
 }
 
+/* Of an element that was written in part the rest: fill in the file's order, in which its first
+ * bytes came. */
+static int
+complete_element(struct flat *w, const struct flat_state *st)
+{
+	const struct layout_span *s = &st->layout->span[0];
+	const size_t written = st->size % w->item;
+	const struct array_want how = {0};
+	CLEAN(clean_free) uint8_t *fill = calloc(1, w->item);
+	if (!fill)
+		return err_set(-ENOMEM, "no memory for an element");
+	LOCKED(&w->lock)
+		flat_fill_value(w->node->array, w->item, fill);
+	if (s->form == SPAN_SWAPPED)
+		byte_order_swap(s->swap, fill, 0, w->item);
+	return put_elements(st, st->size, (struct span){fill + written, w->item - written}, &how);
+}
+
+/* Bytes [size, end) become fill, but for those of rows that metadata count. end: of an element.
+ * With the turn to grow. */
+static int
+fill_to(struct flat *w, const struct flat_state *st, uint64_t end, struct cancel *cancel)
+{
+	const uint64_t from = known_end(w, st), whole = round_up(from, w->item);
+	int r = from < whole && whole <= end ? complete_element(w, st) : 0;
+	return r < 0 ? r : flat_clear(w, whole, end, cancel, NULL);
+}
+
 static int
 put_past_the_end(
 	struct flat *w, unsigned epoch, uint64_t off, struct span b, const struct array_want *how)
@@ -196,8 +224,8 @@ put_past_the_end(
 	int r = look_at_end(w, off);
 	if (r == 0)
 		r = reach(w, epoch, end, &st);
-	if (r == 0)
-		r = flat_clear(w, known_end(w, &st), off, how->cancel, NULL);
+	if (r == 0 && off > known_end(w, &st))
+		r = fill_to(w, &st, round_up(off, w->item), how->cancel);
 	if (r == 0)
 		r = put_elements(&st, off, b, how);
 	if (r == 0)
@@ -261,34 +289,6 @@ flat_put_bytes(
 	return r;
 }
 
-/* Of an element that was written in part the rest: fill in the file's order, in which its first
- * bytes came. */
-static int
-complete_element(struct flat *w, const struct flat_state *st)
-{
-	const struct layout_span *s = &st->layout->span[0];
-	const size_t written = st->size % w->item;
-	const struct array_want how = {0};
-	CLEAN(clean_free) uint8_t *fill = calloc(1, w->item);
-	if (!fill)
-		return err_set(-ENOMEM, "no memory for an element");
-	LOCKED(&w->lock)
-		flat_fill_value(w->node->array, w->item, fill);
-	if (s->form == SPAN_SWAPPED)
-		byte_order_swap(s->swap, fill, 0, w->item);
-	return put_elements(st, st->size, (struct span){fill + written, w->item - written}, &how);
-}
-
-/* Bytes [size, end) of the last row become fill, unless metadata count it. With the turn to grow.
- */
-static int
-fill_row(struct flat *w, const struct flat_state *st, uint64_t end, struct cancel *cancel)
-{
-	const uint64_t from = known_end(w, st), whole = round_up(from, w->item);
-	int r = from < whole && whole <= end ? complete_element(w, st) : 0;
-	return r < 0 ? r : flat_clear(w, whole, end, cancel, NULL);
-}
-
 static uint64_t
 end_of_row(const struct flat *w, uint64_t size)
 {
@@ -301,7 +301,7 @@ flat_fill_row(struct flat *w, struct cancel *cancel)
 	struct flat_state st;
 	flat_take(w, &w->growing);
 	flat_now(w, &st);
-	int r = fill_row(w, &st, end_of_row(w, st.size), cancel);
+	int r = fill_to(w, &st, end_of_row(w, st.size), cancel);
 	flat_give(w, &w->growing);
 	flat_state_done(&st);
 	return r;
@@ -314,7 +314,7 @@ flat_complete(struct flat *w)
 	flat_take(w, &w->growing);
 	flat_now(w, &st);
 	const uint64_t end = end_of_row(w, st.size);
-	int r = fill_row(w, &st, end, NULL);
+	int r = fill_to(w, &st, end, NULL);
 	if (r == 0 && st.size < end)
 		wrote(w, &st, end);
 	flat_give(w, &w->growing);
@@ -338,7 +338,7 @@ flat_lengthen(struct flat *w, unsigned epoch, uint64_t size, struct cancel *canc
 	if (r == 0 && size > st.size && size % w->row)
 		r = err_set(-EINVAL, "whole rows of its first dimension alone come");
 	if (r == 0)
-		r = flat_clear(w, known_end(w, &st), size, cancel, NULL);
+		r = fill_to(w, &st, size, cancel);
 	if (r == 0)
 		wrote(w, &st, size);
 	flat_give(w, &w->growing);

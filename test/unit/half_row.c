@@ -88,6 +88,28 @@ test_element(void)
 	end(&c, "1234abcdef\7\0", 12);
 }
 
+/* A hole that begins or ends within an element. */
+static void
+test_hole(void)
+{
+	static const char left[] = "1234\7\0\7Z\7\0\7\0";
+	struct cut c = begin("\"<i2\"", "[1, 2]", "[3, 2]", left, 12);
+	write_with(c.file, 4, "abc", 3, 0);
+	write_with(c.file, 10, "d", 1, 0);
+	CHECK_INT(cut_settle(&c), 0);
+	remounted("1234abc\0\7\0d\0", 12);
+	end(&c, "1234abc\0\7\0d\0", 12);
+	c = begin("\"<i2\"", "[1, 2]", "[3, 2]", left, 12);
+	write_with(c.file, 4, "abc", 3, 0);
+	CHECK_INT(file_truncate(c.file, 12, RESIZE_LONGER, NULL), 0);
+	CHECK_INT(cut_settle(&c), 0);
+	end(&c, "1234abc\0\7\0\7\0", 12);
+	c = begin("\"<i2\"", "[1, 2]", "[3, 2]", left, 12);
+	write_with(c.file, 5, "a", 1, 0);
+	CHECK_INT(cut_settle(&c), 0);
+	end(&c, "1234\7a\7Z", 8);
+}
+
 /* Another writer has written the other half since; the first one goes on behind it. */
 static void
 test_others(void)
@@ -126,6 +148,7 @@ main(void)
 	test_stored(SETTLE_FLUSH);
 	test_stored(SETTLE_FSYNC);
 	test_element();
+	test_hole();
 	test_others();
 	test_longer();
 	return check_end();
