@@ -1,8 +1,9 @@
 """write_two.py make STORE ROUNDS: two arrays, each of which lies in one object: a chunk of Zarr V2, or a shard of many where STORES_FORM says so.
 write_two.py run FILE OTHER ROUNDS: two writers, one a mount, each store ROUNDS numbers, one at a time: the one in a shard's chunks with even numbers,
-the other in those with odd ones; of `bb` both in every chunk.
+the other in those with odd ones; of `bb` both in every chunk. The same of `a_mapped` and `bb_mapped`, through mappings.
 write_two.py check STORE|s3:KEY ROUNDS NAME: all of them are there."""
 
+import mmap
 import multiprocessing
 import os
 import struct
@@ -16,18 +17,19 @@ import bucket
 import stores
 
 CHUNK, EACH = 50, 10  # EACH numbers of a chunk are written
+MAPPED = "_mapped"
 
 
 def slots(name, writer, rounds):
     """Where a writer's numbers go."""
-    if name == "bb":
+    if name.startswith("bb"):
         return [CHUNK * (k // EACH) + 2 * (k % EACH) + writer for k in range(rounds)]
     return [CHUNK * (2 * (k // EACH) + writer) + k % EACH for k in range(rounds)]
 
 
 def make(store, rounds):
     count = CHUNK * 2 * -(-int(rounds) // EACH)
-    for name in "a", "bb":
+    for name in "a", "bb", "a" + MAPPED, "bb" + MAPPED:
         values = np.zeros(count, "<i4")
         stores.put(store, name, values, chunks=count if stores.FORM == "v2" else CHUNK, compressor=numcodecs.Zlib(1), fill_value=-1)
         if stores.FORM == "shards":
@@ -46,9 +48,16 @@ def one_shard(path, count):
 
 def write(path, writer, rounds):
     fd = os.open(path, os.O_RDWR)
+    mapping = mmap.mmap(fd, 0) if path.endswith(MAPPED) else None
     for k, at in enumerate(slots(os.path.basename(path), writer, rounds)):
-        assert os.pwrite(fd, struct.pack("<i", k + 1), 4 * at) == 4
-        os.fsync(fd)
+        if mapping:
+            mapping[4 * at:4 * at + 4] = struct.pack("<i", k + 1)
+            mapping.flush()
+        else:
+            assert os.pwrite(fd, struct.pack("<i", k + 1), 4 * at) == 4
+            os.fsync(fd)
+    if mapping:
+        mapping.close()
     os.close(fd)
 
 

@@ -1,11 +1,11 @@
 #!/bin/bash
 # Two mounts store numbers one by one (ROUNDS of them each), in different chunks of one shard or file and in the same chunks, in a directory and in a
-# bucket: none is lost.
+# bucket, by write() and through mappings: none is lost.
 . "$(dirname "$0")/functions.sh"
 . "$here/s3_functions.sh"
 
 "$python" -c 'import zarr, numcodecs' 2>/dev/null || skip "no zarr-python"
-[ -n "${ROUNDS:-}" ] || ROUNDS=$(sanitized && echo 50 || echo 200)
+[ -n "${ROUNDS:-}" ] || ROUNDS=$(sanitized && echo 25 || echo 100)
 
 # two STORE [s3:KEY]: by two mounts of it; s3:KEY: where what is stored is found
 two()
@@ -14,13 +14,13 @@ two()
 	must_mount "$1" rw
 	first=$mnt
 	must_mount "$1" rw
-	for name in a bb; do
+	for name in a bb a_mapped bb_mapped; do
 		"$python" "$here/write_two.py" run "$first/$name" "$mnt/$name" "$ROUNDS" || fail "$1: a number of $name is refused: $(tail -n 3 "$first.log" "$log")"
 		echo "$name of $1: $ROUNDS rounds, conflicts: $(stat_value store_conflicts_total "$first") and $(stat_value store_conflicts_total)"
 	done
 	umount_store "$first"
 	umount_store
-	for name in a bb; do
+	for name in a bb a_mapped bb_mapped; do
 		"$python" "$here/write_two.py" check "${2:-$1}" "$ROUNDS" $name || fail "${2:-$1}"
 	done
 }
