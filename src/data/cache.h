@@ -17,8 +17,9 @@
  * objects: a chunk's own one, or a shard with all its chunks; what readers were given of them is
  * known of each chunk, and of many only of ranges. Versions are known as long as anything of
  * the object is cached, and of the last OBJECTS_KNOWN that nothing is cached of; of more than these
- * a part that is read much later than the rest may be of the next version. All calls are safe from
- * every thread. */
+ * a part that is read much later than the rest may be of the next version. Of an object that
+ * changes often, or of very many that change, the oldest are forgotten, and readers that have some
+ * of those get -ESTALE. All calls are safe from every thread. */
 #pragma once
 
 #include "base/err.h"

@@ -10,10 +10,7 @@
 #include "data/cache.h"
 #include "data/lru.h"
 
-enum {
-	CACHE_CONDS = 32,
-	EXTENT_COST = sizeof(struct extent) + 256, /* with its object */
-};
+enum { CACHE_CONDS = 32 };
 
 /* A request that waits for memory. First come, first served: a request for much would wait for ever
  * behind those for little. */
@@ -56,6 +53,10 @@ struct object {
 	unsigned putting;                 /* puts by this mount that are under way */
 	struct given lost;                /* in versions that are forgotten by now */
 };
+
+/* Of memory, besides its bytes: with its object, what pieces are larger than these, and what tables
+ * have for both. */
+enum { EXTENT_COST = sizeof(struct extent) + sizeof(struct object) + 128 };
 
 /* Objects by number. */
 struct objects {
