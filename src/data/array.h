@@ -258,6 +258,10 @@ int array_trim(struct array *, struct array_behind *, struct cancel *);
 /* Waits until what array_trim has begun is durable. Called when all arrays that get shorter
  * together are trimmed: a thread that makes them shorter in another order waits for them, too. */
 int array_store_trimmed(struct array_behind *, struct cancel *);
+/* One of these failed, or metadata could not be stored: where array_trim has dropped what waited to
+ * be stored, or rows behind them are not to be counted, the array's writers hear of it, and the
+ * error sticks. shorter: its metadata have those rows alone. */
+void array_tell_dropped(struct array_behind *, bool shorter, const struct err *why);
 /* Another writer has made the array shorter than what is written here, and this is how long it is
  * now: what waits of rows that are left is stored by it. What waits behind them goes, and so does
  * what was put behind them too late for the other to delete it, or is not counted yet; then the

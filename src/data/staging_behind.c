@@ -139,17 +139,16 @@ look(struct array_behind *b)
 }
 
 void
-behind_release(struct array_behind *b, struct array **ret_gone)
+behind_release(struct array_behind *b)
 {
 	struct staging *s = b->array->data->staging;
-	struct staged_space *p = MOVE(b->space);
-	if (!p)
+	if (!b->holds)
 		return;
-	p->held--;
+	b->holds = false;
+	b->space->held--;
 	s->held--;
 	staging_pump(s);
 	pthread_cond_broadcast(&s->moved);
-	*ret_gone = staging_release_space(s, p);
 }
 
 struct array_behind *
@@ -158,8 +157,10 @@ array_behind_free(struct array_behind *b)
 	struct array *gone = NULL;
 	if (!b)
 		return NULL;
-	LOCKED(&b->array->data->staging->lock)
-		behind_release(b, &gone);
+	LOCKED(&b->array->data->staging->lock) {
+		behind_release(b);
+		gone = staging_release_space(b->array->data->staging, b->space);
+	}
 	array_unref(gone);
 	array_unref(b->array);
 	pthread_mutex_destroy(&b->lock);
@@ -195,7 +196,10 @@ array_look_behind(struct array *a, uint64_t rows, uint64_t before, struct cancel
 			break;
 		b->space->held++;
 		s->held++;
+		b->holds = true;
 		r = staging_wait_stored(s, a->space, cancel);
+		if (r == 0)
+			r = staged_error(s, b->space);
 		b->noted = staging_noted_end(s, a->site);
 	}
 	array_unref(was);

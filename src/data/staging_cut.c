@@ -25,11 +25,7 @@ staged_lose(struct staged_space *p)
 		" rows is lost: another program has made it as short",
 		a->path, a->grid.shape[0]);
 	err_save(-EIO, &why);
-	if (!p->error.code) {
-		staged_fail(a->data->staging, p, &why);
-		p->outdated = false;
-	}
-	staged_note_lost(p, &why);
+	staged_gone(a->data->staging, p, &why);
 }
 
 static uint64_t
@@ -60,11 +56,12 @@ staged_cut(struct staging *s, struct staged_object *o)
 		staged_lose(o->space);
 }
 
-void
+bool
 staging_forget(struct staging *s, struct staged_chunk *c, size_t from)
 {
+	const bool any = layer_touches(c->now, from, SIZE_MAX);
 	if (!c->now)
-		return;
+		return false;
 	if (from) /* else readers that hold the layer have it as it was */
 		layer_cut(c->now, from);
 	if (c->whole) {
@@ -72,9 +69,10 @@ staging_forget(struct staging *s, struct staged_chunk *c, size_t from)
 		c->object->whole--;
 	}
 	if (from && layer_any(c->now))
-		return;
+		return any;
 	staged_charge(s, c->object, layer_cost(c->now), 0);
 	c->now = layer_unref(c->now);
+	return any;
 }
 
 /* An object with the end in it: what was written behind it is fill when the object is stored once

@@ -44,8 +44,7 @@ behind_sort(struct array_behind *b)
 /* Of what is stored of these chunks, bytes from `from` on are to become fill; where nothing was
  * stored, what is there now is another writer's. grown: that one has made rows of them again. */
 static int
-mark(struct staging *s, const struct array_behind *b, uint64_t first, uint64_t n, size_t from,
-	bool grown)
+mark(struct staging *s, struct array_behind *b, uint64_t first, uint64_t n, size_t from, bool grown)
 {
 	struct array *a = b->array;
 	for (uint64_t i = first; i < first + n; i++) {
@@ -57,7 +56,7 @@ mark(struct staging *s, const struct array_behind *b, uint64_t first, uint64_t n
 		if (!c)
 			continue;
 		if (!grown)
-			staging_forget(s, c, from);
+			b->dropped |= staging_forget(s, c, from);
 		if (o) {
 			struct zmap_stat was = {.mtime = o->mtime};
 			memcpy(was.version, o->version, sizeof was.version);
@@ -71,7 +70,7 @@ mark(struct staging *s, const struct array_behind *b, uint64_t first, uint64_t n
 }
 
 int
-behind_mark(struct staging *s, const struct array_behind *b, bool grown)
+behind_mark(struct staging *s, struct array_behind *b, bool grown)
 {
 	const struct array *a = b->array;
 	const struct grid *g = &a->grid;

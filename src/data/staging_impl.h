@@ -195,10 +195,13 @@ bool staging_moves(const struct staging *);
 /* Until something moves, or for a moment; the lock is open meanwhile. -EINTR; -EIO: not by then. */
 int staging_wait(struct staging *, int64_t deadline, struct cancel *);
 
-/* What was written to the chunk from byte `from` on is forgotten. The lock is held. */
-void staging_forget(struct staging *, struct staged_chunk *, size_t from);
+/* What was written to the chunk from byte `from` on is forgotten. Was anything? The lock is held.
+ */
+bool staging_forget(struct staging *, struct staged_chunk *, size_t from);
 /* An error sticks to the space from now on. The lock is held. */
 void staged_fail(struct staging *, struct staged_space *, const struct err *why);
+/* The same where none does, and what is gone by it is noted. The lock is held. */
+void staged_gone(struct staging *, struct staged_space *, const struct err *why);
 /* Something that was written behind the end of the space's array is lost, which is an error of it,
  * unless it has one. The lock is held. */
 void staged_lose(struct staged_space *);
@@ -236,7 +239,9 @@ struct behind_object {
 
 struct array_behind {
 	struct array *array;        /* a reference: as it was */
-	struct staged_space *space; /* which is held; NULL: no longer */
+	struct staged_space *space; /* NULL: not yet */
+	bool holds;                 /* nothing of the space is stored now */
+	bool dropped;               /* what was written here, and not counted or not stored */
 	uint64_t rows, before;
 	uint64_t noted;     /* up to the end of those that this mount has put, counted or not */
 	struct buf rows_at; /* leading indices of objects that may be there: uint64_t */
@@ -277,14 +282,13 @@ void behind_sort(struct array_behind *);
 /* The chunks that hold the last row, and in a shard those behind them: what is stored of them
  * behind the end is about to become fill. grown: another writer has made rows of them again, and
  * what waits there stays. The lock is held. */
-int behind_mark(struct staging *, const struct array_behind *, bool grown);
+int behind_mark(struct staging *, struct array_behind *, bool grown);
 /* Calls fn for each i < n; several threads do. 0, or the first error. */
 int behind_each(struct array_behind *, size_t n, int (*fn)(struct array_behind *, size_t i));
 /* The object with the chunk, as it was found. NULL: there was none. */
 const struct behind_object *behind_find(const struct array_behind *, uint64_t chunk);
-/* Objects of the array may be stored again. The lock is held. *ret_gone: an array to be
- * unreferenced without it; or NULL. */
-void behind_release(struct array_behind *, struct array **ret_gone);
+/* Objects of the array may be stored again. The lock is held. */
+void behind_release(struct array_behind *);
 
 /* The cache is told how much memory is taken. No lock is held. */
 void staging_tell(struct staging *);

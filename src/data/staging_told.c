@@ -27,6 +27,16 @@ staged_note_lost(struct staged_space *p, const struct err *why)
 	p->lost_at = p->error_at;
 }
 
+void
+staged_gone(struct staging *s, struct staged_space *p, const struct err *why)
+{
+	if (!p->error.code) {
+		staged_fail(s, p, why);
+		p->outdated = false;
+	}
+	staged_note_lost(p, why);
+}
+
 uint64_t
 data_begin_writer(struct data *d)
 {

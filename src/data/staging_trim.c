@@ -6,14 +6,16 @@
 #include "data/new_array.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* --- what is staged --- */
 
-/* All chunks from that number on. The caller holds the space. */
-static void
+/* All chunks from that number on. Was anything written to them? The caller holds the space. */
+static bool
 forget_beyond(struct staging *s, const struct array *a, uint64_t first)
 {
+	bool any = false;
 	for (struct map_entry *e = map_walk(&s->objects, NULL), *next; e; e = next) {
 		struct staged_object *o = MAP_OF(e, struct staged_object, by_number);
 		next = map_walk(&s->objects, e);
@@ -21,12 +23,13 @@ forget_beyond(struct staging *s, const struct array *a, uint64_t first)
 			continue;
 		for (struct staged_chunk *c = o->chunk; c; c = c->next)
 			if (c->number >= first) {
-				staging_forget(s, c, 0);
+				any |= staging_forget(s, c, 0);
 				c->fill_from = NO_FILL;
 			}
 		staged_tidy(s, o);
 	}
 	staging_forget_rows(s, a->site, UINT64_MAX);
+	return any;
 }
 
 /* --- what is stored --- */
@@ -63,7 +66,8 @@ trim_staged(struct array *a, struct array_behind *b, struct array **ret_was)
 	int r = staging_wait_stored(s, a->space, b->cancel);
 	if (r < 0)
 		return r;
-	forget_beyond(s, a, a->grid.count[0] * behind_in_row(a));
+	b->dropped |= b->noted > b->rows;
+	b->dropped |= forget_beyond(s, a, a->grid.count[0] * behind_in_row(a));
 	*ret_was = take_over(b->space, a);
 	return behind_mark(s, b, a->grid.shape[0] > b->rows);
 }
@@ -72,17 +76,16 @@ int
 array_trim(struct array *a, struct array_behind *b, struct cancel *cancel)
 {
 	struct staging *s = a->data->staging;
-	struct array *gone = NULL, *was = NULL;
+	struct array *was = NULL;
 	int r = array_writable(a);
 	if (r < 0 || b->before <= b->rows || !a->grid.bytes)
 		return r;
 	b->cancel = cancel;
 	LOCKED(&s->lock) {
 		r = trim_staged(a, b, &was);
-		behind_release(b, &gone);
+		behind_release(b);
 	}
 	array_unref(was);
-	array_unref(gone);
 	if (r == 0)
 		r = behind_each(b, b->n, remove_object);
 	return r;
@@ -91,11 +94,24 @@ array_trim(struct array *a, struct array_behind *b, struct cancel *cancel)
 int
 array_store_trimmed(struct array_behind *b, struct cancel *cancel)
 {
-	struct array *gone = NULL;
 	LOCKED(&b->array->data->staging->lock)
-		behind_release(b, &gone);
-	array_unref(gone);
+		behind_release(b);
 	return array_flush(b->array, cancel);
+}
+
+void
+array_tell_dropped(struct array_behind *b, bool shorter, const struct err *why)
+{
+	struct staging *s = b->array->data->staging;
+	struct err lost;
+	err_set(-EIO,
+		"what was written to '%s' behind its first %" PRIu64
+		" rows is lost: they were cut off, and that failed then: %s",
+		b->array->path, b->rows, why->text);
+	err_save(-EIO, &lost);
+	LOCKED(&s->lock)
+		if (b->dropped || (shorter && b->noted > b->rows))
+			staged_gone(s, b->space, &lost);
 }
 
 /* --- another writer --- */

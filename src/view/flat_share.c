@@ -25,7 +25,8 @@ struct shared_rows {
 	struct buf unequal; /* the same of arrays that may be others */
 	/* Of arrays that get fewer: what is stored behind their end, the node's first. */
 	struct array_behind **behind;
-	size_t n, trimmed;
+	size_t n, trimmed, told;
+	struct err why; /* they could not be made shorter */
 	/* The files of all arrays that get fewer; this thread has their turns to grow. */
 	struct flat **flat;
 	size_t flats;
@@ -487,6 +488,32 @@ go_on(struct shared_rows *s)
 	free(s->flat);
 }
 
+/* From here on it is not given up, for rows would be left. */
+static int
+cut(struct shared_rows *s)
+{
+	int r = commit_by(s, edit_resize, NULL);
+	if (r == 0)
+		r = trim(s, s->of->path, NULL);
+	if (r == 0)
+		r = for_others(s, trim, NULL);
+	for (size_t i = 0; i < s->n && r == 0; i++)
+		r = array_store_trimmed(s->behind[i], NULL);
+	return r < 0 ? r : data_sync(s->mount->data, s->mount->zmap);
+}
+
+/* The arrays may be shorter all the same. */
+static int
+tell_dropped(struct shared_rows *s, const char *path, struct cancel *cancel)
+{
+	CLEAN(node_unrefp) struct node *n = NULL;
+	(void)cancel;
+	const int r = model_look_again(s->mount->model, path, &n);
+	const bool whole = r == 0 && n->array && n->array->rank && n->array->shape[0] > s->rows;
+	array_tell_dropped(s->behind[s->told++], !whole, &s->why);
+	return 0;
+}
+
 static int
 shrink(struct shared_rows *s, struct cancel *cancel)
 {
@@ -495,15 +522,12 @@ shrink(struct shared_rows *s, struct cancel *cancel)
 		r = look_behind(s, s->of->path, cancel);
 	if (r == 0)
 		r = for_others(s, look_behind, cancel);
-	/* from here on it is not given up, for rows would be left */
-	if (r == 0)
-		r = commit_by(s, edit_resize, NULL);
-	if (r == 0)
-		r = trim(s, s->of->path, NULL);
-	if (r == 0)
-		r = for_others(s, trim, NULL);
-	for (size_t i = 0; i < s->n && r == 0; i++)
-		r = array_store_trimmed(s->behind[i], NULL);
+	if (r == 0 && (r = cut(s)) < 0) {
+		err_save(r, &s->why);
+		tell_dropped(s, s->of->path, NULL);
+		for_others(s, tell_dropped, NULL);
+		r = err_restore(&s->why);
+	}
 	for (size_t i = 0; i < s->n; i++)
 		array_behind_free(s->behind[i]);
 	free(s->behind);

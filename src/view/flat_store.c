@@ -223,7 +223,7 @@ shorten(struct flat *w, unsigned epoch, uint64_t rows, struct cancel *cancel)
 		r = variable_say_rewritten(w->path);
 	else if (r == 0 && n->array->shape[0] > rows)
 		r = share_fewer(w, n, rows, cancel);
-	if (r == 0)
+	else if (r == 0)
 		r = data_sync(w->mount->data, w->mount->zmap);
 	flat_give(w, &w->storing);
 	kinds_wrote(w->mount, n->path, w->path);
