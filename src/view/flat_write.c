@@ -24,11 +24,11 @@ struct flat_file {
 	pthread_mutex_t lock;       /* guards the rest */
 	struct flat_reader *reader; /* that of later; NULL: not needed so far */
 	unsigned since;             /* its generation */
-	bool cut;                /* it was truncated through this handle; under the flat's lock */
-	atomic_bool refused;     /* a write, for the array is a former one */
-	atomic_uint puts;        /* times that it was to change something … */
-	atomic_uint stored;      /* … that it was told were stored */
-	_Atomic(uint64_t) heard; /* see array_hear */
+	bool cut;            /* it was truncated through this handle; under the flat's lock */
+	atomic_bool refused; /* a write, for the array is a former one */
+	atomic_uint puts;    /* times that it was to change something … */
+	atomic_uint stored;  /* … that it was told were stored */
+	struct file_known known;
 };
 
 static struct flat_file *
@@ -92,7 +92,7 @@ open_writable(struct file *f, struct flat *w)
 	flat_count_writer(w, 1);
 	const uint64_t heard = data_begin_writer(f->mount->data);
 	LOCKED(&w->lock)
-		own_of(f)->heard = max_u64(heard, w->given_up);
+		own_of(f)->known.told = max_u64(heard, w->given_up);
 	if (f->flags & O_TRUNC)
 		cut(own_of(f));
 	return 0;
@@ -274,17 +274,17 @@ put_differing(struct file *f, uint64_t off, struct span b, const struct array_wa
 	return r;
 }
 
-/* What a call that changes the file came to is told. Returns that. */
+/* What a call that changes the file came to is told, if a program made it. Returns that. */
 static int
-tell(struct flat_file *own, int code, uint64_t upto)
+tell(struct flat_file *own, int code, uint64_t upto, unsigned flags)
 {
 	struct flat *w = own->flat;
 	bool failed = false;
-	if (code == 0 || code == -EINTR)
+	if (code == 0 || code == -EINTR || flags & FILE_MAPPED)
 		return code;
 	LOCKED(&w->lock)
 		failed = w->failed && w->stuck.code == code;
-	flat_know(w, failed ? 0 : code, upto, &own->heard);
+	flat_know(w, failed ? 0 : code, upto, &own->known.told);
 	return code;
 }
 
@@ -337,7 +337,7 @@ flat_write(
 {
 	const uint64_t upto = data_errors(f->mount->data);
 	atomic_fetch_add(&own_of(f)->puts, 1);
-	return tell(own_of(f), write_now(f, off, b, how, flags), upto);
+	return tell(own_of(f), write_now(f, off, b, how, flags), upto, flags);
 }
 
 static int
@@ -368,25 +368,24 @@ flat_truncate(struct file *f, uint64_t size, enum file_resize by, struct cancel 
 {
 	const uint64_t upto = data_errors(f->mount->data);
 	atomic_fetch_add(&own_of(f)->puts, 1);
-	return tell(own_of(f), resize(f, size, by, cancel), upto);
+	return tell(own_of(f), resize(f, size, by, cancel), upto, 0);
 }
 
 /* --- storing --- */
 
 /* What was given up, or lost, that the handle does not know of. */
 static int
-hear(struct flat_file *own, bool wrote)
+hear(struct flat *w, bool wrote, _Atomic(uint64_t) *heard)
 {
-	struct flat *w = own->flat;
 	struct err why = {0};
 	uint64_t given_up = 0;
 	LOCKED(&w->lock) {
 		given_up = w->given_up;
-		if (given_up > own->heard)
+		if (given_up > *heard)
 			why = w->why;
 	}
-	const int r = flat_hear(w, wrote, &own->heard);
-	own->heard = max_u64(own->heard, given_up);
+	const int r = flat_hear(w, wrote, heard);
+	*heard = max_u64(*heard, given_up);
 	return why.code ? err_restore(&why) : r;
 }
 
@@ -397,11 +396,13 @@ store(struct flat_file *own, enum settle_why why, struct cancel *cancel)
 	struct flat *w = own->flat;
 	const uint64_t upto = data_errors(w->mount->data);
 	const unsigned puts = atomic_load(&own->puts);
+	_Atomic(uint64_t) heard = file_known_before(&own->known, why);
 	int r = flat_store(w, why, cancel);
 	if (r < 0 && r != -EINTR)
-		flat_know(w, 0, upto, &own->heard);
+		flat_know(w, 0, upto, &heard);
 	if (r == 0)
-		r = hear(own, puts != atomic_load(&own->stored));
+		r = hear(w, puts != atomic_load(&own->stored), &heard);
+	file_known_now(&own->known, why, heard);
 	if (r == 0)
 		atomic_store(&own->stored, puts);
 	return r;

@@ -2,6 +2,7 @@
 
 #include "view/state.h"
 
+#include "base/check.h"
 #include "base/err.h"
 
 #include <errno.h>
@@ -169,6 +170,22 @@ file_truncate(struct file *f, uint64_t size, enum file_resize how, struct cancel
 	if (!f->kind || !f->kind->truncate)
 		return refuse(f, "truncated");
 	return mount_write_error(f->kind->truncate(f, size, how, cancel));
+}
+
+uint64_t
+file_known_before(const struct file_known *k, enum settle_why why)
+{
+	const uint64_t told = atomic_load(&k->told);
+	return why == SETTLE_RELEASE ? max_u64(told, atomic_load(&k->close)) : told;
+}
+
+void
+file_known_now(struct file_known *k, enum settle_why why, uint64_t upto)
+{
+	_Atomic(uint64_t) *to = why == SETTLE_FSYNC ? &k->told : &k->close;
+	uint64_t is = atomic_load(to);
+	while (is < upto && !atomic_compare_exchange_weak(to, &is, upto))
+		continue;
 }
 
 int

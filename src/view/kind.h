@@ -139,3 +139,13 @@ void kinds_wrote(struct mount *, const char *node_path, const char *except);
 /* Waits until the kernel has been told of all that was stale before. In a rename, for which the
  * kernel holds the directory, names in it are stale once that was answered: so a moment at most. */
 void kinds_told(struct mount *, enum settle_why);
+
+/* Up to which errors a handle for writing knows, see array_hear. A close may be that of a duplicate
+ * which another program was started with: what it is told the handle hears again. */
+struct file_known {
+	_Atomic(uint64_t) told;  /* by a call that only its program makes */
+	_Atomic(uint64_t) close; /* by a close: counts when it is released */
+};
+/* It is settled: which errors it knows of before, and by then. */
+uint64_t file_known_before(const struct file_known *, enum settle_why);
+void file_known_now(struct file_known *, enum settle_why, uint64_t upto);

@@ -64,7 +64,7 @@ cut_hear(struct cut *c)
 static inline int
 cut_settle(struct cut *c)
 {
-	return file_settle(c->file, SETTLE_FLUSH, 0, NULL);
+	return file_settle(c->file, SETTLE_FSYNC, 0, NULL);
 }
 
 /* bytes: n of them, all that the chunk has; NULL: it is not there. */

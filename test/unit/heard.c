@@ -1,6 +1,6 @@
 /* A store refuses what was written; what another program is told of that, or a refresh names, each
- * handle that was open for writing then hears once: not one that is opened after it, and not what a
- * refresh has stored after all. */
+ * handle that was open for writing then hears by one call of its own, and by closes before it: not
+ * one that is opened after it, and not what a refresh has stored after all. */
 #include "mounted.h"
 #include "store.h"
 
@@ -77,6 +77,12 @@ fsync_of(struct file *f)
 }
 
 static int
+close_of(struct file *f)
+{
+	return file_settle(f, SETTLE_FLUSH, 0, NULL);
+}
+
+static int
 fsync_of_directory(struct heard *h)
 {
 	return mount_settle(h->mount, "", SETTLE_FSYNC, NULL);
@@ -97,7 +103,7 @@ writer(struct heard *h, const char *path)
 static void
 close_writer(struct file *f)
 {
-	CHECK_INT(file_settle(f, SETTLE_FLUSH, 0, NULL), 0);
+	CHECK_INT(close_of(f), 0);
 	CHECK_INT(file_settle(f, SETTLE_RELEASE, 0, NULL), 0);
 	file_close(f);
 }
@@ -252,6 +258,65 @@ test_refresh(const char *path)
 	end(&h);
 }
 
+/* A close that is told may be that of a duplicate, which another program was started with: the
+ * handle hears again, until an fsync was told. */
+static void
+test_duplicate(const char *path, bool again)
+{
+	struct heard h = begin_refusing();
+	const uint64_t off = place_of(&h, path);
+	struct file *a = writer(&h, path);
+	CHECK_INT(put_value(a, off, 0), 0);
+	breaks(&h);
+	CHECK_INT(close_of(a), -EACCES);
+	refresh(&h);
+	works(&h);
+	check_hears_not(&h, path);
+	if (again)
+		CHECK_INT(close_of(a), -EACCES);
+	check_hears(a, off, -EACCES);
+	check_hears_not(&h, path);
+	end(&h);
+}
+
+/* Both closes come after the refresh; when the handle is released nothing is left to say. */
+static void
+test_close(const char *path)
+{
+	struct heard h = begin_refusing();
+	const uint64_t off = place_of(&h, path);
+	struct file *a = writer(&h, path);
+	CHECK_INT(put_value(a, off, 0), 0);
+	breaks(&h);
+	CHECK_INT(fsync_of_directory(&h), -EACCES);
+	refresh(&h);
+	works(&h);
+	CHECK_INT(close_of(a), -EACCES);
+	CHECK_INT(close_of(a), -EACCES);
+	CHECK_INT(file_settle(a, SETTLE_RELEASE, 0, NULL), 0);
+	file_close(a);
+	check_hears_not(&h, path);
+	end(&h);
+}
+
+/* A write that fails with the error tells of it; not that of a page, of which no program hears. */
+static void
+test_write(const char *path, unsigned flags)
+{
+	struct heard h = begin_refusing();
+	const uint64_t off = place_of(&h, path);
+	struct file *a = writer(&h, path);
+	CHECK_INT(put_value(a, off, 0), 0);
+	breaks(&h);
+	CHECK_INT(close_of(a), -EACCES);
+	CHECK_INT(file_write(a, off + 1, (struct span){(const uint8_t[]){1}, 1}, &how, flags),
+		-EACCES);
+	refresh(&h);
+	works(&h);
+	check_hears(a, off, flags ? -EACCES : 0);
+	end(&h);
+}
+
 /* Rows that are never counted. */
 static void
 test_rows(void)
@@ -283,6 +348,7 @@ test_lost(const char *path)
 	CHECK_INT(mount_mkdir(h.mount, "g", &e), -EIO);
 	works(&h);
 	refresh(&h);
+	CHECK_INT(close_of(a), -EIO);
 	check_hears(a, off, -EIO);
 	close_writer(b);
 	check_hears_not(&h, path);
@@ -300,6 +366,11 @@ main(void)
 		test_stored_after_all(paths[i]);
 		test_refresh(paths[i]);
 		test_lost(paths[i]);
+		test_duplicate(paths[i], false);
+		test_duplicate(paths[i], true);
+		test_close(paths[i]);
+		test_write(paths[i], 0);
+		test_write(paths[i], FILE_MAPPED);
 	}
 	test_other_handle("t", "t.nc");
 	test_no_handle();

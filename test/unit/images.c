@@ -400,7 +400,7 @@ test_dropped(void)
 	struct file *f = open_for(m, "t.nc", O_RDWR, 0), *flat;
 	all[at + 1] = 9;
 	CHECK_INT(put(f, at, all + at, n - at), 0);
-	CHECK_INT(file_settle(f, SETTLE_FLUSH, 0, NULL), -EIO);
+	CHECK_INT(file_settle(f, SETTLE_FSYNC, 0, NULL), -EIO);
 	CHECK_INT(mount_refresh(m, NULL), 0);
 	CHECK_INT(element(m, 0), 100);
 	flat = open_for(m, "t", O_WRONLY, 0);

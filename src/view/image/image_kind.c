@@ -18,10 +18,10 @@
 /* A file as it was opened once. */
 struct kind_handle {
 	struct open_image *image;
-	struct viewed seen;      /* in the image's turn */
-	_Atomic(uint64_t) heard; /* see array_hear */
-	atomic_uint puts;        /* times that it was to change something … */
-	atomic_uint stored;      /* … that it was told were stored */
+	struct viewed seen; /* in the image's turn */
+	atomic_uint puts;   /* times that it was to change something … */
+	atomic_uint stored; /* … that it was told were stored */
+	struct file_known known;
 };
 
 static int
@@ -128,7 +128,7 @@ open_image(struct file *f, const struct entry *e, int flags)
 	h->image = o;
 	begin_seen(f->mount, &h->seen);
 	if (counts)
-		h->heard = data_begin_writer(f->mount->data);
+		h->known.told = data_begin_writer(f->mount->data);
 	f->own = h;
 	f->size = image_size(o->image);
 	f->direct = true;
@@ -159,12 +159,13 @@ sticks(int code)
 	return code < 0 && code != -EINTR && code != -ENOMEM;
 }
 
-/* What a call that changes the file came to is told. Returns that. */
+/* What a call that changes the file came to is told, if a program made it. Returns that. */
 static int
-told(struct file *f, int code, uint64_t upto)
+told(struct file *f, int code, uint64_t upto, unsigned flags)
 {
-	if (code < 0)
-		image_know(image_of(f)->image, code, upto, &((struct kind_handle *)f->own)->heard);
+	struct kind_handle *h = f->own;
+	if (code < 0 && !(flags & FILE_MAPPED))
+		image_know(h->image->image, code, upto, &h->known.told);
 	return code;
 }
 
@@ -200,7 +201,7 @@ write_image(struct file *f, uint64_t off, struct span bytes, const struct array_
 	if (!file_writes(f))
 		return err_set(-EBADF, "'%s' was opened to be read", f->path);
 	const uint64_t upto = begin_put(f);
-	return told(f, write_now(f, off, bytes, how, flags), upto);
+	return told(f, write_now(f, off, bytes, how, flags), upto, flags);
 }
 
 static int
@@ -213,7 +214,9 @@ truncate_image(struct file *f, uint64_t size, enum file_resize by, struct cancel
 		return err_set(-EBADF, "'%s' was opened to be read", f->path);
 	const uint64_t upto = begin_put(f);
 	int r = images_usable(o);
-	return told(f, r < 0 ? r : image_truncate(o->image, size, by == RESIZE_LONGER, &how), upto);
+	if (r == 0)
+		r = image_truncate(o->image, size, by == RESIZE_LONGER, &how);
+	return told(f, r, upto, 0);
 }
 
 /* Other files of what it shows are told. */
@@ -275,12 +278,14 @@ settle(struct file *f, enum settle_why why, int64_t deadline, struct cancel *can
 		return 0;
 	const uint64_t upto = data_errors(f->mount->data);
 	const unsigned puts = atomic_load(&h->puts);
+	_Atomic(uint64_t) heard = file_known_before(&h->known, why);
 	bool stuck;
 	int r = store(o, why, &how, &stuck);
 	if (r < 0)
-		image_know(o->image, stuck ? 0 : r, upto, &h->heard);
+		image_know(o->image, stuck ? 0 : r, upto, &heard);
 	else if (why != SETTLE_OTHER_READ)
-		r = image_hear(o->image, puts != atomic_load(&h->stored), &h->heard);
+		r = image_hear(o->image, puts != atomic_load(&h->stored), &heard);
+	file_known_now(&h->known, why, heard);
 	if (r == 0)
 		atomic_store(&h->stored, puts);
 	return r;
