@@ -141,6 +141,7 @@ static void
 see(struct inode *i, const struct entry *e)
 {
 	struct inode_seen s = seen_of(e);
+	atomic_fetch_add(&i->answered, 1);
 	if (s.mtime != i->seen.mtime || s.size != i->seen.size)
 		atomic_store(&i->changed, clock_now());
 	if (atomic_exchange(&i->known, s.size) != s.size) {
@@ -161,6 +162,7 @@ raise_to(_Atomic uint64_t *to, uint64_t n)
 void
 inode_reach(struct inode *i, uint64_t end)
 {
+	atomic_fetch_add(&i->answered, 1);
 	raise_to(&i->reached, end);
 	raise_to(&i->known, end);
 }
@@ -236,6 +238,26 @@ inodes_see(struct inodes *t, struct inode *i, const struct entry *e)
 			see(i, e);
 	}
 	return is;
+}
+
+bool
+inodes_takes_end(struct inodes *t, struct inode *i, uint64_t off, uint64_t len)
+{
+	bool takes = false;
+	LOCKED(&t->lock) {
+		const unsigned told = atomic_load(&i->told);
+		const struct inode_refused was = i->refused,
+					   now = {off, off + len, told + atomic_load(&i->answered),
+						   told == atomic_load(&i->heard) &&
+							   atomic_load(&i->answering) == 1};
+		takes = now.quiet && was.quiet && now.known == was.known && was.from <= off &&
+			off < was.to;
+		if (takes)
+			atomic_store(&i->resized, clock_now());
+		else
+			i->refused = now;
+	}
+	return takes;
 }
 
 struct inode_seen

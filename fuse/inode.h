@@ -13,6 +13,13 @@ struct inode_seen {
 	mode_t mode;
 };
 
+/* Bytes for the kernel's pages that were asked for, and refused. */
+struct inode_refused {
+	uint64_t from, to;
+	unsigned known; /* what had been said of the inode by then */
+	bool quiet;     /* and all of it had reached the kernel */
+};
+
 struct page_coherence;
 
 struct inode {
@@ -26,13 +33,15 @@ struct inode {
 		answering; /* answers about its attributes that are on their way to the kernel */
 	atomic_uint told,
 		heard; /* how often the kernel was told to ask for attributes again: begun, ended */
+	atomic_uint answered;     /* how often it was told attributes, or knows a size by a write */
 	_Atomic uint64_t reached; /* the end of what programs wrote here, which the kernel knows */
 	_Atomic uint64_t known;   /* the size that it was told last, or knows by what was written */
 	atomic_bool fresh;        /* resized is of the answer by which the kernel came to know it */
 	struct inode_seen seen;   /* all up to here change, with this one: under the table's lock */
-	bool retired;             /* the next lookup of the path finds another inode */
-	bool beside;              /* constant: others of the path were there when it was made */
-	bool dead;                /* nor may this one be opened any more, or looked at */
+	struct inode_refused refused; /* last, see inodes_takes_end */
+	bool retired;                 /* the next lookup of the path finds another inode */
+	bool beside;                  /* constant: others of the path were there when it was made */
+	bool dead;                    /* nor may this one be opened any more, or looked at */
 	_Atomic(struct page_coherence *) pages; /* NULL: it was never opened */
 	_Atomic(struct shown *) shown;          /* NULL: it was never opened to be written */
 	atomic_bool islands; /* it has pages that the next handle must not find, see file_islands */
@@ -69,6 +78,11 @@ void inode_reach(struct inode *, uint64_t end);
 void inodes_arrived(struct inodes *, struct inode *);
 /* If the entry is what this inode stands for: now seen so. Else false. */
 bool inodes_see(struct inodes *, struct inode *, const struct entry *);
+/* Does the kernel take the end of the file from the answer to a read of these bytes for its pages?
+ * Linux does not if it was told anything of the inode after it asked: it keeps the size that it
+ * knew, and shows zeros. If that may be, the read is to be refused. Linux asks for the page once
+ * more, after that answer. The caller counts as answering. */
+bool inodes_takes_end(struct inodes *, struct inode *, uint64_t off, uint64_t len);
 struct inode_seen inodes_seen(struct inodes *, struct inode *);
 /* Lookups find another inode from now on, though the layout is the same. false: that was so
  * before. */

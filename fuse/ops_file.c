@@ -4,6 +4,7 @@
 #include "fuse/server.h"
 #include "fuse/shown.h"
 
+#include "base/check.h"
 #include "base/err.h"
 
 #include <errno.h>
@@ -14,6 +15,9 @@
  * closed are waited for, and how often. */
 static const int64_t LOOK_EVERY = SECOND / 50, RELEASED_WITHIN = 2 * SECOND,
 		     RELEASED_EVERY = SECOND / 500;
+
+/* ns. What is told of a file that has become shorter may wait for the page that is being read. */
+static const int64_t TOLD_WITHIN = SECOND / 20;
 
 /* How often what fills pages is read, at most, to be as new as what is written meanwhile. */
 enum { FILLS = 5 };
@@ -298,6 +302,29 @@ fill_pages(struct request *r, struct array_want *want, struct reply *ret)
 	return result;
 }
 
+/* What fills pages ends before the size that the kernel knows, or knew when it asked. */
+static bool
+ends_early(const struct request *r, uint64_t len)
+{
+	const uint64_t known = max_u64(r->known, atomic_load(&r->inode->known));
+	return r->paged && len < r->size && r->off + len < known;
+}
+
+/* The array became shorter, by another writer. What is being told of that is told first; from then
+ * on until the answer is on its way nothing is. */
+static int
+check_end(struct request *r, struct reply *reply)
+{
+	mount_flush_stale(r->server->mount, clock_now() + TOLD_WITHIN);
+	atomic_fetch_add(&r->inode->answering, 1);
+	if (inodes_takes_end(r->server->inodes, r->inode, r->off, r->size))
+		return 0;
+	atomic_fetch_sub(&r->inode->answering, 1); /* the kernel asks again at once */
+	reply_done(reply);
+	shown_forget(r->inode, r->off, r->size);
+	return err_set(-ESTALE, "'%s' has become shorter", r->inode->path);
+}
+
 static void
 run_read(struct request *r)
 {
@@ -314,6 +341,9 @@ run_read(struct request *r)
 	};
 	struct reply reply = {0};
 	int result = r->paged ? fill_pages(r, &want, &reply) : read_file(r, &want, &reply);
+	const bool early = result == 0 && ends_early(r, reply.len);
+	if (early)
+		result = check_end(r, &reply);
 	if (f->guarded && file_islands(f->file))
 		atomic_store(&r->inode->islands, true);
 	if (result < 0) {
@@ -328,6 +358,8 @@ run_read(struct request *r)
 		failures_mend(r->inode->path, r->off, r->off + r->size);
 		fuse_reply_iov(r->req, reply.part, (int)reply.parts);
 	}
+	if (early && result == 0)
+		atomic_fetch_sub(&r->inode->answering, 1);
 	reply_done(&reply);
 }
 

@@ -402,6 +402,7 @@ request_start(fuse_req_t req, const struct asked *a)
 	if (atomic_load_explicit(&r->inode->fresh, memory_order_relaxed))
 		inodes_arrived(s->inodes, r->inode);
 	r->heard = atomic_load(&r->inode->heard);
+	r->known = atomic_load(&r->inode->known);
 	r->off = a->off;
 	r->size = a->size;
 	r->paged = a->paged;

@@ -59,8 +59,9 @@ struct request {
 	void (*ending)(const struct request *), (*ended)(const struct request *);
 	atomic_uint refs;
 	struct inode *inode;   /* held until the end */
-	unsigned heard;        /* the inode's, as the request came */
 	struct handle *handle; /* so is this; NULL: not about an open file */
+	unsigned heard;        /* the inode's, as the request came */
+	uint64_t known;        /* so is this */
 	struct fuse_file_info fi;
 	uint64_t off;
 	size_t size;

@@ -214,6 +214,14 @@ mount_on_stale(struct mount *m, mount_stale_fn *fn, void *arg)
 }
 
 void
+mount_flush_stale(struct mount *m, int64_t until)
+{
+	struct stale *s = atomic_load(&m->stale);
+	if (s)
+		stale_flush(s, until);
+}
+
+void
 mount_on_note(struct mount *m, mount_note_fn *fn, void *arg)
 {
 	notes_set(&m->notes, fn, arg);

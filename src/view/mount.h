@@ -195,6 +195,8 @@ int mount_refresh(struct mount *, struct buf *ret);
  * NULL: nothing is told any more. */
 typedef stale_fn mount_stale_fn;
 void mount_on_stale(struct mount *, mount_stale_fn *, void *arg);
+/* Waits until what is stale by now has been told, or until then by clock_now. */
+void mount_flush_stale(struct mount *, int64_t until);
 /* Told, once each, what a user would otherwise look for in vain: names that are left out, clashes,
  * attributes that do not fit. For the log. Any thread, no lock held. */
 typedef void mount_note_fn(void *arg, const char *line);

@@ -121,6 +121,45 @@ test_resized(void)
 	inodes_free(t);
 }
 
+static bool
+takes_end(struct inodes *t, struct inode *i, uint64_t off)
+{
+	atomic_fetch_add(&i->answering, 1);
+	const bool takes = inodes_takes_end(t, i, off, 4096);
+	atomic_fetch_sub(&i->answering, 1);
+	return takes;
+}
+
+/* The end of a file that became shorter is taken from a page that was asked for once more, unless
+ * the kernel was told anything since it was refused. */
+static void
+test_takes_end(void)
+{
+	struct inodes *t = table();
+	struct inode *i = inodes_get(t, look_up(t, "a", 1));
+	CHECK(!takes_end(t, i, 0));
+	CHECK(takes_end(t, i, 0));
+	CHECK(!takes_end(t, i, 4096)); /* another page */
+	CHECK(takes_end(t, i, 4096));
+	look_up(t, "a", 1); /* it was told attributes */
+	CHECK(!takes_end(t, i, 4096));
+	atomic_fetch_add(&i->told, 1); /* it is being told to forget them … */
+	CHECK(!takes_end(t, i, 4096));
+	CHECK(!takes_end(t, i, 4096));
+	atomic_fetch_add(&i->heard, 1); /* … which may have come after the page was asked for */
+	CHECK(!takes_end(t, i, 4096));
+	CHECK(takes_end(t, i, 4096));
+	inode_reach(i, 40); /* by a write */
+	CHECK(!takes_end(t, i, 4096));
+	atomic_fetch_add(&i->answering, 1); /* it is about to be told attributes */
+	CHECK(!takes_end(t, i, 4096));
+	atomic_fetch_sub(&i->answering, 1);
+	CHECK(!takes_end(t, i, 4096));
+	CHECK(takes_end(t, i, 4096));
+	inodes_put(t, i);
+	inodes_free(t);
+}
+
 static void
 test_retired(void)
 {
@@ -164,6 +203,7 @@ main(void)
 	test_held();
 	test_seen();
 	test_resized();
+	test_takes_end();
 	test_retired();
 	test_many();
 	return check_end();
