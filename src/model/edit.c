@@ -19,7 +19,7 @@ struct edit {
 	size_t changes;
 	bool fills;
 	uint8_t *fill; /* fills: what missing chunks hold; NULL: nothing */
-	bool resizes, grows;
+	bool resizes, grows, overtaken;
 	uint64_t least; /* elements that it has before */
 	edit_check_fn *check;
 	void *check_arg;
@@ -224,6 +224,12 @@ edit_new_array(struct edit *e, const char *name, const struct new_array *a)
 	return 0;
 }
 
+bool
+edit_was_overtaken(const struct edit *e)
+{
+	return e->overtaken;
+}
+
 uint64_t
 edit_lead(const struct edit *e)
 {
@@ -283,6 +289,7 @@ apply(struct commit *c, void *arg)
 		.with = e->with,
 		.nwith = e->nwith};
 	r = commit_resize(c, &size);
+	e->overtaken = size.overtaken;
 	if (r == 0)
 		e->lead = size.ret;
 	return r;

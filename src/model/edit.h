@@ -41,8 +41,10 @@ int edit_set_fill(struct edit *, const uint8_t *fill);
 /* The leading dimension of an array gets another length. NCZarr: wherever the dimension is used,
  * and in the group that declares it. Else: of this array and of those that edit_resize_with names.
  * One that is longer by then stays as long where it was to grow, and is an error where it was to
- * shrink. -EINVAL: not an array, or one without dimensions. Chunks are the caller's: those of what
- * grows are stored before the commit, those of what shrinks deleted after. */
+ * shrink. Where growth fails because the array is shorter by then, the others that it has made
+ * longer are as long as before, unless other writers have stored them since. -EINVAL: not an array,
+ * or one without dimensions. Chunks are the caller's: those of what grows are stored before the
+ * commit, those of what shrinks deleted after. */
 int edit_resize(struct edit *, uint64_t lead);
 /* To no less than that: another writer may have made it longer before the edit began. */
 int edit_grow(struct edit *, uint64_t lead);
@@ -53,6 +55,9 @@ void edit_expect(struct edit *, uint64_t lead);
 typedef int edit_check_fn(const struct node *, void *arg);
 void edit_check(struct edit *, edit_check_fn *, void *arg);
 int edit_resize_with(struct edit *, const char *path);
+/* Did the last commit fail because another writer has changed the length that was to shrink? What
+ * else has the dimension may be as short as it was to be. */
+bool edit_was_overtaken(const struct edit *);
 /* Length of the leading dimension after the last commit. */
 uint64_t edit_lead(const struct edit *);
 

@@ -5,6 +5,7 @@
 #include "model/edit_impl.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 static void
@@ -18,6 +19,9 @@ void
 commit_done(struct commit *c)
 {
 	forget(c);
+	for (size_t i = 0; i < c->nleft; i++)
+		free(c->left[i].key);
+	free(c->left);
 	LIST_FREE(c->consolidated, c->nconsolidated);
 	*c = (struct commit){0};
 }
@@ -82,6 +86,28 @@ are_fresh(const struct commit *c)
 	       commits_so_far(c->model) == c->commits;
 }
 
+/* What this attempt has stored can be told from what others store, and taken back. */
+static int
+note_left(struct commit *c)
+{
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < c->parts; i++) {
+		const struct edit_doc *d = c->part[i]->main;
+		const struct node *n = c->part[i]->before;
+		if (!d->put || !*d->version || !n || !n->array || !n->array->rank)
+			continue;
+		const struct left_length *before = commit_left(c, d, d->over);
+		struct left_length l = {.key = strdup(d->key), .was = n->array->shape[0]};
+		if (before)
+			l.was = before->was;
+		memcpy(l.version, d->version, sizeof l.version);
+		r = l.key ? LIST_ADD(c->left, c->nleft, "a change", l) : list_no_memory("a change");
+		if (r < 0)
+			free(l.key);
+	}
+	return r;
+}
+
 static int
 attempt(struct commit *c, commit_fn *fn, void *arg)
 {
@@ -111,7 +137,7 @@ commit_run(struct commit *c, commit_fn *fn, void *arg)
 	if (!are_fresh(c))
 		docs_forget(c);
 	while ((r = attempt(c, fn, arg)) == ZMAP_CHANGED) {
-		if ((r = commit_wait(c, n++)) < 0)
+		if ((r = note_left(c)) < 0 || (r = commit_wait(c, n++)) < 0)
 			break;
 		forget(c);
 	}

@@ -277,7 +277,8 @@ doc_put(struct commit *c, struct edit_doc *d)
 		atomic_store(&c->refused, d);
 	if (r)
 		return r < 0 ? err_add(r, "cannot store '%s'", d->key) : r;
-	c->stored = true;
+	c->stored = d->put = true;
+	memcpy(d->over, d->version, sizeof d->over);
 	buf_free(&d->was);
 	d->was = copy;
 	copy = (struct buf){0};
@@ -320,13 +321,18 @@ by_turn(const void *a, const void *b)
 static int
 store_one(struct commit *c, struct edit_doc *d)
 {
-	return !d->turn || !differs(d) ? 0 : d->want ? doc_put(c, d) : doc_drop(c, d);
+	return !d->turn || !(d->held || differs(d)) ? 0 : d->want ? doc_put(c, d) : doc_drop(c, d);
 }
 
 int
 commit_store(struct commit *c)
 {
+	bool any = false;
 	int r = 0;
+	for (size_t i = 0; i < c->docs; i++)
+		any |= c->doc[i]->turn && differs(c->doc[i]);
+	if (!any)
+		return 0;
 	if (c->docs)
 		qsort(c->doc, c->docs, sizeof *c->doc, by_turn);
 	for (size_t i = 0, n; r == 0 && i < c->docs; i += n) {
@@ -335,4 +341,13 @@ commit_store(struct commit *c)
 		r = do_many(c, c->doc + i, n, store_one);
 	}
 	return r;
+}
+
+const struct left_length *
+commit_left(const struct commit *c, const struct edit_doc *d, const char *version)
+{
+	for (size_t i = 0; d->there && i < c->nleft; i++)
+		if (!strcmp(c->left[i].key, d->key) && !strcmp(c->left[i].version, version))
+			return &c->left[i];
+	return NULL;
 }

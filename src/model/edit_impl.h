@@ -14,7 +14,9 @@ struct edit_doc {
 	bool ascii;    /* what is put in is: zarr-python 2 reads no more */
 	unsigned turn; /* order of storing; 0: it does not change */
 	bool together; /* with those before and behind it that are, too */
-	char version[ZMAP_VERSION];
+	bool held;     /* stored also as it is, where others of the commit change */
+	bool put;      /* this attempt stored it, as `version` over `over` */
+	char version[ZMAP_VERSION], over[ZMAP_VERSION];
 	int64_t mtime;
 };
 
@@ -26,6 +28,12 @@ struct edit_part {
 	bool reals;                    /* an array of floats */
 	struct edit_doc *main, *attrs; /* .zarray, .zgroup or zarr.json; .zattrs, or NULL */
 	struct node *before, *after;   /* before NULL: it is new; after NULL: it goes */
+};
+
+/* The document of an array that an attempt stored. */
+struct left_length {
+	char *key, version[ZMAP_VERSION];
+	uint64_t was; /* elements of its leading dimension before */
 };
 
 struct commit {
@@ -43,9 +51,11 @@ struct commit {
 	bool together;      /* what is touched now may be stored at once */
 	atomic_bool stored; /* anything */
 	_Atomic(const struct edit_doc *)
-		refused;     /* of this attempt: one that another writer had changed; or NULL */
-	bool plan;           /* nothing is stored, and unlimited dimensions may grow before it is */
-	bool emptying;       /* what goes still has chunks: it is not looked at yet */
+		refused; /* of this attempt: one that another writer had changed; or NULL */
+	bool plan;       /* nothing is stored, and unlimited dimensions may grow before it is */
+	bool emptying;   /* what goes still has chunks: it is not looked at yet */
+	struct left_length *left; /* what attempts stored that broke off */
+	size_t nleft;
 	char **consolidated; /* groups whose consolidated metadata were stored */
 	size_t nconsolidated;
 };
@@ -81,6 +91,9 @@ int commit_doc(struct commit *, const char *path, const char *name, struct edit_
 void commit_touch(struct commit *, struct edit_doc *);
 /* Stores what was touched. 0, ZMAP_CHANGED, -errno. */
 int commit_store(struct commit *);
+/* The document as an attempt of this commit has stored it, or NULL. */
+const struct left_length *commit_left(
+	const struct commit *, const struct edit_doc *, const char *version);
 int doc_set(struct commit *, struct edit_doc *, const char *const *path, struct span value);
 /* Element `at` of the list at path; the text is quoted. */
 int doc_set_text_at(
@@ -190,7 +203,8 @@ struct edit_size {
 	void *check_arg;
 	char *const *with; /* other arrays, of pure Zarr */
 	size_t nwith;
-	uint64_t ret; /* the length that it gets */
+	uint64_t ret;   /* the length that it gets */
+	bool overtaken; /* that failed, for by now it is not as long as it was seen */
 };
 int commit_resize(struct commit *, struct edit_size *);
 
@@ -203,3 +217,5 @@ void commit_note_own(struct commit *);
 /* All was stored: arrays that are as long again as this mount had made them before are another
  * writer's, also where the bytes of their documents are the same. */
 void commit_own_stored(struct commit *);
+/* What the array is from now on is not this mount's. */
+void commit_disown(struct commit *, const struct edit_part *);

@@ -51,6 +51,17 @@ commit_own_stored(struct commit *c)
 	}
 }
 
+void
+commit_disown(struct commit *c, const struct edit_part *p)
+{
+	struct model *m = c->model;
+	const uint64_t path = hash_path(p->path);
+	LOCKED(&m->lock)
+		for (unsigned k = 0; k < OWN_MAX && k < m->nown; k++)
+			if (m->own[k].path == path)
+				m->own[k] = (struct own_change){0};
+}
+
 bool
 model_is_own(struct model *m, const char *path, const struct node *n)
 {

@@ -45,28 +45,35 @@ longest(const struct commit *c, const char *fqn)
 	return most;
 }
 
+/* fewer: what is as short already stays as it is. */
 static int
-set_shapes_of(struct commit *c, struct edit_part *p, const char *fqn, uint64_t n)
+set_shapes_of(struct commit *c, struct edit_part *p, const char *fqn, uint64_t n, bool fewer)
 {
 	const struct node *b = p->before;
 	int r = 0;
+	if (b && b->array && b->array->rank && has_dim(b, 0, fqn)) {
+		commit_touch(c, p->main);
+		p->main->held = true;
+	}
 	for (unsigned i = 0; r == 0 && b && b->array && i < b->array->rank; i++)
-		if (has_dim(b, i, fqn))
+		if (has_dim(b, i, fqn) && !(fewer && b->array->shape[i] <= n))
 			r = set_shape(c, p, i, n);
 	return r;
 }
 
-/* That of the array itself last: while it is what it was, a caller that tries again sees what is to
+/* Each document is stored on condition, also one that stays as it is: of two commits that meet, the
+ * one that is through has read what the other one left of all of them, or was read by it. That of
+ * the array itself last: while it is what it was, a caller that tries again sees what is to
  * be done. */
 static int
-set_shapes(struct commit *c, struct edit_part *own, const char *fqn, uint64_t n)
+set_shapes(struct commit *c, struct edit_part *own, const char *fqn, uint64_t n, bool fewer)
 {
 	int r = 0;
 	c->together = true; /* no shape says anything of another */
 	for (size_t k = 0; k < c->parts && r == 0; k++)
-		r = c->part[k] == own ? 0 : set_shapes_of(c, c->part[k], fqn, n);
+		r = c->part[k] == own ? 0 : set_shapes_of(c, c->part[k], fqn, n, fewer);
 	c->together = false;
-	return r == 0 ? set_shapes_of(c, own, fqn, n) : r;
+	return r == 0 ? set_shapes_of(c, own, fqn, n, fewer) : r;
 }
 
 static int
@@ -86,7 +93,8 @@ named_parts(struct commit *c, const struct edit_size *s, bool v3)
 static int
 settle(struct edit_size *s, const char *name, uint64_t now, uint64_t most)
 {
-	if (s->lead < s->seen && now != s->seen && now != s->lead)
+	s->overtaken = s->lead < s->seen && now != s->seen && now != s->lead;
+	if (s->overtaken)
 		return err_set(-EIO, "%s has %" PRIu64 " elements by now instead of %" PRIu64, name,
 			now, s->seen);
 	if (now < s->least)
@@ -114,6 +122,57 @@ check_parts(struct commit *c, const struct edit_size *s)
 	return r;
 }
 
+/* Arrays that an attempt has made longer are as long as it found them, where no other program has
+ * stored them since. *ret_any: there were some. */
+static int
+set_back(struct commit *c, const struct edit_part *own, const char *fqn, bool *ret_any)
+{
+	int r = 0;
+	*ret_any = false;
+	for (size_t k = 0; r == 0 && k < c->parts; k++) {
+		struct edit_part *p = c->part[k];
+		const struct node *n = p->before;
+		const struct left_length *l =
+			p == own ? NULL : commit_left(c, p->main, p->main->version);
+		if (!l || !n || !n->array || !n->array->rank || !has_dim(n, 0, fqn) ||
+			n->array->shape[0] <= l->was)
+			continue;
+		r = set_shape(c, p, 0, l->was);
+		commit_disown(c, p);
+		*ret_any = true;
+	}
+	return r;
+}
+
+/* ZMAP_CHANGED: another program has stored some of them meanwhile, or the array itself. */
+static int
+take_back(struct commit *c, struct edit_part *own, const char *fqn)
+{
+	char version[ZMAP_VERSION];
+	bool any;
+	memcpy(version, own->main->version, sizeof version);
+	int r = set_back(c, own, fqn, &any);
+	if (r < 0 || !any)
+		return r;
+	r = commit_check(c);
+	if (r == 0)
+		r = commit_store(c);
+	if (r == 0)
+		r = doc_read(c, own->main);
+	if (r == 0 && strcmp(version, own->main->version) != 0)
+		r = ZMAP_CHANGED;
+	return r == 0 ? commit_consolidate(c) : r;
+}
+
+/* Returns code, unless the next attempt is to see what is to be done. */
+static int
+give_up(struct commit *c, struct edit_part *own, const char *fqn, int code)
+{
+	struct err why;
+	err_save(code, &why);
+	return take_back(c, own, fqn) == ZMAP_CHANGED ? ZMAP_CHANGED : err_restore(&why);
+}
+
 int
 commit_resize(struct commit *c, struct edit_size *s)
 {
@@ -134,8 +193,9 @@ commit_resize(struct commit *c, struct edit_size *s)
 	r = settle(s, fqn ? fqn : s->path, now, most);
 	if (r == 0)
 		r = check_parts(c, s);
-	if (r == 0)
-		r = set_shapes(c, p, fqn, s->ret);
+	if (r < 0)
+		return s->seen ? r : give_up(c, p, fqn, r);
+	r = set_shapes(c, p, fqn, s->ret, s->lead < s->seen);
 	if (r == 0 && at.doc)
 		r = doc_set_number(c, at.doc, at.path, s->ret);
 	return r;

@@ -7,30 +7,12 @@
 #include "model/edit.h"
 #include "view/flat.h"
 #include "view/flats.h"
+#include "view/shared_rows.h"
 #include "view/state.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
-
-struct shared_rows {
-	struct mount *mount;
-	const struct node *of;
-	uint64_t rows;
-	bool fewer;     /* the arrays get fewer rows than they have … */
-	uint64_t was;   /* … which are at most so many */
-	uint64_t least; /* metadata that count fewer by now are another program's, and refused */
-	bool more; /* another array has more rows already than were asked for: all get as many */
-	struct buf paths;   /* of the others, each with its NUL */
-	struct buf unequal; /* the same of arrays that may be others */
-	/* Of arrays that get fewer: what is stored behind their end, the node's first. */
-	struct array_behind **behind;
-	size_t n, trimmed, told;
-	struct err why; /* they could not be made shorter */
-	/* The files of all arrays that get fewer; this thread has their turns to grow. */
-	struct flat **flat;
-	size_t flats;
-};
 
 /* --- the variables --- */
 
@@ -279,9 +261,9 @@ group_of(struct model *m, const struct node *n, char **ret)
 
 /* --- what --- */
 
-/* The variable at a path, as it is now. ZMAP_ABSENT: it is gone. */
-static int
-look(const struct shared_rows *s, const char *path, struct node **ret_node, struct layout **ret)
+int
+shared_rows_look(
+	const struct shared_rows *s, const char *path, struct node **ret_node, struct layout **ret)
 {
 	uint32_t width = 0;
 	int r = model_lookup(s->mount->model, path, ret_node);
@@ -300,7 +282,7 @@ prepare(struct shared_rows *s, const char *path, struct cancel *cancel)
 	CLEAN(node_unrefp) struct node *n = NULL;
 	CLEAN(layout_unrefp) struct layout *l = NULL;
 	struct flat *w = NULL;
-	int r = look(s, path, &n, &l);
+	int r = shared_rows_look(s, path, &n, &l);
 	if (r == 0)
 		r = flats_get(s->mount, n, l, &w);
 	if (r == 0) {
@@ -312,8 +294,9 @@ prepare(struct shared_rows *s, const char *path, struct cancel *cancel)
 				: r;
 }
 
-static int
-commit_by(struct shared_rows *s, int (*resize)(struct edit *, uint64_t), struct cancel *cancel)
+int
+shared_rows_commit(
+	struct shared_rows *s, int (*resize)(struct edit *, uint64_t), struct cancel *cancel)
 {
 	CLEAN(edit_freep) struct edit *e = NULL;
 	int r = model_edit(s->mount->model, s->of->path, &e);
@@ -321,6 +304,7 @@ commit_by(struct shared_rows *s, int (*resize)(struct edit *, uint64_t), struct 
 		r = err_set(-EIO, "array '%s' is no longer in the store", s->of->path);
 	else if (r == 0 && !flat_is_same(s->of->array, edit_node(e)->array))
 		r = variable_say_rewritten(s->of->path);
+	s->overtaken = false;
 	if (r == 0) {
 		edit_expect(e, s->least);
 		r = resize(e, s->rows);
@@ -332,20 +316,22 @@ commit_by(struct shared_rows *s, int (*resize)(struct edit *, uint64_t), struct 
 	}
 	if (r == 0 && !s->fewer)
 		return flat_commit_rows(s->mount, e, s->rows, cancel);
-	return r < 0 ? r : edit_commit(e, clock_now() + s->mount->options.data.timeout, cancel);
+	if (r == 0) {
+		r = edit_commit(e, clock_now() + s->mount->options.data.timeout, cancel);
+		s->overtaken = edit_was_overtaken(e);
+	}
+	return r;
 }
 
 /* Others may have appended more by now, and theirs stays. */
 static int
 commit(struct shared_rows *s, struct cancel *cancel)
 {
-	return commit_by(s, edit_grow, cancel);
+	return shared_rows_commit(s, edit_grow, cancel);
 }
 
-/* The same of each that shares the dimension. */
-static int
-for_others(struct shared_rows *s,
-	int (*fn)(struct shared_rows *, const char *path, struct cancel *), struct cancel *cancel)
+int
+shared_rows_each(struct shared_rows *s, shared_each_fn *fn, struct cancel *cancel)
 {
 	int r = 0;
 	for (size_t at = 0; r == 0 && at < s->paths.len;) {
@@ -361,19 +347,18 @@ static int
 clear(struct shared_rows *s, struct cancel *cancel)
 {
 	int r = prepare(s, s->of->path, cancel);
-	return r ? r : for_others(s, prepare, cancel);
+	return r ? r : shared_rows_each(s, prepare, cancel);
 }
 
 static int
 grow(struct shared_rows *s, struct cancel *cancel)
 {
-	int r = s->more ? clear(s, cancel) : for_others(s, prepare, cancel);
+	int r = s->more ? clear(s, cancel) : shared_rows_each(s, prepare, cancel);
 	return r ? r : commit(s, cancel);
 }
 
-/* With the paths of the others found. */
-static int
-share(struct shared_rows s, int (*fn)(struct shared_rows *, struct cancel *), struct cancel *cancel)
+int
+shared_rows_with(struct shared_rows s, shared_fn *fn, struct cancel *cancel)
 {
 	CLEAN(clean_free) char *group = NULL;
 	int r = group_of(s.mount->model, s.of, &group);
@@ -393,150 +378,19 @@ share(struct shared_rows s, int (*fn)(struct shared_rows *, struct cancel *), st
 int
 flat_share_clear(struct mount *m, const struct node *n, uint64_t rows, struct cancel *cancel)
 {
-	return share((struct shared_rows){m, n, rows}, clear, cancel);
+	return shared_rows_with((struct shared_rows){m, n, rows}, clear, cancel);
 }
 
 int
 flat_share_commit(
 	struct mount *m, const struct node *n, uint64_t least, uint64_t rows, struct cancel *cancel)
 {
-	return share((struct shared_rows){m, n, rows, .least = least}, commit, cancel);
+	return shared_rows_with((struct shared_rows){m, n, rows, .least = least}, commit, cancel);
 }
 
 int
 flat_share_rows(
 	struct mount *m, const struct node *n, uint64_t least, uint64_t rows, struct cancel *cancel)
 {
-	return share((struct shared_rows){m, n, rows, .least = least}, grow, cancel);
-}
-
-static int
-look_behind(struct shared_rows *s, const char *path, struct cancel *cancel)
-{
-	CLEAN(node_unrefp) struct node *n = NULL;
-	CLEAN(layout_unrefp) struct layout *l = NULL;
-	int r = LIST_MORE(s->behind, s->n, "rows");
-	if (r == 0)
-		r = look(s, path, &n, &l);
-	if (r == 0)
-		r = array_look_behind(
-			flat_variable(l)->array, s->rows, s->was, cancel, &s->behind[s->n]);
-	s->n += r == 0;
-	return r == ZMAP_ABSENT ? err_set(-EIO, "'%s' is gone", path)
-	       : r < 0          ? err_add(r, "'%s', which is to have fewer rows", path)
-				: r;
-}
-
-/* What the rows were is no longer there. */
-static int
-trim(struct shared_rows *s, const char *path, struct cancel *cancel)
-{
-	CLEAN(node_unrefp) struct node *n = NULL;
-	CLEAN(layout_unrefp) struct layout *l = NULL;
-	int r = look(s, path, &n, &l);
-	if (r == 0)
-		r = array_trim(flat_variable(l)->array, s->behind[s->trimmed++], cancel);
-	return r == ZMAP_ABSENT ? err_set(-EIO, "'%s' is gone", path)
-	       : r < 0          ? err_add(r, "'%s', which has fewer rows now", path)
-				: r;
-}
-
-static int
-add_flat(struct shared_rows *s, const char *path, struct cancel *cancel)
-{
-	CLEAN(node_unrefp) struct node *n = NULL;
-	CLEAN(layout_unrefp) struct layout *l = NULL;
-	(void)cancel;
-	int r = LIST_MORE(s->flat, s->flats, "rows");
-	if (r == 0)
-		r = look(s, path, &n, &l);
-	if (r == 0)
-		r = flats_get(s->mount, n, l, &s->flat[s->flats]);
-	s->flats += r == 0;
-	return r == ZMAP_ABSENT ? err_set(-EIO, "'%s' is gone", path) : r;
-}
-
-static int
-by_path(const void *a, const void *b)
-{
-	const struct flat *const *x = a, *const *y = b;
-	return strcmp((*x)->path, (*y)->path);
-}
-
-/* What is appended to any of the arrays from now on comes behind its new end. The turns are taken
- * in one order, and a thread that has one to append takes no other. */
-static int
-stop_growth(struct shared_rows *s, struct cancel *cancel)
-{
-	int r = add_flat(s, s->of->path, cancel);
-	if (r == 0)
-		r = for_others(s, add_flat, cancel);
-	if (s->flats)
-		qsort(s->flat, s->flats, sizeof(struct flat *), by_path);
-	for (size_t i = 0; i < s->flats; i++)
-		flat_take(s->flat[i], &s->flat[i]->growing);
-	return r;
-}
-
-static void
-go_on(struct shared_rows *s)
-{
-	for (size_t i = 0; i < s->flats; i++) {
-		flat_give(s->flat[i], &s->flat[i]->growing);
-		flat_put(s->flat[i]);
-	}
-	free(s->flat);
-}
-
-/* From here on it is not given up, for rows would be left. */
-static int
-cut(struct shared_rows *s)
-{
-	int r = commit_by(s, edit_resize, NULL);
-	if (r == 0)
-		r = trim(s, s->of->path, NULL);
-	if (r == 0)
-		r = for_others(s, trim, NULL);
-	for (size_t i = 0; i < s->n && r == 0; i++)
-		r = array_store_trimmed(s->behind[i], NULL);
-	return r < 0 ? r : data_sync(s->mount->data, s->mount->zmap);
-}
-
-/* The arrays may be shorter all the same. */
-static int
-tell_dropped(struct shared_rows *s, const char *path, struct cancel *cancel)
-{
-	CLEAN(node_unrefp) struct node *n = NULL;
-	(void)cancel;
-	const int r = model_look_again(s->mount->model, path, &n);
-	const bool whole = r == 0 && n->array && n->array->rank && n->array->shape[0] > s->rows;
-	array_tell_dropped(s->behind[s->told++], !whole, &s->why);
-	return 0;
-}
-
-static int
-shrink(struct shared_rows *s, struct cancel *cancel)
-{
-	int r = stop_growth(s, cancel);
-	if (r == 0)
-		r = look_behind(s, s->of->path, cancel);
-	if (r == 0)
-		r = for_others(s, look_behind, cancel);
-	if (r == 0 && (r = cut(s)) < 0) {
-		err_save(r, &s->why);
-		tell_dropped(s, s->of->path, NULL);
-		for_others(s, tell_dropped, NULL);
-		r = err_restore(&s->why);
-	}
-	for (size_t i = 0; i < s->n; i++)
-		array_behind_free(s->behind[i]);
-	free(s->behind);
-	go_on(s);
-	return r;
-}
-
-int
-flat_share_fewer(struct mount *m, const struct node *n, uint64_t rows, struct cancel *cancel)
-{
-	return share((struct shared_rows){m, n, rows, .fewer = true}, shrink, cancel);
+	return shared_rows_with((struct shared_rows){m, n, rows, .least = least}, grow, cancel);
 }

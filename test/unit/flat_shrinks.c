@@ -1,7 +1,7 @@
 /* A row of a variable is stored, and before metadata count it another variable that shares its
  * dimension is made shorter, or another program makes this one shorter: the row stays, or the array
  * got shorter after it had come, or it is an error; it does not become fill. And rows that were not
- * counted when the array got shorter do not come back. */
+ * counted when the array got shorter do not come back, and arrays that share it stay as long. */
 #include "mounted.h"
 
 #include "view/state.h"
@@ -82,7 +82,6 @@ end(void)
 {
 	for (size_t i = 0; i < 2; i++)
 		file_close(file[i]);
-	mount->zmap->ops = under;
 	mount_close(mount);
 	zmap_close(store);
 }
@@ -263,6 +262,124 @@ test_growing_meanwhile(void)
 	end();
 }
 
+/* What another program stores just before this mount stores the length of a variable, once. */
+static struct {
+	const char *key, *other;
+	unsigned rows;
+	const char *counts; /* one of which it counts three rows more; or NULL */
+} before_put;
+
+static int
+play_put(struct zmap *z, const struct zmap_put *p, struct zmap_stat *st)
+{
+	const char *other = before_put.other;
+	if (other && !strcmp(p->key, before_put.key)) {
+		before_put.other = NULL;
+		if (before_put.counts)
+			put_rows(before_put.counts, ROWS + 3);
+		put_rows(other, before_put.rows);
+	}
+	return under->put(z, p, st);
+}
+
+static unsigned
+rows_of(const char *key)
+{
+	CLEAN(buf_free) struct buf text = {0};
+	const struct zmap_get g = {.key = key, .into = &text, .max = 4096};
+	unsigned rows = 0;
+	CHECK_INT(zmap_get(store, &g, &(struct zmap_stat){0}), 0);
+	CHECK_INT(buf_add(&text, "", 1), 0);
+	const char *shape = strstr((const char *)text.data, "\"shape\"");
+	CHECK(shape && sscanf(shape, "\"shape\"%*[^0-9]%u", &rows) == 1);
+	return rows;
+}
+
+/* Growth has stored the length of "a" and meets a cut at that of "b": it takes "a" back. both: the
+ * cut had come to "a" before. */
+static void
+test_growth_meets_cut(bool both)
+{
+	const struct array_want how = {0};
+	begin(true, NULL);
+	ops.put = play_put;
+	CHECK_INT(file_truncate(file[1], ROWS + 1, RESIZE_HANDLE, NULL), 0);
+	CHECK_INT(file_settle(file[1], SETTLE_FSYNC, 0, NULL), 0);
+	CHECK_INT(rows_of("a/.zarray"), ROWS + 1);
+	CHECK_INT(
+		file_write(file[1], ROWS + 1, (struct span){(const uint8_t *)"\7", 1}, &how, 0), 0);
+	if (both)
+		put_rows("a", LEFT);
+	before_put.key = "b/.zarray";
+	before_put.other = "b";
+	before_put.rows = LEFT;
+	CHECK_INT(file_settle(file[1], SETTLE_FSYNC, 0, NULL), -EIO);
+	CHECK(!before_put.other);
+	CHECK_INT(rows_of("b/.zarray"), LEFT);
+	CHECK_INT(rows_of("a/.zarray"), both ? LEFT : ROWS + 1);
+	end();
+}
+
+/* Another program has counted rows of "a" since this one stored that length: they stay. */
+static void
+test_counted_by_others(void)
+{
+	const struct array_want how = {0};
+	begin(true, NULL);
+	ops.put = play_put;
+	CHECK_INT(file_write(file[1], ROWS, (struct span){(const uint8_t *)"\7", 1}, &how, 0), 0);
+	before_put.key = "b/.zarray";
+	before_put.other = "b";
+	before_put.rows = LEFT;
+	before_put.counts = "a";
+	CHECK_INT(file_settle(file[1], SETTLE_FSYNC, 0, NULL), -EIO);
+	CHECK_INT(rows_of("b/.zarray"), LEFT);
+	CHECK_INT(rows_of("a/.zarray"), ROWS + 3);
+	before_put.counts = NULL;
+	end();
+}
+
+/* Growth finds "b" as long as it is to be, and stores the length of "a", while a cut that has
+ * stored that of "a" stores that of "b". */
+static void
+test_growth_is_passed(void)
+{
+	const struct array_want how = {0};
+	begin(true, NULL);
+	ops.put = play_put;
+	CHECK_INT(file_truncate(file[1], ROWS + 1, RESIZE_HANDLE, NULL), 0);
+	CHECK_INT(file_settle(file[1], SETTLE_FSYNC, 0, NULL), 0);
+	CHECK_INT(
+		file_write(file[1], ROWS + 1, (struct span){(const uint8_t *)"\7", 1}, &how, 0), 0);
+	put_rows("a", LEFT);
+	put_rows("b", ROWS + 2);
+	before_put.key = "a/.zarray";
+	before_put.other = "b";
+	before_put.rows = LEFT;
+	file_settle(file[1], SETTLE_FSYNC, 0, NULL);
+	CHECK(!before_put.other);
+	CHECK_INT(rows_of("b/.zarray"), rows_of("a/.zarray"));
+	end();
+}
+
+/* A cut has stored the length of "b" and meets growth at that of "a": it takes what has grown. */
+static void
+test_cut_meets_growth(void)
+{
+	begin(true, NULL);
+	ops.put = play_put;
+	before_put.key = "a/.zarray";
+	before_put.other = "a";
+	before_put.rows = ROWS + 3;
+	put_bytes(store, "a/3", "\7\7\7", 3);
+	CHECK_INT(file_truncate(file[0], LEFT, RESIZE_HANDLE, NULL), 0);
+	CHECK(!before_put.other);
+	CHECK_INT(rows_of("a/.zarray"), LEFT);
+	CHECK_INT(rows_of("b/.zarray"), LEFT);
+	CHECK_INT(zmap_stat(store, "a/3", &(struct zmap_stat){0}), ZMAP_ABSENT);
+	check_gone();
+}
+
 int
 main(void)
 {
@@ -274,5 +391,10 @@ main(void)
 	test_is_cut();
 	test_pushed();
 	test_pushed_is_cut();
+	test_growth_meets_cut(false);
+	test_growth_meets_cut(true);
+	test_counted_by_others();
+	test_cut_meets_growth();
+	test_growth_is_passed();
 	return check_end();
 }
