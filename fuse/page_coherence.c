@@ -13,10 +13,8 @@
 
 /* ns. No read() is under way if none has asked for anything for askers_quiet(), and of the threads
  * that are known none can be in the midst of one. */
-static const int64_t LOOK_EVERY = SECOND / 200;
-enum { PARKED_MOST = 4 /* times that */ };
-/* When an inode is tried again: after one that reads on in order, that could not be had quiet, or
- * has reads that hang. */
+static const int64_t LOOK_EVERY = SECOND / 200, PARKED_MOST = 4; /* times that */
+/* When an inode is tried again: one read in order; one not quiet, or with reads that hang. */
 static const int64_t AGAIN_ORDER = SECOND / 5, AGAIN_BUSY = SECOND / 2;
 /* The kernel looks a name up once more where it may not be opened, and only once: an inode that it
  * finds then is opened, whatever has become of it. */
@@ -34,8 +32,8 @@ struct page_coherence {
 	/* The rest is under the invalidator's lock. */
 	unsigned opens, writers; /* writers: of those that have it open */
 	int64_t begun;           /* 0: it has no pages yet */
-	int64_t noticed,
-		noticed_last; /* when changes were noticed that its readers do not see; 0: none */
+	/* When changes were noticed that its readers do not see; 0: none. */
+	int64_t noticed, noticed_last;
 	bool retired, listed;
 	_Atomic bool parked, asking; /* reads that begin wait; the kernel asks before each */
 	struct page_coherence *next; /* to be renewed */

@@ -19,20 +19,20 @@ static const int64_t BELIEVED = 5 * SECOND;
 enum { CODE, MESSAGE, REGION, REQUEST_ID, FIELDS };
 
 /* What the body of an answer says. */
-struct s3_said {
+struct s3_error {
 	struct xml_field f[FIELDS];
 };
 
 static const char *
-code_of(const struct s3_said *s)
+code_of(const struct s3_error *s)
 {
 	return s->f[CODE].text;
 }
 
-static struct s3_said *
+static struct s3_error *
 understand(const struct client_reply *reply)
 {
-	struct s3_said *s = calloc(1, sizeof *s);
+	struct s3_error *s = calloc(1, sizeof *s);
 	if (!s)
 		return NULL;
 	s->f[CODE].name = "Code";
@@ -45,7 +45,7 @@ understand(const struct client_reply *reply)
 }
 
 static bool
-is(const struct s3_said *s, const char *const *codes)
+is(const struct s3_error *s, const char *const *codes)
 {
 	while (*codes && strcmp(code_of(s), *codes) != 0)
 		codes++;
@@ -82,7 +82,7 @@ overdue(const struct s3_request *q, const struct client_reply *reply)
 }
 
 static int
-code_for(const struct s3_request *q, const struct client_reply *reply, const struct s3_said *s,
+code_for(const struct s3_request *q, const struct client_reply *reply, const struct s3_error *s,
 	int fallback)
 {
 	if (reply->status == 401 || reply->status == 403)
@@ -97,8 +97,8 @@ code_for(const struct s3_request *q, const struct client_reply *reply, const str
 
 /* Of a refusal: the source of the keys, since it may be another one than the user thinks. */
 static void
-say_keys(struct s3_request *q, const struct client_reply *reply, const struct s3_said *s, char *ret,
-	size_t size)
+say_keys(struct s3_request *q, const struct client_reply *reply, const struct s3_error *s,
+	char *ret, size_t size)
 {
 	char origin[160] = "";
 	*ret = 0;
@@ -112,7 +112,7 @@ say_keys(struct s3_request *q, const struct client_reply *reply, const struct s3
 }
 
 static int
-explain(struct s3_request *q, const struct client_reply *reply, const struct s3_said *s, int code)
+explain(struct s3_request *q, const struct client_reply *reply, const struct s3_error *s, int code)
 {
 	char name[64], message[300], id[128], where[128] = "", keys[200];
 	tidy(code_of(s), name, sizeof name);
@@ -131,7 +131,7 @@ explain(struct s3_request *q, const struct client_reply *reply, const struct s3_
 int
 s3_response_explain(struct s3_request *q, const struct client_reply *reply, int fallback)
 {
-	struct s3_said *s = understand(reply);
+	struct s3_error *s = understand(reply);
 	int r = s ? explain(q, reply, s, code_for(q, reply, s, fallback)) : fallback;
 	free(s);
 	return r;
@@ -165,7 +165,7 @@ ask_aloud(struct s3_request *q)
 }
 
 static bool
-put_region_right(struct s3_request *q, const struct client_reply *reply, const struct s3_said *s)
+put_region_right(struct s3_request *q, const struct client_reply *reply, const struct s3_error *s)
 {
 	bool redirected = reply->status == 301 || reply->status == 302 || reply->status == 307 ||
 			  reply->status == 308;
@@ -179,7 +179,7 @@ put_region_right(struct s3_request *q, const struct client_reply *reply, const s
 }
 
 static bool
-put_clock_right(struct s3_request *q, const struct client_reply *reply, const struct s3_said *s)
+put_clock_right(struct s3_request *q, const struct client_reply *reply, const struct s3_error *s)
 {
 	int64_t ahead = reply->date ? reply->date - clock_wall() : 0;
 	bool head = q->kind == CLIENT_HEAD && reply->status == 403;
@@ -193,7 +193,7 @@ put_clock_right(struct s3_request *q, const struct client_reply *reply, const st
 }
 
 static bool
-renew_keys(struct s3_request *q, const struct client_reply *reply, const struct s3_said *s)
+renew_keys(struct s3_request *q, const struct client_reply *reply, const struct s3_error *s)
 {
 	if (q->renewed || !q->keys || !(is(s, expired) || overdue(q, reply)))
 		return false;
@@ -204,7 +204,7 @@ renew_keys(struct s3_request *q, const struct client_reply *reply, const struct 
 /* A server may refuse a header that it does not know, or what is before it take the header away, so
  * that the signature is wrong. */
 static bool
-refuses_header(const struct client_reply *reply, const struct s3_said *s)
+refuses_header(const struct client_reply *reply, const struct s3_error *s)
 {
 	return reply->status == 501 || !strcmp(code_of(s), "SignatureDoesNotMatch") ||
 	       (reply->status == 400 && !is(s, expired) && !is(s, skewed) && !is(s, elsewhere) &&
@@ -237,7 +237,7 @@ note_sums(struct s3_request *q)
 
 /* 404: the key, or everything? Only S3's own word counts; a HEAD has none. */
 static int
-absent(struct s3_request *q, const struct client_reply *reply, const struct s3_said *s)
+absent(struct s3_request *q, const struct client_reply *reply, const struct s3_error *s)
 {
 	struct bucket *b = q->bucket;
 	if (!strcmp(code_of(s), "NoSuchKey")) {
@@ -262,7 +262,7 @@ absent(struct s3_request *q, const struct client_reply *reply, const struct s3_s
 
 /* What nothing can be done about. */
 static enum client_verdict
-outcome(struct s3_request *q, const struct client_reply *reply, const struct s3_said *s, int *ret)
+outcome(struct s3_request *q, const struct client_reply *reply, const struct s3_error *s, int *ret)
 {
 	bool conditional = q->if_match || q->if_none_match;
 	switch (reply->status) {
@@ -381,7 +381,7 @@ s3_classify(void *request, const struct client_reply *reply, int *ret)
 		note_sums(q);
 	if (reply->status < 300)
 		return verify(q, reply, ret);
-	struct s3_said *s = understand(reply);
+	struct s3_error *s = understand(reply);
 	if (!s) {
 		*ret = err_set(-ENOMEM, "no memory for an answer");
 		return CLIENT_DONE;

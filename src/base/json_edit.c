@@ -21,8 +21,7 @@ struct json_inside {
 	const char *open;  /* behind the bracket */
 	const char *close; /* at the one that ends it */
 	size_t count;
-	struct json_part last, found,
-		next; /* next: the part behind found; begin NULL: there is none */
+	struct json_part last, found, next; /* next: behind found; begin NULL: there is none */
 };
 
 /* How members are laid out around. */
