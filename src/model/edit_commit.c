@@ -114,7 +114,7 @@ attempt(struct commit *c, commit_fn *fn, void *arg)
 	int r = fn(c, arg);
 	if (r == 0)
 		r = commit_check(c);
-	if (r < 0)
+	if (r < 0 || r == ZMAP_CHANGED)
 		return r;
 	commit_note_own(c);
 	return commit_store(c);

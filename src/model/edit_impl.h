@@ -60,7 +60,8 @@ struct commit {
 	size_t nconsolidated;
 };
 
-/* What a commit does each time it begins anew: reads parts and changes their documents. */
+/* What a commit does each time it begins anew: reads parts and changes their documents.
+ * ZMAP_CHANGED: it is to begin anew, nothing more is stored. */
 typedef int commit_fn(struct commit *, void *arg);
 /* edit_commit.c: until the documents could be stored as fn leaves them. */
 int commit_run(struct commit *, commit_fn *, void *arg);
