@@ -184,32 +184,13 @@ known_end(const struct flat *w, const struct flat_state *st)
 	return max_u64(st->size, st->rows * w->row);
 }
 
-/* Of an element that was written in part the rest: fill in the file's order, in which its first
- * bytes came. */
-static int
-complete_element(struct flat *w, const struct flat_state *st)
-{
-	const struct layout_span *s = &st->layout->span[0];
-	const size_t written = st->size % w->item;
-	const struct array_want how = {0};
-	CLEAN(clean_free) uint8_t *fill = calloc(1, w->item);
-	if (!fill)
-		return err_set(-ENOMEM, "no memory for an element");
-	LOCKED(&w->lock)
-		flat_fill_value(w->node->array, w->item, fill);
-	if (s->form == SPAN_SWAPPED)
-		byte_order_swap(s->swap, fill, 0, w->item);
-	return put_elements(st, st->size, (struct span){fill + written, w->item - written}, &how);
-}
-
-/* Bytes [size, end) become fill, but for those of rows that metadata count. end: of an element.
+/* Bytes [size, end) become fill, but for those of rows that metadata count. end: of an element. Of
+ * one that was written in part the rest becomes so as it is stored, unless it is another writer's.
  * With the turn to grow. */
 static int
 fill_to(struct flat *w, const struct flat_state *st, uint64_t end, struct cancel *cancel)
 {
-	const uint64_t from = known_end(w, st), whole = round_up(from, w->item);
-	int r = from < whole && whole <= end ? complete_element(w, st) : 0;
-	return r < 0 ? r : flat_clear(w, whole, end, cancel, NULL);
+	return flat_clear(w, round_up(known_end(w, st), w->item), end, cancel, NULL);
 }
 
 static int

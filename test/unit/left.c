@@ -219,6 +219,24 @@ test_half(const char *url, bool others, bool old)
 	end(&t);
 }
 
+/* Half an element, and a hole that begins within one, or in whose end one begins. */
+static void
+test_element(const char *url)
+{
+	make("[1,2]", "[3,2]");
+	put_meta(played.store, "t", "\"<i2\"", "[1, 2]", "[3, 2]", "\"fill_value\": 7");
+	put_bytes(played.store, "t/0.0", "1234cccccccc", 12);
+	struct told t = begin(url);
+	write_at(&t, 4, "efg", 3);
+	CHECK_INT(file_settle(t.file, SETTLE_FLUSH, 0, NULL), 0);
+	is_stored("t/0.0", "1234efg\0\7\0\7\0", 12);
+	make_old();
+	write_at(&t, 11, "h", 1);
+	close_file(&t);
+	is_stored("t/0.0", "1234efg\0\7\0\7h", 12);
+	end(&t);
+}
+
 /* An object that a broken writer left cannot be read. */
 static void
 test_torn(const char *url)
@@ -376,6 +394,7 @@ main(void)
 		test_half(urls[i], false, true);
 		test_half(urls[i], true, false);
 		test_half(urls[i], true, true);
+		test_element(urls[i]);
 		test_torn(urls[i]);
 		test_own(urls[i]);
 		test_not_put(urls[i], ZMAP_CHANGED);
