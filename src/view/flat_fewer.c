@@ -90,13 +90,11 @@ go_on(struct shared_rows *s)
 }
 
 static void
-forget_behind(struct shared_rows *s)
+free_behind(struct array_behind **behind, size_t n)
 {
-	for (size_t i = 0; i < s->n; i++)
-		array_behind_free(s->behind[i]);
-	free(s->behind);
-	s->behind = NULL;
-	s->n = s->trimmed = s->told = 0;
+	for (size_t i = 0; i < n; i++)
+		array_behind_free(behind[i]);
+	free(behind);
 }
 
 /* From here on it is not given up, for rows would be left. */
@@ -141,7 +139,6 @@ see_length(struct shared_rows *s, const char *path, struct cancel *cancel)
 static int
 look_behind_all(struct shared_rows *s, struct cancel *cancel)
 {
-	forget_behind(s);
 	int r = look_behind(s, s->of->path, cancel);
 	return r < 0 ? r : shared_rows_each(s, look_behind, cancel);
 }
@@ -156,6 +153,23 @@ is_longer(struct shared_rows *s)
 	       shared_rows_each(s, see_length, NULL) == 0;
 }
 
+/* Some arrays may be shorter by now. False: that failed, and of what is lost writers are to be told
+ * by what was seen before. */
+static bool
+look_again(struct shared_rows *s)
+{
+	struct array_behind **was = MOVE(s->behind);
+	const size_t n = s->n;
+	s->n = 0;
+	const bool seen = look_behind_all(s, NULL) == 0;
+	free_behind(seen ? was : s->behind, seen ? n : s->n);
+	if (!seen) {
+		s->behind = was;
+		s->n = n;
+	}
+	return seen;
+}
+
 static int
 shrink(struct shared_rows *s, struct cancel *cancel)
 {
@@ -165,8 +179,8 @@ shrink(struct shared_rows *s, struct cancel *cancel)
 		r = look_behind_all(s, cancel);
 	while (r == 0 && (r = cut(s)) < 0) {
 		err_save(r, &s->why);
-		if (s->overtaken && !clock_over(until) && is_longer(s)) {
-			r = look_behind_all(s, NULL);
+		if (s->overtaken && !clock_over(until) && is_longer(s) && look_again(s)) {
+			r = 0;
 			continue;
 		}
 		tell_dropped(s, s->of->path, NULL);
@@ -174,7 +188,7 @@ shrink(struct shared_rows *s, struct cancel *cancel)
 		r = err_restore(&s->why);
 		break;
 	}
-	forget_behind(s);
+	free_behind(s->behind, s->n);
 	go_on(s);
 	return r;
 }

@@ -401,6 +401,43 @@ test_cut_meets_growth(void)
 	check_gone();
 }
 
+static int
+play_list(struct zmap *z, const char *prefix, zmap_list_fn *fn, void *arg)
+{
+	return before_put.other ? under->list(z, prefix, fn, arg) : err_set(-EIO, "no list");
+}
+
+static int
+play_stat(struct zmap *z, const char *key, struct cancel *cancel, struct zmap_stat *ret)
+{
+	return before_put.other ? under->stat(z, key, cancel, ret) : err_set(-EIO, "no stat");
+}
+
+/* A cut has stored the length of "b" and meets growth at that of "a", and then the store does not
+ * say what lies behind the end: the handle of "b" hears that a row is lost. */
+static void
+test_cut_is_blind(unsigned row, bool pushed)
+{
+	const struct array_want how = {0};
+	begin(true, NULL);
+	ops.put = play_put;
+	ops.list = play_list;
+	ops.stat = play_stat;
+	before_put.key = "a/.zarray";
+	before_put.other = "a";
+	before_put.rows = ROWS + 3;
+	CHECK_INT(file_write(file[1], row, (struct span){(const uint8_t *)"\7", 1}, &how, 0), 0);
+	if (pushed)
+		CHECK_INT(data_flush(mount->data, NULL), 0);
+	CHECK_INT(file_truncate(file[0], LEFT, RESIZE_HANDLE, NULL), -EIO);
+	CHECK(!before_put.other);
+	ops.list = under->list;
+	ops.stat = under->stat;
+	CHECK_INT(rows_of("b/.zarray"), LEFT);
+	CHECK_INT(file_settle(file[1], SETTLE_FSYNC, 0, NULL), -EIO);
+	end();
+}
+
 int
 main(void)
 {
@@ -417,6 +454,9 @@ main(void)
 	test_counted_by_others();
 	test_growth_meets_cuts();
 	test_cut_meets_growth();
+	test_cut_is_blind(ROWS - 1, false);
+	test_cut_is_blind(ROWS, false);
+	test_cut_is_blind(ROWS, true);
 	test_growth_is_passed();
 	return check_end();
 }
